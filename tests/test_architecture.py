@@ -59,6 +59,7 @@ OWNERS = {
     "math_core": ("publishing/markup.py",),
     "msgspec": ("formats/pdf/fragments.py",),
     "numpy": (
+        "formats/pdf/figures.py",
         "grounding/source.py",
         "index/",
         "loop/exams/item_statistics.py",

@@ -354,7 +354,8 @@ def _parse(command: click.Command, words: list[str], line: str) -> None:
         inner = next((number for number, word in enumerate(words) if word in command.commands), None)
         assert inner is not None, line
         command.make_parser(click.Context(command, help_option_names=HELP)).parse_args(words[:inner])
-        _parse(command.commands[words[inner]], words[inner + 1 :], line)
+        size = 2 if " ".join(words[inner : inner + 2]) in command.commands else 1
+        _parse(command.commands[" ".join(words[inner : inner + size])], words[inner + size :], line)
         return
     with contextlib.suppress(click.MissingParameter):
         command.make_context(line, words, help_option_names=HELP)

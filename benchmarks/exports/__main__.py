@@ -29,6 +29,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {  # program: what pip installs for it
     "llamaindex": ("llama-index-core<0.14.20",),  # 0.14.22 has no LabelledRagDataset
     "inspect": ("inspect-ai",),
     "promptfoo": (),
+    "mlflow": ("mlflow",),
     "beir": ("--no-deps", "beir", "tqdm"),  # its search models need torch, its loader does not
     "huggingface": ("datasets", "pillow"),
     "squad": ("datasets", "pillow"),

@@ -126,10 +126,8 @@ class Retrieved:
 def retrieve(
     chunks: ChunkSource, document_id: str, text: str, question: str, limit: int, threshold: float
 ) -> Retrieved:
-    """The chunks of `text` that fit the question best.
-
-    If none reaches `threshold`, the best ones are used all the same: the model can still say that they have no answer.
-    """
+    """The chunks of `text` that fit the question best. If none reaches `threshold`, the best ones are used all
+    the same: the model can still say that they have no answer."""
     try:
         searcher = chunks.searcher(document_id, text)
     except (ModelError, StoreError) as error:

@@ -28,11 +28,9 @@ class Indexed:
 
 
 class ChunkSource:
-    """Chunks of documents, searched one document at a time. Safe for many threads.
-
-    A text that the index does not have (a file on disk, a full text that was just fetched, a changed text) is embedded at
-    the first question about it. The last few such texts are kept in memory.
-    """
+    """Chunks of documents, searched one document at a time. Safe for many threads. A text that the index does
+    not have (a file on disk, a full text that was just fetched, a changed text) is embedded at the first
+    question about it. The last few such texts are kept in memory."""
 
     def __init__(self, embedder: Embedder, options: IndexOptions, index: Indexed | None = None) -> None:
         self._embedder, self._options, self._index = embedder, options, index
@@ -77,10 +75,8 @@ class ChunkSource:
 def best_chunks(
     searcher: Searcher, document_id: str, question: str, limit: int, threshold: float
 ) -> tuple[list[ChunkHit], bool]:
-    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are any.
-
-    If no chunk reaches the threshold, the best of all chunks. Raises ModelError.
-    """
+    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are any. If
+    no chunk reaches the threshold, the best of all chunks. Raises ModelError."""
     hits = searcher.search(document_id, question, limit * WIDER, _ANY)
     close = [hit for hit in hits if hit.meaning >= threshold]
     return (close or hits)[:limit], bool(close)

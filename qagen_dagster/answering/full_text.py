@@ -6,11 +6,11 @@ their document, with the record without which both are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from qagen_dagster.answering.pdf_sources import FulltextResolver, Paper, named_pdfs, resolvers, through_proxy
+from qagen_dagster.answering.pdf_sources import Paper, Resolver, named_pdfs, resolvers, through_proxy
 from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, Page, Web
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.parser_pool import ParserPool
@@ -99,14 +99,14 @@ class _Attempts:
     asked: set[str] = field(default_factory=set[str])
     attempts: list[Attempt] = field(default_factory=list[Attempt])
 
-    def run(self, sources: Sequence[FulltextResolver]) -> Search:
-        for source in sources:
+    def run(self, sources: Mapping[str, Resolver]) -> Search:
+        for name, urls_of in sources.items():
             try:
-                urls = source.urls(self.paper, self.web)
+                urls = urls_of(self.paper, self.web)
             except FetchError as error:
-                self._note(source.name, "", error)
+                self._note(name, "", error)
                 continue
-            for found in self._try(source.name, urls):
+            for found in self._try(name, urls):
                 return Search(found, tuple(self.attempts))
         return Search(None, tuple(self.attempts))
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from functools import partial
+from typing import Any, cast
 from urllib.parse import quote, urljoin, urlsplit
 
 from qagen_dagster.answering.safe_http import Fault, FetchError, Page, Web
@@ -91,96 +92,62 @@ class Paper:
         return self.doi is not None or self.url is not None
 
 
-class FulltextResolver(Protocol):
-    """One source."""
-
-    @property
-    def name(self) -> str: ...
-
-    def urls(self, paper: Paper, web: Web) -> list[str]:
-        """URLs of the PDF, best first; empty when the source does not know it. Raises FetchError."""
-        ...
+Resolver = Callable[[Paper, Web], list[str]]
+"""A source: the URLs of the PDF, best first, none if it does not know the paper. Raises FetchError."""
 
 
-@dataclass(frozen=True)
-class MetadataUrl:
+def _from_metadata(paper: Paper, web: Web) -> list[str]:
     """The URL that the document's own metadata gives: a PDF, or a page that names one."""
-
-    name: str = "url"
-
-    def urls(self, paper: Paper, web: Web) -> list[str]:
-        return [paper.url] if paper.url else []
+    return [paper.url] if paper.url else []
 
 
-@dataclass(frozen=True)
-class DoiLanding:
+def _from_doi(template: str, paper: Paper, web: Web) -> list[str]:
     """The page that the DOI leads to, or the PDF itself."""
-
-    template: str
-    name: str = "doi"
-
-    def urls(self, paper: Paper, web: Web) -> list[str]:
-        return [_filled(self.template, paper.doi)] if paper.doi else []
+    return [_filled(template, paper.doi)] if paper.doi else []
 
 
-@dataclass(frozen=True)
-class Unpaywall:
-    """A service that lists open copies as Unpaywall does: `best_oa_location` and `oa_locations`."""
-
-    template: str
-    email: str
-    name: str = "unpaywall"
-
-    def urls(self, paper: Paper, web: Web) -> list[str]:
-        if not paper.doi:
-            return []
-        reply = _object(web.get(_filled(self.template, paper.doi).replace("{email}", quote(self.email))))
-        places = [reply.get("best_oa_location"), *_list(reply.get("oa_locations"))]
-        found = [_text(_dict(place), name) for name in ("url_for_pdf", "url") for place in places]
-        return list(dict.fromkeys(filter(None, found)))[:MAX_URLS]
+def _from_unpaywall(template: str, paper: Paper, web: Web) -> list[str]:
+    """Open copies from a service that lists them as Unpaywall does: `best_oa_location` and `oa_locations`."""
+    if not paper.doi:
+        return []
+    reply = _object(web.get(_filled(template, paper.doi)))
+    places = [reply.get("best_oa_location"), *_list(reply.get("oa_locations"))]
+    found = [_text(_dict(place), name) for name in ("url_for_pdf", "url") for place in places]
+    return list(dict.fromkeys(filter(None, found)))[:MAX_URLS]
 
 
-@dataclass(frozen=True)
-class EuropePmc:
-    """A service that answers as Europe PMC does: `resultList.result[].fullTextUrlList.fullTextUrl[]`."""
-
-    template: str
-    name: str = "europe_pmc"
-
-    def urls(self, paper: Paper, web: Web) -> list[str]:
-        if not paper.doi:
-            return []
-        reply = _object(web.get(_filled(self.template, paper.doi)))
-        found: list[str] = []
-        for result in _list(_dict(reply.get("resultList")).get("result")):
-            paper_found = _dict(result)
-            if (_text(paper_found, "doi") or "").casefold() not in ("", paper.doi.casefold()):
-                continue  # the search may return other papers
-            for link in _list(_dict(paper_found.get("fullTextUrlList")).get("fullTextUrl")):
-                url = _text(_dict(link), "url")
-                is_pdf = _text(_dict(link), "documentStyle") == "pdf"
-                access = (_text(_dict(link), "availability") or "Open access").casefold()
-                if url and is_pdf and access in ("open access", "free"):
-                    found.append(url)
-        return list(dict.fromkeys(found))[:MAX_URLS]
+def _from_europe_pmc(template: str, paper: Paper, web: Web) -> list[str]:
+    """Open copies from a service that answers as Europe PMC does: `resultList.result[].fullTextUrlList.fullTextUrl[]`."""
+    if not paper.doi:
+        return []
+    reply = _object(web.get(_filled(template, paper.doi)))
+    found: list[str] = []
+    for result in map(_dict, _list(_dict(reply.get("resultList")).get("result"))):
+        if (_text(result, "doi") or "").casefold() not in ("", paper.doi.casefold()):
+            continue  # the search may return other papers
+        for link in map(_dict, _list(_dict(result.get("fullTextUrlList")).get("fullTextUrl"))):
+            url, is_pdf = _text(link, "url"), _text(link, "documentStyle") == "pdf"
+            access = (_text(link, "availability") or "Open access").casefold()
+            if url and is_pdf and access in ("open access", "free"):
+                found.append(url)
+    return list(dict.fromkeys(found))[:MAX_URLS]
 
 
-def resolvers(options: FulltextOptions) -> tuple[FulltextResolver, ...]:
-    """All sources that the configuration allows, in the order in which they are tried."""
-    found: list[FulltextResolver] = [MetadataUrl()]
-    if options.doi_url:
-        found.append(DoiLanding(options.doi_url))
-    if options.unpaywall_url and (options.email or "{email}" not in options.unpaywall_url):
-        found.append(Unpaywall(options.unpaywall_url, options.email or ""))
+def resolvers(options: FulltextOptions) -> dict[str, Resolver]:
+    """All sources that the configuration allows, by name, in the order in which they are tried."""
+    found, email = through_proxy(options), options.email or ""
+    if options.unpaywall_url and (email or "{email}" not in options.unpaywall_url):
+        template = options.unpaywall_url.replace("{email}", quote(email))
+        found["unpaywall"] = partial(_from_unpaywall, template)
     if options.europe_pmc_url:
-        found.append(EuropePmc(options.europe_pmc_url))
-    return tuple(found)
+        found["europe_pmc"] = partial(_from_europe_pmc, options.europe_pmc_url)
+    return found
 
 
-def through_proxy(options: FulltextOptions) -> tuple[FulltextResolver, ...]:
+def through_proxy(options: FulltextOptions) -> dict[str, Resolver]:
     """The sources for which a proxy makes a difference."""
-    landing = (DoiLanding(options.doi_url),) if options.doi_url else ()
-    return (MetadataUrl(), *landing)
+    found: dict[str, Resolver] = {"url": _from_metadata}
+    return found | ({"doi": partial(_from_doi, options.doi_url)} if options.doi_url else {})
 
 
 def named_pdfs(page: Page) -> list[str]:

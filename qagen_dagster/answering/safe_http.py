@@ -28,16 +28,8 @@ _PORTS = {"http": 80, "https": 443}
 _LONGEST_URL = 4_000
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)")
-_NEVER_V4 = tuple(
-    map(
-        IPv4Network,
-        (
-            "192.0.0.0/24",  # special services of a network; Python counts parts of it as public
-            "192.88.99.0/24",  # relays to 6to4
-            "168.63.129.16/32",  # a cloud's wire server, on an address that looks public
-        ),
-    )
-)
+# Special services of a network (Python counts parts as public), relays to 6to4, a cloud's wire server on an address that looks public.
+_NEVER_V4 = tuple(map(IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
 _UNICAST_V6 = IPv6Network("2000::/3")  # other IPv6 is local, reserved, multicast, mapped or translated
 _TUNNELS_V6 = tuple(map(IPv6Network, ("2001::/32", "2002::/16", "3fff::/20")))  # Teredo, 6to4, examples
 _ISATAP = (0x00005EFE, 0x02005EFE)  # interface identifiers that hide an IPv4 address
@@ -80,10 +72,8 @@ class AddressPolicy:
     lookup: Lookup = _system_lookup
 
     def target(self, url: str | httpx.URL) -> Target:
-        """The URL with an address that was checked. Raises RefusedAddressError.
-
-        Every address of the host must be allowed, not only the one that is used.
-        """
+        """The URL with an address that was checked. Raises RefusedAddressError. Every address of the host must
+        be allowed, not only the one that is used."""
         checked = read_url(url)
         port = checked.port or _PORTS[checked.scheme]
         named = f"{checked.host}:{port}".lower() in self.allow_private
@@ -143,10 +133,8 @@ def _check_spelling(host: str) -> None:
 
 
 def why_refused(address: Address, *, private: bool = False) -> str | None:
-    """Why an address is not allowed; None if it is.
-
-    `private` allows loopback and private addresses, but never link-local ones, where cloud providers serve secrets.
-    """
+    """Why an address is not allowed; None if it is. `private` allows loopback and private addresses, but never
+    link-local ones, where cloud providers serve secrets."""
     if private and (address.is_loopback or _is_home(address)):
         return None
     if isinstance(address, IPv6Address):

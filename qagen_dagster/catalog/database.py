@@ -27,7 +27,7 @@ from qagen_dagster.catalog.rows import evaluation_rows, history_rows, table_rows
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 
 def sql(name: str) -> str:

@@ -42,7 +42,14 @@ from qagen_dagster.loop.questions.publication.published_set import read_publishe
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.publishing.score_markdown import BOUNDS, effects, planned, score_markdown, shown_measure
+from qagen_dagster.publishing.score_markdown import (
+    BOUNDS,
+    effects,
+    own_questions,
+    planned,
+    score_markdown,
+    shown_measure,
+)
 from qagen_dagster.records.evaluation import (
     SEARCHING,
     USUAL,
@@ -256,6 +263,13 @@ _FILE = click.Path(path_type=Path)
 )
 @click.option("--against", type=_FILE, help="The same file of a second system, to compare it with the first.")
 @click.option(
+    "--system-model",
+    default="",
+    metavar="NAME",
+    help="The model of the system, to tell whether a model of its family wrote questions.",
+)
+@click.option("--against-model", default="", metavar="NAME", help="The same for the second system.")
+@click.option(
     "--plan",
     "difference",
     metavar="DIFFERENCE",
@@ -274,6 +288,8 @@ def score(
     answers: Path,
     keys: tuple[str, ...],
     against: Path | None,
+    system_model: str,
+    against_model: str,
     difference: float | None,
     output: Path | None,
     budget: Allowance | None,
@@ -289,15 +305,16 @@ def score(
     judge = profile_judge(space, profile or settings.profile, budget)
     sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
     known = [question.id for published in sets for question in published]
-    files = [answers] if against is None else [answers, against]
-    report = score_systems(sets, [read_output(file, known) for file in files], judge, difference)
+    files = [(answers, system_model)] + ([] if against is None else [(against, against_model)])
+    outputs = [read_output(file, known).model_copy(update={"model": name}) for file, name in files]
+    report = score_systems(sets, outputs, judge, difference)
     if output is not None:
         write_output(output, score_markdown(report).encode())
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
         _print_score(report)
-    warn(_undecided(report))
+    warn((*own_questions(report.systems), *_undecided(report)))
     faults = fail(fault for scores in report.systems for fault in scores.faults)
     return faults or int(not all(scores.overall.measures for scores in report.systems))
 

@@ -49,6 +49,10 @@ COMMANDS = {
     "panel": ("evaluation", "Let several answerers answer published questions."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.show", "List questions, accepted and rejected."),
+    "questions import": (
+        "questions.import_log",
+        "Add questions that people asked to a set, and tell its gaps.",
+    ),
     "report": ("pages", "Write the review page as one HTML file."),
     "review": ("pages", "Review published questions, exam items and problems in the browser."),
     "run": ("questions.run", "Generate, validate and publish question sets."),
@@ -68,7 +72,7 @@ COMMANDS = {
 
 GROUPS = {  # the groups of commands in --help
     "Question sets": (
-        "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "show", "review", "report", "stats", "runs", "compare",
+        "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "questions import", "show", "review", "report", "stats", "runs", "compare",
         "evaluate", "panel", "export", "score",
     ),
     "Search and answers": ("index", "answer"),
@@ -96,7 +100,7 @@ Examples:
 def load_command(name: str) -> click.Command:
     """The command of this name, whose module is imported."""
     module, _ = COMMANDS[name]
-    command: click.Command = getattr(import_module(f"qagen_dagster.cli.{module}"), name)
+    command: click.Command = getattr(import_module(f"qagen_dagster.cli.{module}"), name.replace(" ", "_"))
     return command
 
 
@@ -107,6 +111,9 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, _, rest = super().resolve_command(ctx, args)
+        joined = " ".join((name or "", *rest[:1]))
+        if rest and joined in COMMANDS:
+            name, rest = joined, rest[1:]
         return name, None if name is None else load_command(name), rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -5,7 +5,7 @@ A model must not check its own work: a profile with the same generator and valid
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from qagen_dagster.models.budget import FREE_PROVIDERS, Budget, has_price
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.providers import why_no_batch
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.ids import Mode, check_name
+from qagen_dagster.records.ids import Mode, Name, check_name
 from qagen_dagster.settings import is_local
 
 SHIPPED = Path(__file__).resolve().parent.parent / "profiles"
@@ -73,12 +73,14 @@ class Profile(Record):
     Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes
     search indexes; the default runs in this process. Roles for exams that are not bound fall back: designer and
     implementer to the generator, verifier to the validator, style judge to the judge. Roles for physics problems fall back
-    to the generator, except the solver: without a solver, nothing is solved again.
+    to the generator, except the solver: without a solver, nothing is solved again. `writers` are further generators, by the names that
+    scenarios give shares.
     """
 
     description: str = ""
     roles: dict[Role, ModelSpec]
     visual: dict[Role, ModelSpec] = Field(default_factory=dict)
+    writers: dict[Name, ModelSpec] = Field(default_factory=dict)
     embedder: EmbedderSpec = Field(default_factory=EmbedderSpec)
     budget: Budget = Field(default_factory=Budget)
 
@@ -88,12 +90,25 @@ class Profile(Record):
         if missing:
             raise ValueError(f"no model is bound to {', '.join(missing)}")
         for mode in Mode:
-            check_distinct(self.spec(Role.GENERATOR, mode), self.spec(Role.VALIDATOR, mode), mode)
+            for writer in (self.spec(Role.GENERATOR, mode), *self.writers.values()):
+                check_distinct(writer, self.spec(Role.VALIDATOR, mode), mode)
             check_judge(self, mode)
         check_examiners(self)
         check_priced(self, self.budget)
         check_execution(self)
         return self
+
+    @property
+    def every_spec(self) -> tuple[ModelSpec, ...]:
+        """The models of all roles and writers."""
+        return (*self.roles.values(), *self.visual.values(), *self.writers.values())
+
+    def writing(self, shares: Mapping[str, float] | None, mode: Mode) -> dict[str, tuple[ModelSpec, float]]:
+        """The models that share the writing, with their shares; empty if the generator writes alone. Raises ConfigError."""
+        known = {Role.GENERATOR.value: self.spec(Role.GENERATOR, mode), **self.writers}
+        if missing := sorted({*(shares or ())} - {*known}):
+            raise ConfigError(f"the profile has no writer {missing[0]} (it has {', '.join(known)})")
+        return {name: (known[name], share) for name, share in (shares or {}).items()}
 
     def spec_or_fallback(self, role: Role) -> ModelSpec | None:
         """The model for one of EXAM_ROLES or PROBLEM_ROLES, or else the model of its fallback role if that is not specialised."""
@@ -175,8 +190,7 @@ def check_priced(profile: Profile, budget: Budget) -> None:
     """Raise ValueError when `budget` limits the cost and a price is unknown."""
     if not budget.counts_money:
         return
-    specs = [*profile.roles.values(), *profile.visual.values()]
-    unknown = sorted({spec.name for spec in specs if not has_price(spec)})
+    unknown = sorted({spec.name for spec in profile.every_spec if not has_price(spec)})
     if not profile.embedder.local and profile.embedder.usd_per_million_input is None:
         raise ValueError(
             f"max_usd needs prices: set usd_per_million_input of the embedder {profile.embedder.name}"
@@ -189,10 +203,9 @@ def check_priced(profile: Profile, budget: Budget) -> None:
 
 def is_free(profile: Profile) -> bool:
     """Whether no model of the profile costs money: each runs in this process, or on a local server and has no price."""
-    specs = (*profile.roles.values(), *profile.visual.values())
     embedder = profile.embedder
     unpriced = not embedder.usd_per_million_input and is_local(embedder.base_url or "")
-    return (embedder.local or unpriced) and all(map(_is_free, specs))
+    return (embedder.local or unpriced) and all(map(_is_free, profile.every_spec))
 
 
 def _is_free(spec: ModelSpec) -> bool:
@@ -202,7 +215,8 @@ def _is_free(spec: ModelSpec) -> bool:
 
 def check_execution(profile: Profile) -> None:
     """Raise ValueError when a role asks for batches that its provider does not offer or the role cannot use."""
-    for role, spec in (*profile.roles.items(), *profile.visual.items()):
+    writers = ((Role.GENERATOR, spec) for spec in profile.writers.values())
+    for role, spec in (*profile.roles.items(), *profile.visual.items(), *writers):
         fault = why_no_batch(spec)
         if fault is None and spec.execution == "batch" and role is Role.GENERATOR:
             fault = "it needs many turns, but a batch has only one (use execution: batch for other roles)"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from qagen_dagster.english.words import listed
+from qagen_dagster.english.words import listed, named_words
 
 
 class Bound(StrEnum):
@@ -86,28 +86,12 @@ def bound_of(text: str, start: int, end: int, *, date: bool = False) -> Bound | 
     return next(found, None) or next(after, None)
 
 
-SPELLED = {
-    word: value
-    for value, word in enumerate(
-        listed(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-            "seventeen eighteen nineteen"
-        )
-    )
-} | {
-    word: value * 10
-    for value, word in enumerate(listed("twenty thirty forty fifty sixty seventy eighty ninety"), start=2)
+SPELLED = {word: value for value, word in enumerate(named_words("numbers"))} | {
+    word: 10 * value for value, word in enumerate(named_words("tens"), start=2)
 }
-_ORDINALS = {
-    word: value
-    for value, word in enumerate(
-        listed(
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
-            "sixteenth seventeenth eighteenth nineteenth"
-        ),
-        start=1,
-    )
-} | {f"{word[:-1]}ieth": value for word, value in SPELLED.items() if value >= 20}
+_ORDINALS = {word: value for value, word in enumerate(named_words("ordinals"), start=1)} | {
+    f"{word[:-1]}ieth": value for word, value in SPELLED.items() if value >= 20
+}
 _LARGE = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SCALES = {"hundred": 1e2, **_LARGE} | {
     "k": 1e3, "mn": 1e6, "m": 1e6, "mm": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12, "dozen": 12.0,
@@ -116,45 +100,15 @@ _MONEY_SCALES = ("million", "billion", "trillion", "mn", "bn", "tn")  # "pounds"
 _MONEY = {"$": "usd", "us$": "usd", "£": "gbp", "€": "eur", "¥": "jpy", "₹": "inr"} | {
     code: code for code in listed("usd gbp eur jpy inr")
 }
-_AT_HOME = {
-    "us": "usd",
-    "u.s.": "usd",
-    "american": "usd",
-    "british": "gbp",
-    "uk": "gbp",
-    "japanese": "jpy",
-    "indian": "inr",
-}
+_AT_HOME = dict(
+    pair.split(":")
+    for pair in listed("us:usd u.s.:usd american:usd british:gbp uk:gbp japanese:jpy indian:inr")
+)
 
 # For each unit: its measures, and its size in the first unit of each measure. "Pounds" may be a mass or money.
 _UNITS: dict[str, list[tuple[str, float]]] = {}
-for _measure, _spellings in {
-    "share": "%:1 percent:1 per_cent:1 pct:1 percentage:1 bps:.01",
-    "length": "m:1 metre:1 meter:1 km:1000 kilometre:1000 kilometer:1000 cm:.01 centimetre:.01 centimeter:.01 mm:.001 "
-    "millimetre:.001 millimeter:.001 µm:1e-6 μm:1e-6 um:1e-6 nm:1e-9 mile:1609.344 mi:1609.344 ft:.3048 foot:.3048 "
-    "feet:.3048 inch:.0254 yard:.9144",
-    "mass": "g:1 gram:1 kg:1000 kilogram:1000 mg:.001 milligram:.001 µg:1e-6 tonne:1e6 ton:1e6 lb:453.59237 pound:453.59237 "
-    "ounce:28.349523",
-    "time": "s:1 sec:1 second:1 ms:.001 millisecond:.001 min:60 minute:60 h:3600 hr:3600 hour:3600 day:86400 week:604800 "
-    "fortnight:1209600",
-    "years": "year:1 yr:1 decade:10 century:100 month:.0833333333 quarter:.25",
-    "volume": "l:1 litre:1 liter:1 ml:.001 millilitre:.001 milliliter:.001 gallon:3.785411784",
-    "area": "acre:4046.8564 hectare:10000 ha:10000",
-    "power": "w:1 watt:1 kw:1000 kilowatt:1000 mw:1e6 megawatt:1e6 gw:1e9",
-    "energy": "kwh:1 mwh:1000 gwh:1e6",
-    "voltage": "v:1 volt:1 mv:.001 kv:1000",
-    "current": "ma:.001 amp:1 ampere:1",
-    "frequency": "hz:1 khz:1000 mhz:1e6 ghz:1e9",
-    "memory": "kb:1 mb:1000 gb:1e6 tb:1e9 kilobyte:1 megabyte:1000 gigabyte:1e6",
-    "temperature": "°c:1 celsius:1 ℃:1",
-    "fahrenheit": "°f:1 fahrenheit:1",
-    "usd": "dollar:1 usd:1 cent:.01",
-    "gbp": "pound:1 gbp:1 sterling:1 p:.01 pence:.01 penny:.01",
-    "eur": "euro:1 eur:1 cent:.01",
-    "jpy": "yen:1 jpy:1",
-    "inr": "rupee:1 inr:1",
-}.items():
-    for _one in _spellings.split():
+for _measure in named_words("measures"):
+    for _one in named_words(f"{_measure}_units"):
         _name, _factor = _one.split(":")
         _UNITS.setdefault(_name.replace("_", " "), []).append((_measure, float(_factor)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from qagen_dagster.english.facts import Facts, facts
-from qagen_dagster.english.words import is_content, tokens, word_set
+from qagen_dagster.english.words import is_content, named_words, tokens, word_set
 
 _WHEN = re.compile(r"\bwhen\b|\b(?:what|which)\s+(?:year|date|day|month|decade|century)\b", re.I)
 _COUNT = re.compile(
@@ -17,26 +17,14 @@ _WH = re.compile(r"^\W*(?:\w+\s+)?(?:what|who|whom|whose|when|where|which|why|ho
 _CAUSE = re.compile(r"^\W*(?:because|due to|owing to|thanks to|so that|in order to)\b", re.I)
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _YES_NO = frozenset(("yes", "no", "true", "false"))
-_AMOUNTS = word_set(
-    "no none nobody nothing zero nil single once twice thrice double triple half halves third quarter pair couple both dozen all every "
-    "each several few many most some much more less fewer enough majority minority daily weekly monthly quarterly yearly annually "
-    "hourly always never infinite infinitely"
-)
-_TIMES = word_set(
-    "before after during when while since until till ago once today tomorrow yesterday now then early earlier late later first last "
-    "begin beginning end start dawn morning noon afternoon evening dusk night midnight second minute hour day week weekend month year "
-    "decade century millennium age era epoch period reign war battle dynasty season spring summer autumn fall winter easter christmas "
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october "
-    "november december immediately forever always never lifetime birth death"
-)
+_AMOUNTS = frozenset(named_words("amount_words"))
+_TIMES = frozenset(named_words("time_words"))
 _SIZES = word_set("as like size length height same across from to between")
 
 
 def wrong_type(question: str, reference: str, given: str) -> str:
-    """Why `given` cannot answer the question, whatever is true; empty if it can. `reference` is the right answer.
-
-    A type is only called wrong if the question and the right answer have another one.
-    """
+    """Why `given` cannot answer the question, whatever is true; empty if it can. `reference` is the right
+    answer. A type is only called wrong if the question and the right answer have another one."""
     wanted, found = facts(reference), facts(given)
     said = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
     other_script = any(char > "\u024f" and char.isalpha() for char in given)

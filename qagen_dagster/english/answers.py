@@ -103,11 +103,9 @@ def equal(one: str, other: str) -> bool:
 
 
 def contradiction(one: str, other: str) -> str:
-    """Why the answers cannot both be right; empty if they can be.
-
-    Different names prove nothing here, because a thing can have two. Amounts that differ by a power of ten prove nothing either,
-    because the head of a table can give the scale.
-    """
+    """Why the answers cannot both be right; empty if they can be. Different names prove nothing here, because a
+    thing can have two. Amounts that differ by a power of ten prove nothing either, because the head of a table
+    can give the scale."""
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal or a.normal == b.normal:
         return ""

@@ -49,10 +49,8 @@ _DATE = re.compile(
 
 @dataclass(frozen=True)
 class Date:
-    """A date with the parts that are known.
-
-    A decade has its first year as `year`, and `decade` is set. The century of "the sixties" is not known, so its year is 60.
-    """
+    """A date with the parts that are known. A decade has its first year as `year`, and `decade` is set. The
+    century of "the sixties" is not known, so its year is 60."""
 
     year: int | None
     month: int | None
@@ -68,10 +66,8 @@ class Date:
         return replace(self, bound=None)
 
     def agrees(self, other: Date) -> bool:
-        """Whether both dates have known parts in common, and all of these are equal.
-
-        A limit ("before 1967") agrees with dates within it, and with an equal limit in the same direction.
-        """
+        """Whether both dates have known parts in common, and all of these are equal. A limit ("before 1967")
+        agrees with dates within it, and with an equal limit in the same direction."""
         if self.bound is not None and other.bound is None and self._centuries(other):
             return self._allows(self.bound, other)
         if self.bound and other.bound and self.bound.upward is not other.bound.upward:

@@ -120,11 +120,9 @@ def _outside(found: Iterable[Amount], dated: Sequence[Date]) -> Iterator[Amount]
 
 
 def _placed(text: str) -> Iterator[tuple[str, str, int]]:
-    """Words that name something: codes, and capitalised words that do not merely begin a sentence.
-
-    Each is a stem, the original word, and the number of its full name. A full name consists of names with only a space or a
-    hyphen between them.
-    """
+    """Words that name something: codes, and capitalised words that do not merely begin a sentence. Each is a
+    stem, the original word, and the number of its full name. A full name consists of names with only a space or
+    a hyphen between them."""
     text = text if text.isascii() else plain(text)
     full, until = 0, -1
     for match in _CAPITAL.finditer(text):
@@ -185,10 +183,8 @@ def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
 
 
 def missing_names(claim: Facts, evidence: Facts) -> list[str]:
-    """The names of the claim, as written, that the evidence lacks.
-
-    The evidence does not lack an abbreviation in capitals if the initials of its names spell it.
-    """
+    """The names of the claim, as written, that the evidence lacks. The evidence does not lack an abbreviation
+    in capitals if the initials of its names spell it."""
     words = evidence.words | {name for name, _ in evidence.names}
     words |= {found[1] for name, _ in evidence.names if (found := _MARKED.fullmatch(name))}
     words |= {name + ending for name, _ in evidence.names for ending in _OF_A_PLACE}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 
-from qagen_dagster.english.words import is_content, listed, plain, stem, tokens
+from qagen_dagster.english.words import is_content, listed, named_words, plain, stem, tokens
 
 _DENIAL = re.compile(
     r"\b(?:not|no|never|none|nobody|nothing|neither|nor|cannot|without|fails?|failed|lacks?|lacked|unable|refus\w{1,4}|den(?:y|ies|ied))\b|n't\b",
@@ -28,29 +28,9 @@ _NO_DENIAL = re.compile(
 _CLAUSE_END = re.compile(r"[,;:.!?()]|\b(?:but|although|though|however|because|while)\b", re.IGNORECASE)
 SCOPE = 4  # maximum content words in the scope of a denial
 
-_PAIRS = (
-    "increase,rise,rose,grow,growth,gain,climb,higher,up/decrease,fall,fell,drop,decline,shrink,lower,reduce,reduction,down "
-    "more,greater,larger,bigger/less,fewer,smaller before,prior,earlier/after,later,following above,over/below,under,beneath "
-    "maximum,max,highest,largest,most,greatest,biggest/minimum,min,lowest,smallest,least first/last north,northern/south,southern "
-    "east,eastern/west,western left/right open,opened/close,closed begin,began,start,started/end,ended,finish,finished,stop,stopped "
-    "win,won/lose,lost,defeat buy,bought,purchase/sell,sold accept,accepted/reject,rejected,refuse "
-    "import/export include,including/exclude,excluding approve,approved,allow,allowed,permit/deny,denied,forbid,forbidden,ban,banned,prohibit "
-    "always/never,sometimes,rarely profit/loss early,earliest/late,latest upper,uppermost/lower,lowermost top/bottom inner,innermost/outer,outermost "
-    "enable,enabled/disable,disabled positive/negative success,successful/failure,unsuccessful,fail "
-    "hot,warm,warmer/cold,cool,cooler old,older,oldest/young,younger,youngest,new,newer long,longer,longest/short,shorter,shortest "
-    "strong,stronger/weak,weaker fast,faster/slow,slower good,better,best/bad,worse,worst high/low "
-    "male,man,men,boy,he,his,him,father,son,brother,husband/female,woman,women,girl,she,her,mother,daughter,sister,wife "
-    "public/private internal/external inside/outside improve,improved,improvement/worsen,worsened,deteriorate "
-    "support,supported/oppose,opposed agree,agreed/disagree,disagreed true/false all,every/none add,added/remove,removed "
-    "majority/minority major/minor arrive,arrived/depart,departed,leave,left create,created/destroy,destroyed "
-    "known/unknown safe/dangerous,unsafe legal/illegal possible/impossible likely/unlikely able/unable common/rare,uncommon "
-    "significant,significantly/insignificant,insignificantly,nonsignificant necessary/unnecessary dependent/independent "
-    "expensive/cheap ancient/modern heavy,heavier/light,lighter wide,wider/narrow,narrower deep,deeper/shallow "
-    "expand,expanded,expansion/contract,contracted,contraction strengthen,strengthened/weaken,weakened "
-    "hire,hired/fire,fired,dismissed attack/defend birth,born/death,died,dead live,alive/dead"
-)
+_PAIRS = named_words("opposite_pairs")
 _POLES: dict[str, set[tuple[int, int]]] = {}
-for _axis, _pair in enumerate(_PAIRS.split()):
+for _axis, _pair in enumerate(_PAIRS):
     for _side, _members in enumerate(_pair.split("/")):
         for _member in _members.split(","):
             _POLES.setdefault(_member, set()).add((_axis, _side))

@@ -14,41 +14,22 @@ from functools import cached_property
 from itertools import accumulate
 
 from qagen_dagster.english.dates import MONTHS, WEEKDAYS
-from qagen_dagster.english.words import word_set
+from qagen_dagster.english.words import named_words, word_set
 
 # After these abbreviations the sentence always continues, with a name or another word.
-BEFORE_NAMES = word_set(
-    "mr mrs ms mx dr prof hon sgt lt col gen rep sen gov capt cmdr adm maj pvt cpl rev fr pres supt messrs mt ft vs v cf "
-    "viz ca approx e.g i.e eg ie a.k.a incl esp resp"
-)
+BEFORE_NAMES = frozenset(named_words("before_names"))
 # After these abbreviations the sentence continues with a number, a numeral or a single letter, and ends before any other word.
-BEFORE_NUMBERS = word_set(
-    "no nos art arts sec secs ch chap fig figs tab eq eqs eqn vol vols p pp par para cl app ed eds n nr c b d in n° "
-    "jan feb mar apr jun jul aug sep sept oct nov dec ver"
-)
+BEFORE_NUMBERS = frozenset(named_words("before_numbers"))
 # After these abbreviations the sentence ends if a capital follows, unless it begins a day, a month or a time zone.
 TIMES = frozenset(("a.m", "p.m"))
 AFTER_TIMES = frozenset((*MONTHS, *WEEKDAYS)) | word_set(
     "Eastern Pacific Central Mountain EST EDT CST CDT PST PDT MST MDT GMT UTC CET CEST BST"
 )
 # After these abbreviations the sentence ends if one of OPENERS follows. OPENERS begin sentences, but hardly ever names.
-MAY_END = word_set(
-    "al ariz assn ave avg blvd bros cal calif cir co colo conn corp ct cu dept dist est ext fla gmbh govt hr hrs ill inc "
-    "ind intl jr lb llc ltd mass max mi mich min minn mo mos okla ore oz penn ph plc rd ref refs sq sr st stat supp suppl "
-    "tbsp tel temp tenn tex tsp univ va wash wis wk wt yr yrs"
-)
-OPENERS = word_set(
-    "The This That These Those A An It Its He She They We You I His Her Their Our My Your In On At By For From With Without "
-    "As If When While After Before However Moreover Furthermore Although Though But And Or So Yet Also There Here What Who "
-    "Why How Where Which Whether Both Each All Some Many Most Such Not Then Thus Therefore Hence Meanwhile During Since "
-    "Because Despite According Another Other Overall Finally Additionally Instead Today Until Once Only To Its It's He's "
-    "She's They're We're I'm Under Over Between Among Even Every Few Several Did Do Does Is Are Was Were Can Could Would Should Has Have Had Nevertheless Nonetheless Consequently"
-)
+MAY_END = frozenset(named_words("may_end"))
+OPENERS = frozenset(named_words("openers"))
 # A line that ends with one of these continues in the next line.
-CONNECTIVES = word_set(
-    "a an the of in on at by for from with to and or but as than that which who whose is are was were be been has have had "
-    "will would can could may might must should not no into over under between per via its their his her our"
-)
+CONNECTIVES = frozenset(named_words("connectives"))
 # A quotation followed by one of these does not end the sentence: `"Stop!" Mary said`.
 ATTRIBUTION = word_set(
     "said says asked asks replied added cried shouted exclaimed wrote answered told whispered noted"
@@ -171,10 +152,8 @@ def split(text: str) -> list[Sentence]:
 
 
 def claims(text: str) -> list[Sentence]:
-    """The sentences that can be graded, without their list markers. Sentences of less than three characters are left out.
-
-    A text that consists only of such a short piece ("5", "UK") is one claim.
-    """
+    """The sentences that can be graded, without their list markers. Sentences of less than three characters are
+    left out. A text that consists only of such a short piece ("5", "UK") is one claim."""
     sentences = [_unmarked(text, one) for one in split(text)]
     found = [one for one in sentences if one is not None and len(one.text) >= MIN_CHARACTERS]
     whole = _stripped(text, 0, len(text))

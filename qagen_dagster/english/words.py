@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from qagen_dagster.records.data_files import read_table
 
 # Letters and digits. Apostrophes, inner full stops and commas of numbers belong to a word; hyphens separate words.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:[^\W\d_]\.){2,}|[^\W_]+(?:['\u2019][^\W_]+)?")
@@ -22,36 +24,18 @@ def word_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-STOP_WORDS = frozenset(
-    listed(
-        "a about above across after again against all almost along already also although always am among an and another any "
-        "are around as at back be became because become been before being below between both but by can cannot could did do "
-        "does doing done down due during each either else ever every few first for from further get gets give given go had "
-        "has have having he her here hers herself him himself his how however i if in indeed into is it its itself just keep "
-        "kept last later least less lot made make makes many may me might mine more most much must my myself near need "
-        "neither never next no nor not now of off often on once one only onto or other others our ours ourselves out over "
-        "own part per perhaps please put quite rather re really regarding same say says see seem seems several she should "
-        "since so some something still such take than that the their theirs them themselves then there therefore these they "
-        "this those though through thus to together too toward towards under until up upon us use used using various very "
-        "via was we well were what when where whether which while who whole whom whose why will with within without would "
-        "yes yet you your yours yourself s t d ll ve re m don didn doesn isn wasn weren won couldn shouldn wouldn hasn "
-        "haven hadn aren ain it's that's there's what's he's she's i'm i've we're they're you're"
-    )
-)
-_IRREGULAR = {
-    pair.split(":")[0]: pair.split(":")[1]
-    for pair in listed(
-        "began:begin begun:begin bought:buy brought:bring built:build came:come chose:choose chosen:choose drew:draw "
-        "drawn:draw drove:drive driven:drive fell:fall fallen:fall felt:feel fought:fight found:find flew:fly flown:fly "
-        "gave:give given:give grew:grow grown:grow held:hold knew:know known:know led:lead lent:lend left:leave lost:lose "
-        "made:make meant:mean met:meet paid:pay ran:run rose:rise risen:rise said:say sang:sing sung:sing sat:sit "
-        "saw:see seen:see sent:send shot:shoot shown:show sold:sell spent:spend spoke:speak spoken:speak stood:stand "
-        "swam:swim taught:teach told:tell took:take taken:take thought:think threw:throw thrown:throw understood:understand "
-        "went:go gone:go won:win wore:wear worn:wear wrote:write written:write children:child men:man women:woman "
-        "people:person mice:mouse feet:foot teeth:tooth wives:wife lives:life better:good best:good worse:bad worst:bad "
-        "born:birth died:die dead:die dies:die larger:large bigger:big"
-    )
-}
+def named_words(name: str) -> list[str]:
+    """The words of a list in `words.toml`."""
+    return _lists()[name].split()
+
+
+@cache
+def _lists() -> dict[str, str]:
+    return read_table(__package__, "words.toml")
+
+
+STOP_WORDS = frozenset(named_words("stop_words"))
+_IRREGULAR = dict(pair.split(":") for pair in named_words("irregular"))
 
 
 def plain(text: str) -> str:

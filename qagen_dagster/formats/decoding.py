@@ -58,37 +58,29 @@ _HIGH = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
 _SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+_CENTRAL = ("cp1250", "iso8859_2")
 # Letters beyond ASCII of each language, and the signs between words, by the code pages in which they are written. The first entry
 # that fits wins. No code pages stand for the Western one.
 _BETWEEN = "\xa0\xa7\xb0\xb1\xb2\xb3\xb5\xb7\xb9\xab\xbb\xbc\xbd\xbe\xbf\xa1\xa9\xae\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u2026\u20ac"
 _LANGUAGES: tuple[tuple[tuple[str, ...], str], ...] = (
-    ((), "\xe0\xe2\xe6\xe7\xe8\xe9\xea\xeb\xee\xef\xf4\u0153\xf9\xfb\xfc\xff"),  # French
-    ((), "\xe4\xf6\xfc\xdf\xe5\xe9"),  # German, Swedish, Finnish
-    ((), "\xe1\xe9\xed\xf1\xf3\xfa\xfc"),  # Spanish
-    ((), "\xe0\xe1\xe2\xe3\xe7\xe9\xea\xed\xf3\xf4\xf5\xfa\xfc"),  # Portuguese
-    ((), "\xe0\xe8\xe9\xec\xf2\xf9"),  # Italian
-    ((), "\xe6\xf8\xe5\xe9"),  # Danish, Norwegian
-    ((), "\xe1\xf0\xe9\xed\xf3\xfa\xfd\xfe\xe6\xf6"),  # Icelandic
-    ((), "\xe4\xf6\xf5\xfc\u0161\u017e"),  # Estonian
-    (
-        ("cp1254",),
-        "\xe7\u011f\u0131\xf6\u015f\xfc\xe2\xee\xfb\u0307",
-    ),  # Turkish; a lower-cased dotted I has a mark
-    (("cp1257",), "\u0105\u010d\u0119\u0117\u012f\u0161\u0173\u016b\u017e"),  # Lithuanian
-    (("cp1257",), "\u0101\u010d\u0113\u0123\u012b\u0137\u013c\u0146\u0161\u016b\u017e"),  # Latvian
-    (("cp1257",), "\xe4\xf6\xf5\xfc\u0161\u017e"),  # Estonian
-    (("cp1250", "iso8859_2"), "\u0105\u0107\u0119\u0142\u0144\xf3\u015b\u017a\u017c"),  # Polish
-    (
-        ("cp1250", "iso8859_2"),
-        "\xe1\u010d\u010f\xe9\u011b\xed\u0148\xf3\u0159\u0161\u0165\xfa\u016f\xfd\u017e",
-    ),  # Czech
-    (
-        ("cp1250", "iso8859_2"),
-        "\xe1\xe4\u010d\u010f\xe9\xed\u013a\u013e\u0148\xf3\xf4\u0155\u0161\u0165\xfa\xfd\u017e",
-    ),  # Slovak
-    (("cp1250", "iso8859_2"), "\xe1\xe9\xed\xf3\xf6\u0151\xfa\xfc\u0171"),  # Hungarian
-    (("cp1250", "iso8859_2"), "\u010d\u0107\u0111\u0161\u017e"),  # Croatian, Slovene
-    (("cp1250", "iso8859_2"), "\u0103\xe2\xee\u015f\u0163"),  # Romanian
+    ((), "àâæçèéêëîïôœùûüÿ"),  # French
+    ((), "äöüßåé"),  # German, Swedish, Finnish
+    ((), "áéíñóúü"),  # Spanish
+    ((), "àáâãçéêíóôõúü"),  # Portuguese
+    ((), "àèéìòù"),  # Italian
+    ((), "æøåé"),  # Danish, Norwegian
+    ((), "áðéíóúýþæö"),  # Icelandic
+    ((), "äöõüšž"),  # Estonian
+    (("cp1254",), "çğıöşüâîû\u0307"),  # Turkish; a lower-cased dotted I has a mark
+    (("cp1257",), "ąčęėįšųūž"),  # Lithuanian
+    (("cp1257",), "āčēģīķļņšūž"),  # Latvian
+    (("cp1257",), "äöõüšž"),  # Estonian
+    (_CENTRAL, "ąćęłńóśźż"),  # Polish
+    (_CENTRAL, "áčďéěíňóřšťúůýž"),  # Czech
+    (_CENTRAL, "áäčďéíĺľňóôŕšťúýž"),  # Slovak
+    (_CENTRAL, "áéíóöőúüű"),  # Hungarian
+    (_CENTRAL, "čćđšž"),  # Croatian, Slovene
+    (_CENTRAL, "ăâîşţ"),  # Romanian
 )
 _MIXED = 0.9  # share of a text in several Western languages, such as one with foreign names
 _BETTER = 0.02  # a code page must explain this share more of the signs than another

@@ -41,7 +41,6 @@ Fractions = tuple[float, float, float, float]  # left, top, right, bottom, each 
 _MAX_PIXELS = 8_000_000  # for the whole page at a resolution that is high enough for a small part
 _MAX_SIDE = 6_000
 _MAX_BYTES = 40_000_000
-_QUALITIES = (90, 75, 50, 30)
 
 
 def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]:
@@ -234,23 +233,4 @@ def cut(page: PageImage, part: Fractions, how: RenderOptions) -> PageImage:
                 max(int(top * whole.height) + 1, round(bottom * whole.height)),
             )
         )
-    scale = min(
-        1.0, how.max_side / max(picture.size), (how.max_pixels / (picture.width * picture.height)) ** 0.5
-    )
-    if scale < 1.0:
-        size = (max(1, int(picture.width * scale)), max(1, int(picture.height * scale)))
-        picture = picture.resize(size, Image.Resampling.LANCZOS)
-    return _encode(picture, how.max_bytes)
-
-
-def _encode(picture: Image.Image, max_bytes: int) -> PageImage:
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG")
-    media_type = "image/png"
-    for quality in _QUALITIES:
-        if buffer.tell() <= max_bytes:
-            break
-        buffer = io.BytesIO()
-        picture.save(buffer, "JPEG", quality=quality)
-        media_type = "image/jpeg"
-    return PageImage(media_type, buffer.getvalue(), picture.width, picture.height)
+    return encode(picture, how)

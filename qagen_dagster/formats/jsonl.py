@@ -20,9 +20,8 @@ from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
-_ABSENT = frozenset(
-    {"nan", "NaN", "NaT", "<NA>", "None", "null", "inf", "-inf"}
-)  # as data frames write a missing value
+# As data frames write a missing value
+_ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "None", "null", "inf", "-inf"})
 _MOST_WHOLE = 1e15  # floats above it are not sure to be whole
 _ROW = re.compile(r"[^ \t\r\n\ufeff\0][^\n]*")  # one match in each line that is not blank
 

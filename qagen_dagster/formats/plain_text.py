@@ -30,52 +30,14 @@ _CHAPTER = re.compile(r"(?:CHAPTER|Chapter|BOOK|Book|PART|Part)[ \t]+(?:\d{1,3}|
 _ROMAN = re.compile(r"([IVX]{1,5})(?:\.(?: (\S.{0,80}))?)?")
 _LETTER = re.compile(r"([A-Z])\. (\S.{0,80})")
 _NUMBER = re.compile(r"(\d{1,2})((?:\.\d{1,2}){0,3})\.? ([^\W\d_].{0,80})")
-_SMALL = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "but",
-        "by",
-        "de",
-        "du",
-        "for",
-        "from",
-        "if",
-        "in",
-        "into",
-        "is",
-        "its",
-        "la",
-        "le",
-        "nor",
-        "not",
-        "of",
-        "off",
-        "on",
-        "or",
-        "over",
-        "per",
-        "the",
-        "to",
-        "under",
-        "upon",
-        "v",
-        "v.",
-        "vs.",
-        "via",
-        "with",
-        "without",
-    ]
-)  # words that titles do not capitalise
-_ROMANS = {
-    name: number
-    for number, name in enumerate(
-        ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV"], 1
-    )
-}
+# Words that titles do not capitalise.
+_SMALL_WORDS = (
+    "a an and as at but by de du for from if in into is its la le nor not of off on or over per the to "
+    "under upon v v. vs. via with without"
+)
+_SMALL = frozenset(_SMALL_WORDS.split())
+_ROMAN_NUMBERS = "I II III IV V VI VII VIII IX X XI XII XIII XIV XV"
+_ROMANS = {name: number for number, name in enumerate(_ROMAN_NUMBERS.split(), 1)}
 _TEXT_CHARS = 40  # minimum length of a line of running text
 _CENTRED = 15  # minimum indentation of a centred line
 _CASE_LINES = 60  # lines from the start of a file in which the parties of a case are searched

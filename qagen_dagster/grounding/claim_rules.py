@@ -23,7 +23,7 @@ from qagen_dagster.english.facts import (
     missing_names,
 )
 from qagen_dagster.english.polarity import leaves_open
-from qagen_dagster.english.words import content_stems, listed, stem, tokens
+from qagen_dagster.english.words import content_stems, listed, named_words, stem, tokens
 from qagen_dagster.grounding.source import Source, Window, is_statement
 
 EACH = 4  # maximum candidate windows of each size
@@ -157,12 +157,7 @@ NOTHING_ALIKE = "nothing in the document is like it"
 TOO_FEW = "the document has these words, and they are too few to decide"
 NOT_TOGETHER = "its words are in the document, but no sentence says it in these words"
 BAND = 1 / 3  # width of each of three bands of scores: unsupported, then undecided, then supported
-_BOUNDS = frozenset(
-    listed(
-        "only all every each both always never no none not without most few first last before after until except unless if "
-        "more less fewer over under above below up down may might could would should can must"
-    )
-)
+_BOUNDS = frozenset(named_words("bounds"))
 _HEDGES = frozenset(listed("may might could would should if unless except only until"))
 
 
@@ -240,10 +235,8 @@ def decide(text: str, source: Source, question: str = "") -> Decision:
 
 
 def _closeness(claim: _Claim, window: Window, source: Source) -> float:
-    """How completely the window has the claim (0-1).
-
-    It is the mean of three shares: of the claim's own words, of all its words in order, and of its whole text (0 or 1).
-    """
+    """How completely the window has the claim (0-1). It is the mean of three shares: of the claim's own words,
+    of all its words in order, and of its whole text (0 or 1)."""
     stems = source.window_stems(window)
     own = _share(sum(word in stems for word in claim.own), len(claim.own))
     order = _share(_common(claim.stems, stems), len(claim.stems))

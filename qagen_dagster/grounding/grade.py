@@ -290,10 +290,8 @@ def together(parts: Iterable[Decided | None]) -> Decided:
 
 
 def overall(confidences: Iterable[float | None], answers: int) -> tuple[Grade | None, float | None]:
-    """Grade and mean of the measured confidences of `answers` answers; None and None if there are none.
-
-    There is no grade if fewer than MIN_MEASURED of the answers were measured.
-    """
+    """Grade and mean of the measured confidences of `answers` answers; None and None if there are none. There
+    is no grade if fewer than MIN_MEASURED of the answers were measured."""
     measured = [one for one in confidences if one is not None]
     if not measured:
         return None, None

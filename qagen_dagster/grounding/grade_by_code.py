@@ -29,11 +29,9 @@ _NAMES = {
 
 
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
-    """Grade an answer. Its confidence is the share of grounded sentences among the decided sentences, plus `boost`, at most 1.
-
-    The answer is grounded if no sentence is ungrounded and its confidence is at least `GROUNDED_CONFIDENCE`. It is undecided if
-    no sentence is ungrounded and some sentence is undecided.
-    """
+    """Grade an answer. Its confidence is the share of grounded sentences among the decided sentences, plus
+    `boost`, at most 1. The answer is grounded if no sentence is ungrounded and its confidence is at least
+    `GROUNDED_CONFIDENCE`. It is undecided if no sentence is ungrounded and some sentence is undecided."""
     decided = [one for one in sentences if one.status is not SentenceStatus.NOT_MEASURED]
     ungrounded = sum(one.status in UNGROUNDED for one in decided)
     undecided = not decided or (not ungrounded and len(decided) < len(sentences))

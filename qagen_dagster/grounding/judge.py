@@ -72,10 +72,8 @@ def as_data(text: str) -> str:
 def _chosen(
     source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()
 ) -> list[int]:
-    """The numbers of the sentences to show, in the document's order.
-
-    Sentences are taken up to `budget` characters: those of quoted lines, the first two, then the best of each claim in turn.
-    """
+    """The numbers of the sentences to show, in the document's order. Sentences are taken up to `budget`
+    characters: those of quoted lines, the first two, then the best of each claim in turn."""
     chosen: dict[int, None] = {}
     used = 0
     near = [number for first, last in quoted for number in source.sentences_on(first - 1, last + 1)]
@@ -143,11 +141,8 @@ def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
 
 ROLE = "judge"
 TERMINAL = "submit_verdict"
-BUDGETS = (
-    100_000,
-    24_000,
-    6_000,
-)  # characters shown; if the model rejects one number, the next smaller one is tried
+# Characters shown; if the model rejects one number, the next smaller one is tried.
+BUDGETS = (100_000, 24_000, 6_000)
 BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
 NO_JUDGE = "no judge is bound"
 

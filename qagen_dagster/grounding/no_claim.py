@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from qagen_dagster.english.words import listed, tokens
+from qagen_dagster.english.words import named_words, tokens
 from qagen_dagster.records.ids import normalise
 
 _UNKNOWN = frozenset(
@@ -38,23 +38,8 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 
-_ABOUT = frozenset(
-    listed(
-        "document documents text texts passage passages article articles source sources report reports paper papers excerpt "
-        "context section paragraph author authors answer summary information evidence"
-    )
-)
-_META = _ABOUT | {*listed(
-    "contents content sections paragraphs details detail data answers question questions topic topics subject conclusion point "
-    "points example examples quote quotes states state stated mentions mention mentioned describes describe described says say "
-    "said notes noted discusses discuss discussed explains explain explained indicates indicated provides provide provided "
-    "contains contain contained includes include included gives give given shows show shown refers refer referred means mean "
-    "meant lists list listed covers cover covered outlines outlined presents presented supports support supported supporting "
-    "based according found see above below following follows follow relevant available key main several various different many "
-    "some more clearly explicitly directly specifically also further overall here detailed case true correct "
-    "a an the this that these those it its they them there is are was were be been being can could may as in on of to by for "
-    "from with within about at and or which what where how when so such all both each other one's into throughout has have"
-)}  # fmt: skip
+_ABOUT = frozenset(named_words("about_documents"))
+_META = _ABOUT | {*named_words("of_documents")}
 _DEMONSTRATIVE = re.compile(r"(?:this|that|these|it) (?:is|are|refers? to|means?)\b", re.IGNORECASE)
 
 _LACKS = r"(?:does not|doesn't|do not|don't|did not|didn't|never|fails? to)"
@@ -111,10 +96,8 @@ def claim_of(sentence: str) -> str:
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether the sentence only says that the document lacks something, or "I don't know".
-
-    "The document does not mention costs, but revenue was $5M" is not a refusal, because it makes a claim.
-    """
+    """Whether the sentence only says that the document lacks something, or "I don't know". "The document does
+    not mention costs, but revenue was $5M" is not a refusal, because it makes a claim."""
     plain = _plain(sentence)
     if _UNSURE.fullmatch(plain.rstrip(".! ")):
         return True

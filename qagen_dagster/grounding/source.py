@@ -236,10 +236,8 @@ class Source:
         return [Window(first, size) for size in SIZES for first in range(count - size + 1)]
 
     def candidates(self, stems: Iterable[str], each: int) -> list[Window]:
-        """The windows with the largest shares of the words, rare words counting more: up to `each` windows of every size.
-
-        Returns all windows of a small document.
-        """
+        """The windows with the largest shares of the words, rare words counting more: up to `each` windows of
+        every size. Returns all windows of a small document."""
         count = len(self.sentences)
         if count <= SMALL:
             return self.windows()

@@ -46,11 +46,9 @@ _NEWLINE = re.compile("\n")
 
 
 def chunks_of(text: str, options: IndexOptions) -> tuple[Chunk, ...]:
-    """The chunks of `text` in order. Together they cover all of it. There are no chunks if no character is visible.
-
-    White space around a chunk belongs to it, but does not count as its size. A chunk is longer than `chunk_characters`
-    only if it is a single grapheme of that length.
-    """
+    """The chunks of `text` in order. Together they cover all of it. There are no chunks if no character is
+    visible. White space around a chunk belongs to it, but does not count as its size. A chunk is longer than
+    `chunk_characters` only if it is a single grapheme of that length."""
     units = _Cutter(text, inner_positions(text), options.chunk_characters).units()
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text))]
     return tuple(

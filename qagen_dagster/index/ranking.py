@@ -23,9 +23,8 @@ _JOINED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
 )
 _WORD = re.compile(r"\w+")
-_MARKS = re.compile(
-    "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+"
-)  # accents, vowel signs
+# Accents and vowel signs.
+_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+")
 
 
 def words_of(text: str) -> Counter[int]:

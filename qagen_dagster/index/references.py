@@ -60,10 +60,8 @@ class Passage:
 
 
 def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
-    """The passages of a text, in order, without licences and commented-out code.
-
-    `headings` are the line, level and title of headings that the text itself does not mark, as in a PDF.
-    """
+    """The passages of a text, in order, without licences and commented-out code. `headings` are the line, level
+    and title of headings that the text itself does not mark, as in a PDF."""
     given = {line: (level, title) for line, level, title in headings}
     trail: dict[int, str] = {}
     found: list[Passage] = []
@@ -85,11 +83,8 @@ def stem_words(path: str) -> str:
 
 
 def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines, each with the number of its first line.
-
-    A heading begins a run. An empty line ends a run that is long enough. A run that is too long is cut. An example is not
-    cut unless it is very long.
-    """
+    """Runs of lines, each with the number of its first line. A heading begins a run. An empty line ends a run
+    that is long enough. A run that is too long is cut. An example is not cut unless it is very long."""
     block: list[str] = []
     size = depth = 0
     for number, line in enumerate(lines, 1):

@@ -126,10 +126,7 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all documents if `document_id` is None.
-
-        Raises StoreError.
-        """
+        """The best chunks of one document, or of all documents if `document_id` is None. Raises StoreError."""
         if not self.holds(document_id):
             return []
         try:
@@ -140,11 +137,7 @@ class ChunkTable:
             raise StoreError(f"the search index cannot be read: {_one_line(error)}") from None
         total, shares = bm25(chunks["length"].astype(np.float64), rows, numbers, times, len(words))
         meanings = chunks["meaning"].astype(np.float64)
-        columns = {
-            Ranking.BOTH: both(meanings, shares),
-            Ranking.MEANING: meanings,
-            Ranking.WORDS: shares,
-        }
+        columns = {Ranking.BOTH: both(meanings, shares), Ranking.MEANING: meanings, Ranking.WORDS: shares}
         order = np.argsort(-columns[ranking], kind="stable")[:limit]
         return [
             ChunkHit(

@@ -111,17 +111,14 @@ def parse_options(options: DocumentOptions) -> ParseOptions:
 def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     """A hash of the parse options and limits, without the passwords. When it changes, files are parsed again."""
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
-    said = options.model_dump_json(
-        exclude=None if options.encoding else {"encoding"}
-    )  # without encodings, the hash is the same as before this option existed
+    # Without encodings, the hash is the same as before this option existed
+    said = options.model_dump_json(exclude=None if options.encoding else {"encoding"})
     return hashlib.sha256(f"{said}{limits}".encode()).hexdigest()[:12]
 
 
 def file_hash(file: CorpusFile, max_bytes: int, stopped: Event) -> str:
-    """The SHA-256 of a file, which is read in pieces.
-
-    Raises OSError, TooLargeError before anything is read, and CancelledError when `stopped` is set.
-    """
+    """The SHA-256 of a file, which is read in pieces. Raises OSError, TooLargeError before anything is read,
+    and CancelledError when `stopped` is set."""
     sha256 = hashlib.sha256()
     with open_file(file.path, file.within) as opened:
         checked_size(opened, max_bytes)
@@ -165,12 +162,7 @@ def open_view(
 
 
 def visual_image(
-    corpus: Corpus,
-    entry: IndexEntry,
-    pool: ParserPool,
-    visual: PublishedVisual,
-    *,
-    whole_page: bool = False,
+    corpus: Corpus, entry: IndexEntry, pool: ParserPool, visual: PublishedVisual, *, whole_page: bool = False
 ) -> PageImage | None:
     """A picture of a visual, or with `whole_page` of its page with a frame around it; None if its document has no pages.
 

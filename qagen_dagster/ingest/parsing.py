@@ -124,10 +124,8 @@ def parse_corpus(
     *,
     run_id: str = "",
 ) -> ParsingResult:
-    """Parse the new and changed files of the corpus and return its index. Store what the run `run_id` changed in it.
-
-    Raises ConfigError when a configured password variable is not set.
-    """
+    """Parse the new and changed files of the corpus and return its index. Store what the run `run_id` changed
+    in it. Raises ConfigError when a configured password variable is not set."""
     known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     job = _Job(
         corpus=corpus.key,
@@ -148,9 +146,8 @@ def parse_corpus(
     result = ParsingResult(index, known or CorpusIndex(corpus=corpus.key), sum(is_new for _, is_new in done))
     changes = result.changes(run_id, datetime.now(UTC).isoformat())
     if run_id and (changes.changed or changes.removed):
-        store.write(
-            DocumentChanges.key(run_id, corpus.key), changes
-        )  # the catalog has every version of a document
+        # The catalog has every version of a document
+        store.write(DocumentChanges.key(run_id, corpus.key), changes)
     return result
 
 
@@ -199,10 +196,8 @@ def _by_source(entries: Iterable[IndexEntry]) -> Iterator[tuple[str, Iterator[In
 
 
 def files_version(corpus: Corpus, settings: Settings) -> str:
-    """Changes with the files of a corpus, the parse options and the parsers. Raises ConfigError.
-
-    The content of a file is read again only if its size or times differ from the last call in this process.
-    """
+    """Changes with the files of a corpus, the parse options and the parsers. Raises ConfigError. The content of
+    a file is read again only if its size or times differ from the last call in this process."""
     options = corpus.config.documents
     max_bytes = parse_options(options).max_bytes
     files = (f"{file.name} {_known_hash(file, max_bytes)}" for file in discover(corpus))
@@ -277,11 +272,7 @@ def _fault(
 
 
 def _store(
-    file: CorpusFile,
-    found: ParsedFile,
-    entry: ParsedText | RowFailure,
-    sha256: str,
-    job: _Job,
+    file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure, sha256: str, job: _Job
 ) -> IndexEntry:
     document = _document(file, found, entry, sha256)
     if isinstance(entry, ParsedText):

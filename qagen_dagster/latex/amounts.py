@@ -15,8 +15,10 @@ from qagen_dagster.mathematics.units import Unit
 _DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
 _NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"
 _POWER = r"\$?\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d)\s*\$?"
-_MORE = rf"(?:\s*(?:/|\bper\b)\s*{_NAME}(?:{_POWER})?|\s*{_NAME}{_POWER})"
-_PROSE = re.compile(rf"[\s{{}}$-]{{0,4}}({_DEGREE}|(?:\\mu\s*\$\s*)?{_NAME}(?:{_POWER})?{_MORE}{{0,3}})")
+_MORE = rf"(?:\s*(?:/|\bper\b)\s*{_NAME}(?:{_POWER})?|\s*{_NAME}{_POWER}|\s+(?:[nc]?m|s|h)(?![\w$']))"
+_PROSE = re.compile(
+    rf"[\s{{}}$-]{{0,4}}({_DEGREE}|(?:\\mu\s*\$\s*)?{_NAME}(?:{_POWER})?{_MORE}{{0,3}})(?!\w)"
+)
 _END = re.compile(r"\$|\\[)\]]|[,;=<>+&]|(?<![{^]) - |\\(?:leq?|geq?|approx|text(?:rm)?\s*\{\s+)(?![A-Za-z])")
 ROMAN = re.compile(r"\\(?:mathrm|text|textrm|rm)\s*\{([^{}]{0,40}(?:\{[^{}]{0,20}\}[^{}]{0,20}){0,4})\}")
 _LOOSE = re.compile(r"(?<![A-Za-z\\])[A-Za-z]")
@@ -25,11 +27,12 @@ _MICRO = re.compile(r"\s*\\mu\s*\$\s*(?=[A-Za-z])")
 
 @dataclass(frozen=True)
 class Amount:
-    """A number of a text. `unit` is None if what follows it is not read as a unit; `before` is the text before the number."""
+    """A number of a text. `unit` is None if what follows it is not read as a unit; `before` and `behind` are the texts around the number."""
 
     value: Fraction
     unit: Unit | None
     before: str = ""
+    behind: str = ""
 
     @property
     def base(self) -> Fraction:
@@ -51,13 +54,13 @@ class Amount:
 def amounts(latex: str) -> Iterator[Amount]:
     """The numbers in order, each with its unit. In a formula a unit must be upright, because an italic m is a symbol."""
     for value, before, behind, inside in amounts_of(latex):
-        yield Amount(value, unit_at_start(behind, inside=inside), before)
+        yield Amount(value, unit_at_start(behind, inside=inside), before, behind)
 
 
 @lru_cache(maxsize=1024)
 def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
     """The unit at the beginning of the text after a number; `inside` says whether the number stands in a formula."""
-    text = behind.replace(r"\per ", "/")
+    text = re.sub(r"\s+squared\b", "^2", behind.replace(r"\per ", "/").replace("per cent", "percent"))
     if inside:
         end = _END.search(text)
         formula = text[: end.start() if end else len(text)]
@@ -68,6 +71,8 @@ def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
         if end is None or end.group() not in ("$", r"\)"):
             return None
         text = text[end.end() :]
+        if opened := re.match(r"\s*\$", text):  # the unit is in a formula of its own
+            return unit_at_start(text[opened.end() :], inside=True)
     found = _PROSE.match(text)
     return _longest(found.group(1)) if found else None
 

@@ -13,15 +13,15 @@ from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import equal, known_value
 
 _CATCH_ALL = re.compile(
-    r"\W*(?:none|all|both|any|neither|either|two|more than one)\s+(?:of\s+)?(?:the\s+|these\b|them\b)?\s*"
+    r"\W*(?:none|all|both|any|neither|either|two|more than one)\s+(?:of\s+)?(?:the\s+(?:other\s+)?|these\b|them\b)?\s*"
     r"(?:above|below|these|those|options?|answers?|statements?|choices?|others?|them)?(?:\s+(?:is|are)\s+(?:correct|right|true))?\W*",
     re.IGNORECASE,
 )
 _OF_OPTIONS = re.compile(r"\b(?:above|these|those|options?|answers?|choices?|of them)\b", re.IGNORECASE)
-_LETTERS = re.compile(r"\W*(?:both\s+)?\(?[A-Ha-h]\)?\s+(?:and|or|&)\s+\(?[A-Ha-h]\)?(?:\s+only)?\W*")
+_LETTERS = re.compile(r"(?i)\W*(?:both\s+)?\(?[A-H]\)?\s+(?:and|or|&)\s+\(?[A-H]\)?(?:\s+only)?\W*")
 _FIGURE = r"(?:graph|diagram|figure|sketch|picture|drawing|circuit|table|chart|image)"
 _REFERS = re.compile(
-    rf"\b{_FIGURE}s?\s+(?:shown|below|above|opposite|on the right)\b|\bas\s+(?:is\s+)?(?:shown|depicted|drawn|illustrated)\b"
+    rf"\b{_FIGURE}s?\s+(?:shown|below|above|opposite|on the right)\b|\bas\s+(?:is\s+)?(?:shown|depicted|drawn|illustrated)\b(?!\s+by\b)"
     rf"|\b(?:shown|given|depicted|drawn)\s+(?:below|above|in\s+the\s+{_FIGURE}|on\s+the\s+right|opposite)\b"
     rf"|\b(?:the|this)\s+(?:\w+\s+)?{_FIGURE}\s+(?:shows|gives|represents|depicts|illustrates)\b|\bin\s+the\s+(?:figure|diagram|graph|picture)\b"
     rf"|\bthat\s+is\s+shown\b",

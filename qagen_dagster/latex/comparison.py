@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
 from qagen_dagster.mathematics.reading import read_unit
-from qagen_dagster.mathematics.units import SPELLED
+from qagen_dagster.mathematics.units import SPELLED, joined_ohms
 from qagen_dagster.mathematics.values import close, equal, known_value, rounds_to
+from qagen_dagster.records.data_files import read_table
 
 _OPTION = r"[ \t]*\[[^\]\n]{0,300}\]"
 _GROUP = r"[ \t]*\{(?:[^{}]|\{[^{}]{0,300}\}){0,300}\}"
@@ -45,11 +46,8 @@ _SMALL = str.maketrans(
     "\u207a\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u2080\u2081\u2082\u2083\u2084\u2085\u2086\u2087\u2088\u2089",
     "+-01234567890123456789",
 )
-_SIGNS: dict[str, str] = {
-    "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u00d7": r" \times ", "\u22c5": r" \cdot ",
-    "\u00b7": r" \cdot ", "\u00b5": r"\mu ", "\u03bc": r"\mu ", "\u03a9": r"\Omega ", "\u2126": r"\Omega ", "\u03c0": r"\pi ", "\u03b8": r"\theta ",
-    "\u2248": r" \approx ", "\u2019": "'",
-}  # fmt: skip
+_TABLES = read_table(__package__, "tables.toml")
+_SIGNS: dict[str, str] = _TABLES["replaced"]
 _MOST_DIGITS = 60  # a longer row of digits is a word
 _BEHIND = 80  # characters after a number that may hold its unit, and before it
 _MOST_POWER = 1_000  # also the maximum digits of a power when written out
@@ -78,13 +76,7 @@ _PREFIXES = {
     "kilo": "k", "milli": "m", "micro": r"\mu ", "nano": "n", "pico": "p", "mega": "M", "giga": "G", "centi": "c",
 }  # fmt: skip
 _UNIT = re.compile(rf"\\(?P<prefix>{'|'.join(_PREFIXES)})?\\?(?P<unit>{'|'.join(_UNITS)})(?![A-Za-z])")
-_LAYOUT_NAMES = (
-    "times cdot ast text textbf textit textrm textsf texttt textnormal emph underline mathrm mathbf mathit mathsf boldsymbol "
-    "bm operatorname rm bf it em frac dfrac tfrac nicefrac sfrac over noindent par centering medskip smallskip bigskip newline "
-    "linebreak newpage hfill vfill hrule hline toprule midrule bottomrule tiny scriptsize footnotesize small normalsize large "
-    "Large LARGE huge unit si SI qty num SIrange qtyrange numrange per mbox fbox boxed ensuremath item task ans textwidth linewidth"
-)
-_SILENT = frozenset(f"\\{name}" for name in _LAYOUT_NAMES.split())
+_SILENT = frozenset(f"\\{name}" for name in _TABLES["layout"].split())
 _BOXED = re.compile(r"\\(?:boxed|fbox)[ \t]*\{")
 _SAID = re.compile(r"\banswer[ \t]*(?:is|:|=)[ \t]*(?:therefore|thus|:)?[ \t]*([^\n]{1,200})", re.IGNORECASE)
 _SHAPE = re.compile(r"\\(?:begin|includegraphics|\\)[^\n\[=]{0,60}\[[^\]\n]{0,200}\]")
@@ -128,7 +120,7 @@ def without_layout(latex: str) -> str:
     text = _ANGLE.sub(r" \1 \\degree ", _DEGREES.sub(r" \\degree ", text))
     text = _RAISED.sub(lambda one: f"^{{{one.group().translate(_SMALL)}}}", text)
     text = _LOWERED.sub(lambda one: f"_{{{one.group().translate(_SMALL)}}}", text)
-    return _SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(str.maketrans(_SIGNS))))
+    return joined_ohms(_SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(str.maketrans(_SIGNS)))))
 
 
 def _joined(text: str) -> str:
@@ -161,11 +153,9 @@ def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
 
 
 def words_of(latex: str) -> tuple[str, ...]:
-    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no numbers.
-
-    Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a", "second" and
-    "th".
-    """
+    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no
+    numbers. Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a",
+    "second" and "th"."""
     return tuple(_read(latex).words)
 
 

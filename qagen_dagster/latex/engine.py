@@ -18,6 +18,7 @@ from pathlib import Path
 
 from qagen_dagster.latex.limited_program import Ended, ProgramLimits, run_limited
 from qagen_dagster.latex.structure import environments, plain_of
+from qagen_dagster.records.data_files import read_table
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome
 
 COMPILE_SECONDS = 10  # processor time of one run of a TeX engine; the wall time may be twice as long
@@ -26,50 +27,14 @@ _CLASS = (
     "\\IfFileExists{lmodern.sty}{\\usepackage{lmodern}}{}\n"
 )
 _CLASSED = re.compile(r"\\documentclass(?![A-Za-z])")
-_USED = (
-    ("amsmath", r"\\|\$"),
-    ("amssymb", r"\\|\$"),
-    ("tasks", r"\\begin[ \t]*\{tasks\}"),
-    ("graphicx", r"\\(?:includegraphics|resizebox|scalebox|rotatebox)(?![A-Za-z])"),
-    (
-        "siunitx",
-        r"\\(?:SI|si|qty|num|unit|ang|SIrange|qtyrange|numrange|qtylist|numlist)(?![A-Za-z])|\\(?:ohm|volt|ampere|farad|henry|hertz)(?![A-Za-z])",
-    ),
-    ("mhchem", r"\\ce[ \t]*\{"),
-    ("cancel", r"\\b?cancel(?![A-Za-z])"),
-    ("multirow", r"\\multirow(?![A-Za-z])"),
-    ("multicol", r"\\begin[ \t]*\{multicols\*?\}"),
-    ("booktabs", r"\\(?:toprule|midrule|bottomrule)(?![A-Za-z])"),
-    ("array", r"\\begin[ \t]*\{(?:tabular|array)\}"),
-    ("enumitem", r"\\begin[ \t]*\{(?:enumerate|itemize)\}[ \t]*\["),
-    ("wrapfig", r"\\begin[ \t]*\{wrapfigure\}"),
-    ("float", r"\\begin[ \t]*\{figure\}[ \t]*\[H\]"),
-    ("bm", r"\\bm(?![A-Za-z])"),
-    ("esvect", r"\\vv(?![A-Za-z])"),
-    ("gensymb", r"\\(?:degree|celsius)(?![A-Za-z])"),
-    ("xcolor", r"\\(?:textcolor|color|colorbox)(?![A-Za-z])"),
-    ("tikz", r"tikz|\\draw(?![A-Za-z])"),
-    ("pgfplots", r"\\begin[ \t]*\{(?:axis|semilogxaxis|semilogyaxis|loglogaxis)\}|\\addplot"),
-    (
-        "circuitikz",
-        r"\\begin[ \t]*\{circuitikz\}|\\ctikzset|to[ \t]*\[[^\]\n]{0,20}\b(?:R|C|L|V|battery1?|american)\b",
-    ),
-    ("tikz-feynman", r"\\begin[ \t]*\{feynman\}|\\feynmandiagram"),
-)
-_PACKAGES = tuple((name, re.compile(pattern)) for name, pattern in _USED)
+_TABLES = read_table(__package__, "tables.toml")
+_PACKAGES = tuple((name, re.compile(pattern)) for name, pattern in _TABLES["packages"])
 _SIUNITX_DEGREE = frozenset(("siunitx", "gensymb"))  # both define \degree, so gensymb is dropped
 _LIBRARY = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,40}\Z")
 USUAL_LIBRARIES = (
     "arrows.meta", "calc", "angles", "quotes", "patterns", "positioning", "decorations.pathmorphing", "decorations.markings",
 )  # fmt: skip  # TikZ libraries; TikZ is loaded with them
-_SIGNS = {
-    "00B0": r"^\circ", "00B1": r"\pm", "00B2": "^2", "00B3": "^3", "00B5": r"\mu", "00B7": r"\cdot", "00B9": "^1", "00D7": r"\times", "00F7": r"\div",
-    "2022": r"\bullet", "2032": r"'", "2212": "-", "2248": r"\approx", "2264": r"\leq", "2265": r"\geq", "2260": r"\neq", "221A": r"\surd",
-    "221E": r"\infty", "2192": r"\rightarrow", "22C5": r"\cdot", "2220": r"\angle", "2126": r"\Omega", "2207": r"\nabla", "2202": r"\partial",
-    "0394": r"\Delta", "03A3": r"\Sigma", "03A6": r"\Phi", "03A9": r"\Omega", "03B1": r"\alpha", "03B2": r"\beta", "03B3": r"\gamma",
-    "03B4": r"\delta", "03B5": r"\varepsilon", "03B8": r"\theta", "03BB": r"\lambda", "03BC": r"\mu", "03C0": r"\pi", "03C1": r"\rho",
-    "03C3": r"\sigma", "03C4": r"\tau", "03C6": r"\varphi", "03C9": r"\omega",
-}  # fmt: skip
+_SIGNS: dict[str, str] = _TABLES["signs"]
 _RAISED = ("2070", "2074", "2075", "2076", "2077", "2078", "2079")
 _LOWERED = tuple(f"208{digit}" for digit in range(10))
 _DEGREES = r"""\makeatletter
@@ -195,10 +160,7 @@ def find_engine(path: str | None = None) -> Engine | None:
 def compile_item(
     engine: Engine | None, latex: str, preamble: str = "", libraries: Sequence[str] = ()
 ) -> Compilation:
-    """Compile an item or a picture.
-
-    Without an engine, or if it lacks a package, the outcome is not_compiled and the message says why.
-    """
+    """Compile an item or a picture. Without an engine, or if it lacks a package, the outcome is not_compiled and the message says why."""
     if engine is None:
         return Compilation(Compiled(message=MISSING))
     return compile_document(engine, document_of(latex, preamble, libraries), latex)

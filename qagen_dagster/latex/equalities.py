@@ -37,34 +37,44 @@ _STATEMENT = re.compile(
 )
 _RELATION = re.compile(
     r"(?P<equal>=)|(?P<about>\\(?:approx|simeq|cong|approxeq|sim)(?![A-Za-z])|\u2248)"
-    r"|\\(?:neq?|leq?|geq?|leqslant|geqslant|ll|gg|equiv|propto|in|pm|mp)(?![A-Za-z])|[<>\u2260\u2264\u2265:]"
+    r"|\\(?:neq?|leq?|geq?|leqslant|geqslant|ll|gg|equiv|propto|in|pm|mp)(?![A-Za-z])|[<>\u2260\u2264\u2265]"
 )
 _BOX = re.compile(r"\\(?:boxed|fbox|displaystyle|mathbf|underline)(?![A-Za-z])")
 _QUANTITY = re.compile(r"\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
-_NUMBER = r"(?:\d+(?:\.\d+)?|\.\d+)(?:\s*(?:\\times|\\cdot)\s*10\s*\^\s*(?:\{\s*[-+]?\s*\d{1,3}\s*\}|\d))?"
+_DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+)"
+_TEN = r"\s*(?:\\times|\\cdot)\s*10\s*\^\s*(?:\{\s*[-+]?\s*\d{1,3}\s*\}|\d)"
+_NUMBER = rf"{_DIGITS}(?:{_TEN})?"
 _RAISED = r"(?:\s*\^\s*(?:\{\s*-?\s*\d\s*\}|\d))?"
 _UPRIGHT = rf"\\(?:mathrm|textrm|text|rm|unit|si|operatorname)\s*\{{(?P<unit>[^{{}}]{{1,40}}(?:\{{[^{{}}]{{0,9}}\}}[^{{}}]{{0,20}}){{0,4}})\}}(?P<raised>{_RAISED})"
 _DEGREES = (
     r"(?P<degrees>\^\s*\{?\s*\\circ\s*\}?|\\degree(?![A-Za-z])|\u00b0)(?!\s*(?:\\(?:mathrm|text)\s*\{)?\s*C)"
 )
 _UNITED = re.compile(
-    rf"(?P<number>{_NUMBER})?(?:\s|\\[,;: ]|~)*(?:{_UPRIGHT}(?:\s*/\s*\\(?:mathrm|text)\s*\{{(?P<below>[^{{}}]{{1,20}})\}}(?P<deeper>{_RAISED}))?|{_DEGREES}|(?P<percent>\\?%)"
+    rf"(?P<number>{_NUMBER})?(?:\s|\\[,;: ]|~)*(?:(?P<micro>\\mu\s*)?{_UPRIGHT}(?:\s*/\s*\\(?:mathrm|text)\s*\{{(?P<below>[^{{}}]{{1,20}})\}}(?P<deeper>{_RAISED}))?|{_DEGREES}|(?P<percent>\\?%)"
     r"|(?P<omega>(?:\\mu|k|M)?\s*\\Omega)(?![A-Za-z]))"
 )
 _TAIL = re.compile(r"\s*([A-Za-z\u03a9\u00b5%]{1,4})(?![A-Za-z])")
 _LONE = re.compile(rf"\s*[-+]?\s*({_NUMBER})\s*")
 _TRIGONOMETRY = re.compile(r"\\?(?:sin|cos|tan|sec|csc|cot)(?![a-z])")
-_TERM = r"[-\d.+*/()\u00d7\u00f7\u00b7^ ]{1,80}"
-_PROSE_SUM = re.compile(rf"(?<![\w.\\])(?=[\d(]){_TERM}(?:={_TERM}){{1,5}}(?![A-Za-z\\$_{{])")
+_TERM = r"(?:[-\d.+*/()%\u00f7^ ]|\\times |\\cdot |(?<=\d )x(?= \d)){1,80}+"
+_QUOTIENT = re.compile(rf"({_TEN}\s*/\s*)({_DIGITS}{_TEN})")  # of two numbers with powers of ten
+_RANGE = re.compile(r"[\d.]+\s*-\s*[\d.]+")
+_OPERAND_BEFORE = re.compile(
+    r"(?:\$|\d|%|\bhalf|\bthirds?|\bquarters?)\s*(?:of|times|plus|minus|divided by|multiplied by)\s*\Z"
+)
+_TURNS = re.compile(r"\brev|rpm")
+_PROSE_SUM = re.compile(rf"(?<![\w.\\])(?=[\d(]){_TERM}(?:={_TERM}){{1,5}}+")
+_GOES_ON = re.compile(r"[=\\$_{[!:,\u2044]|(?<! )[A-Za-z]|(?P<symbol>[A-Za-z])(?![A-Za-z])")
+_BEGUN = re.compile(
+    r"(?:[-+*/^=:%!)\]$\u2013\u2044\u00f7\u222a\u2229]|\d,|\\[a-z]+|(?<![A-Za-z])[A-Za-z]|\b(?:and|or|of|to|from|by|than|times|plus|minus))\s*\Z"
+)
 
 
 @dataclass(frozen=True)
 class Value:
-    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units.
-
-    `unit`, `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number with or
-    without a unit. `united` says whether the side has units, and `exact` that it has no decimals.
-    """
+    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units. `unit`,
+    `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number
+    with or without a unit. `united` says whether the side has units, and `exact` that it has no decimals."""
 
     text: str
     plain: float
@@ -120,6 +130,8 @@ def ends_at(text: str) -> Value | None:
 
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
     """Whether two values are equal, or roundings of one value. Without a unit on both sides only the numbers are compared."""
+    if one.united and other.united and bool(_TURNS.search(one.text)) != bool(_TURNS.search(other.text)):
+        return True  # a turn is counted as one, or as two pi radians
     if one.unit is not None and other.unit is not None:
         return not one.unit.comparable(other.unit) or _near(one, other, one.size, other.size, about=about)
     pairs = ((one.plain, other.plain), (one.size, other.size))
@@ -172,20 +184,27 @@ def _sides(statement: str) -> Iterator[tuple[str, str]]:
 def _statements(text: str) -> Iterator[str]:
     place = 0
     for formula in _FORMULA.finditer(text):
-        yield from (_prose(one.group()) for one in _PROSE_SUM.finditer(text, place, formula.start()))
+        yield from _prose_sums(text, place, formula.start())
         place = formula.end()
         body = next(one for one in formula.groups() if one is not None)
+        if _OPERAND_BEFORE.search(text, max(0, formula.start() - 40), formula.start()):
+            body = rf"\of {body}"  # `80% of $50=40$`: the first side begins before the formula
         *before, last = _STATEMENT.split(body.replace("&", " "))
         yield from map(_written_out, before)
         tail = _TAIL.match(text, place)
         lone = _LONE.fullmatch(re.sub(r"[{}]", " ", _BOX.sub(" ", last.rpartition("=")[2])))
         unit = tail.group(1) if tail and lone and named_unit(tail.group(1)) else ""
         yield _written_out(f"{last}\\mathrm{{{unit}}}" if unit else last)
-    yield from (_prose(one.group()) for one in _PROSE_SUM.finditer(text, place))
+    yield from _prose_sums(text, place, len(text))
 
 
-def _prose(text: str) -> str:
-    return text.replace("\u00d7", r"\times ").replace("\u00f7", "/").replace("*", r"\times ")
+def _prose_sums(text: str, start: int, end: int) -> Iterator[str]:
+    """The sums outside of formulas that have no symbols before and behind them."""
+    for one in _PROSE_SUM.finditer(text, start, end):
+        after = _GOES_ON.match(text, one.end(), end)
+        unit = after is not None and after.group("symbol") and named_unit(after.group("symbol"))
+        if (after is None or unit) and not _BEGUN.search(text, max(0, one.start() - 30), one.start()):
+            yield re.sub(r"\*|\bx\b", r"\\times ", one.group()).replace("\u00f7", "/")
 
 
 def _written_out(text: str) -> str:
@@ -223,7 +242,7 @@ _SIDE_END = re.compile(r"(?:[.,;]|\\[,;: ]|\s|(?<=\d)\.)+\Z")
 
 
 def _number(text: str) -> float:
-    reading = read_value(text)
+    reading = read_value(_QUOTIENT.sub(r"\1(\2)", f"({text})" if _RANGE.fullmatch(text.strip()) else text))
     if reading.unit != ONE or reading.symbols:
         raise ValueError("not a number")
     return float_of(reading.expression)
@@ -257,7 +276,8 @@ def unit_of(one: re.Match[str]) -> Unit | None:
         text = one.group("omega").replace(r"\mu", "u").replace(r"\Omega", "\u03a9").replace(" ", "")
         return named_unit(text)
     try:
-        unit = read_unit(_spelled(one.group("unit")) + (one.group("raised") or "").replace(" ", ""))
+        prefix = "u" if one.group("micro") else ""
+        unit = read_unit(prefix + _spelled(one.group("unit")) + (one.group("raised") or "").replace(" ", ""))
         if one.group("below"):
             below = read_unit(_spelled(one.group("below")) + (one.group("deeper") or "").replace(" ", ""))
             unit = unit.times(below, -1)
@@ -267,14 +287,8 @@ def unit_of(one: re.Match[str]) -> Unit | None:
 
 
 def _spelled(unit: str) -> str:
-    return (
-        unit.replace(r"\,", " ")
-        .replace("~", " ")
-        .replace(r"\mu", "u")
-        .replace(r"\Omega", "\u03a9")
-        .replace(r"\%", "%")
-        .strip()
-    )
+    plain = re.sub(r"\\mu\s*", "u", unit.replace(r"\Omega", "\u03a9").replace(r"\%", "%"))
+    return re.sub(r"\\,|~", " ", plain).strip()
 
 
 def _step(number: str) -> float:

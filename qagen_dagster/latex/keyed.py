@@ -38,11 +38,9 @@ _INTEGER = re.compile(
 
 
 def stated_answer(item: str) -> str | None:
-    """The answer of an item as text: its right options, the option that its solution names, or the content of its boxes.
-
-    Several right options are given by their letters, as is an option outside of a tasks environment. Several boxes are joined with
-    semicolons. A number that is asked for as an integer has no unit.
-    """
+    """The answer of an item as text: its right options, the option that its solution names, or the content of
+    its boxes. Several right options are given by their letters, as is an option outside of a tasks environment.
+    Several boxes are joined with semicolons. A number that is asked for as an integer has no unit."""
     options, solution = options_of(item), solution_of(item)
     letters = [chr(ord("a") + place) for place, one in enumerate(options) if one.right]
     if len(letters) == 1:

@@ -17,6 +17,8 @@ from qagen_dagster.latex.comparison import without_layout, without_pictures
 from qagen_dagster.latex.equalities import Value, assigned
 from qagen_dagster.mathematics.reading import read_unit
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
+from qagen_dagster.mathematics.values import known_value
+from qagen_dagster.records.data_files import read_table
 
 LIGHT = 2.998e8  # metres per second
 _ROUNDED = 1.01  # 3e8 is the speed of light, too
@@ -44,47 +46,27 @@ class Kind:
         return self.low <= float(one.base) <= self.high * _ROUNDED
 
 
-def _kind(name: str, names: str, units: str, low: float = -inf, high: float = inf) -> Kind:
+def _kind(name: str, units: str, names: str = "", low: float = -inf, high: float = inf) -> Kind:
     found = tuple(ONE if one == "1" else read_unit(one) for one in units.split(","))
     pattern = names or (f"{name[:-1]}(?:y|ies)" if name.endswith("y") else f"{name}s?")
     return Kind(name, re.compile(rf"\b(?:{pattern})(?!\w)", re.IGNORECASE), found, low, high)
 
 
-MASS = _kind("mass", "masses|mass", "kg,J", 0)
-FORCE = _kind("force", "forces?|tensions?|thrust", "N")
-KINDS = (
-    MASS,
-    FORCE,
-    _kind("coefficient of restitution", "", "1", 0, 1),
-    _kind("coefficient of friction", r"coefficient of (?:\w+ )?friction", "1", 0),
-    _kind("efficiency", "", "1", 0, 1),
-    _kind("probability", "", "1", 0, 1),
-    _kind("half-life", "half[- ]life", "s", 0),
-    _kind("wavelength", "", "m", 0),
-    _kind("frequency", "", "Hz", 0),
-    _kind("potential difference", r"potential difference|voltage|e\.?m\.?f\.?|electromotive force", "V"),
-    _kind("resistance", "", "\u03a9,N", 0),
-    _kind("capacitance", "", "F", 0),
-    _kind("current", "", "A,m/s"),
-    _kind("charge", "", "C"),
-    _kind("kinetic energy", "", "J", 0),
-    _kind("energy", "energy|work done|heat", "J"),
-    _kind("power", "", "W"),
-    _kind("acceleration", "", "m/s^2,kg"),  # 3 g is three times the acceleration of free fall
-    _kind("speed", "", "m/s,Hz", 0, LIGHT),
-    _kind("velocity", "", "m/s", -LIGHT, LIGHT),
-    _kind("momentum", "", "kg m/s"),
-    _kind("impulse", "", "N s"),
-    _kind("pressure", "", "Pa", 0),
-    _kind("length", "lengths?|width|depth|thickness|radius|diameter|perimeter|circumference", "m,s", 0),
-    _kind("distance", "heights?|distances?|displacements?", "m"),
-    _kind("area", "", "m^2", 0),
-    _kind("volume", "", "m^3", 0),
-)
+KINDS = tuple(_kind(**row) for row in read_table(__package__, "tables.toml")["quantities"])
+MASS, FORCE = KINDS[:2]
 _NOT_ALONE = re.compile(
-    r"\s+(?:constant|ratio|rate|per|factor|number|difference|gradient|gap|level|limit|against)\b"
+    r"\s+(?:constant|ratio|rate|per|factor|number|difference|gradient|gap|level|limit|against|density|capacity"
+    r"|flow|under|of curvature)\b|[^.?]*\b(?:per|relative to|with respect to)\b"
 )
+_OTHER = re.compile(
+    r"\b(?:(?:square|root|cube|reciprocal|inverse) of the|specific|latent|molar|thermal|angular|relative|atomic|focal|reduced|activation)\s+\Z",
+    re.IGNORECASE,
+)
+_OF_STUFF = re.compile(r"\W*(?:\w+\W+){1,3}?of\s")  # the mass of 2 mol of iron
 _LINK = re.compile(r"(?P<word>\s+(?:of|is|was|are|were|equals)(?:\s+(?:about|only|now))?)?[\s$({-]*\Z")
+_OF_WHAT = re.compile(
+    r"(?<=\w)\s+of\s+(?:(?:the|a|an|its|each|this|that)\s+)?(?!friction|restitution|refraction)[a-z]+(?:\s+[a-z]+)?\Z"
+)
 _ASKED = re.compile(
     r"\b(?:what|find|calculate|determine|work out|compute|state|how (?:large|great|big))\b"
     r"(?:\s+(?:is|are|was|were|will be|would be))?\s+(?:the|its|their|his|her)\s+([a-z][^.?]{0,80})",
@@ -95,7 +77,7 @@ _ADJECTIVE = re.compile(
     re.IGNORECASE,
 )
 _WAVE = re.compile(r"\bphase\b|\btachyon|\bgroup velocit", re.IGNORECASE)
-_OF_LIGHT = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?)\s*c(?![A-Za-z0-9_^])")
+_OF_LIGHT = re.compile(r"(?<![\d./])(\d+(?:\.\d+)?)\s*c(?![A-Za-z0-9_^])")
 _MOVES = re.compile(r"\b(?:speed|velocit|moves?|moving|travel|flies|approach)", re.IGNORECASE)
 _TRIANGLE = r"\btriangle\b[^.?]{0,60}?\b"
 _SIDES = re.compile(
@@ -148,7 +130,7 @@ def asked_quantity(text: str) -> Kind | None:
             if match:
                 return None if _NOT_ALONE.match(rest, match.end()) else kind
         adjective = _ADJECTIVE.match(rest)
-        if adjective is None:
+        if adjective is None or _OTHER.search(adjective.group()):
             return None
         rest = rest[adjective.end() :]
     return None
@@ -158,6 +140,9 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
     """Faults: the answer is not in a unit of the quantity that the question asks for, or not in its range."""
     kind = asked_quantity(question)
     found = list(amounts(answer))
+    known = known_value(answer) if kind is not None and len(found) > 1 else None  # a root or a product
+    if known is not None and len(set(known.numbers)) == 1 and known.numbers[0]:
+        found = [Amount(Fraction(known.numbers[0]), None if known.unit == ONE else known.unit)]
     if kind is None or len(found) != 1 or _has_symbols(answer, found[0]):
         return
     (one,) = found
@@ -179,12 +164,16 @@ def _judged(one: Amount) -> Iterator[str]:
     link = _LINK.search(one.before)
     if link is None or not (link.group("word") or one.unit is not None):
         return
-    head = one.before[: link.start()]
+    head, stuff = one.before[: link.start()], _OF_STUFF.match(one.behind)
+    if (link.group("word") or "").strip() not in ("", "of"):
+        head = _OF_WHAT.sub("", head)
     for kind in KINDS:
-        last = [found.end() for found in kind.names.finditer(head)][-1:]
-        if last == [len(head)]:
-            if link.group("word") and one.unit is not None and not kind.fits(one.unit):
-                yield f"{one.text} is not in a unit of {kind.name}"
+        last = [head[: found.start()] for found in kind.names.finditer(head) if found.end() == len(head)]
+        if last and not _OTHER.search(last[0]):
+            said = (link.group("word") or re.search(r"\bof\s+\Z", last[0])) and not stuff
+            if one.unit is not None and not kind.fits(one.unit):
+                if said and not _PERCENT.search(one.unit.text):
+                    yield f"{one.text} is not in a unit of {kind.name}"
             elif (one.unit is None or kind.fits(one.unit)) and not kind.allows(one):
                 yield f"a {kind.name} of {one.text} is impossible"
             return

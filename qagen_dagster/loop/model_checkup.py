@@ -84,6 +84,8 @@ def bindings(profile: Profile) -> list[RoleBinding]:
         textual = profile.roles.get(role)
         visual = profile.visual.get(role) or textual
         played = [] if textual is None else [(textual, role.value)]
+        if role is Role.GENERATOR:
+            played += [(spec, f"writer {name}") for name, spec in profile.writers.items()]
         played += [] if visual is None or visual is textual else [(visual, f"visual {role.value}")]
         for spec, name in played:
             key = key_of(spec)

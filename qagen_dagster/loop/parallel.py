@@ -10,6 +10,7 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from qagen_dagster.errors import ModelError, PermanentModelError
+from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.models.base import Model
 
 T = TypeVar("T")
@@ -49,8 +50,7 @@ def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *,
     ready = [index for index, count in enumerate(missing) if not count]
     results: dict[int, T] = {}
     running: dict[Future[T], int] = {}
-    threads = ThreadPoolExecutor(workers, thread_name_prefix="ahead")
-    try:
+    with interruptible(workers, "ahead") as threads:
         while ready or running:
             while ready and len(running) < workers:
                 index = heappop(ready)
@@ -62,10 +62,6 @@ def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *,
                     missing[one] -= 1
                     if not missing[one]:
                         heappush(ready, one)
-    except BaseException as error:
-        threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
-        raise
-    threads.shutdown()
     return [results[index] for index in range(len(needs))]
 
 
@@ -85,8 +81,7 @@ def work_on_each(
 
     After any other error no further work starts. Running work is awaited, except after an interrupt. Then the error is raised.
     """
-    threads = ThreadPoolExecutor(max(1, min(workers, len(items))), thread_name_prefix="work")
-    try:
+    with interruptible(min(workers, len(items)), "work") as threads:
         futures = {threads.submit(work, item): item for item in items}
         for future in as_completed(futures):
             try:
@@ -94,10 +89,6 @@ def work_on_each(
             except ModelError as error:
                 result = error
             done(futures[future], result)
-    except BaseException as error:
-        threads.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
-        raise
-    threads.shutdown()
 
 
 @dataclass

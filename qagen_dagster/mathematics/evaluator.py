@@ -74,10 +74,8 @@ class Form:
 def parse_form(
     expression: str, givens: Mapping[str, str] | None = None, free: frozenset[str] = frozenset()
 ) -> Form:
-    """Check an expression and its givens, which contain only numbers. Raises FormError.
-
-    A given whose value is its own name, and every name of `free`, is a positive symbol.
-    """
+    """Check an expression and its givens, which contain only numbers. Raises FormError. A given whose value is
+    its own name, and every name of `free`, is a positive symbol."""
     given = dict(givens or {})
     if len(given) > MOST_GIVENS:
         raise _refused(f"more than {MOST_GIVENS} givens")
@@ -196,9 +194,7 @@ def _sympy() -> Any:
 
 def evaluate(form: Form) -> tuple[str, tuple[str | None, ...]]:
     """The exact value as text, and as decimals at `POINTS` points of its symbols (equal if it has no symbols).
-
-    None stands for a point at which it is not real and finite. Raises FormError.
-    """
+    None stands for a point at which it is not real and finite. Raises FormError."""
     try:
         value = _Walk(form).value()
         return str(value)[:300], _decimals(value)

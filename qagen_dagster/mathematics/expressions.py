@@ -9,28 +9,18 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from qagen_dagster.mathematics.units import named_unit
+from qagen_dagster.mathematics.units import joined_ohms, named_unit
+from qagen_dagster.records.data_files import read_table
 
 LONGEST = 400  # characters; options are short, and a limit bounds the time
 
-_REPLACED = {
-    "\u2212": "-", "\u2013": "-", "\u00d7": "\\times ", "\u00b7": "\\cdot ", "\u22c5": "\\cdot ", "\u00f7": "/",
-    "\u221a": "\\sqrt ", "\u00bd": "\\frac{1}{2}", "\u00bc": "\\frac{1}{4}", "\u00be": "\\frac{3}{4}",
-    "\u2153": "\\frac{1}{3}", "\u2154": "\\frac{2}{3}", "\u00a0": " ", "\u2009": " ", "\u202f": " ", "{,}": ",",
-    "\\left": "", "\\right": "", "\\displaystyle": "", "\\limits": "", "\\dfrac": "\\frac", "\\tfrac": "\\frac",
-    "\\cfrac": "\\frac", "\\(": "$", "\\)": "$", "\\[": "$", "\\]": "$", "$$": "$", "\\%": "%", "\\textdegree": "\u00b0",
-    "\\degree": "\u00b0", "\\circ": "\u00b0", "\\pounds": "\u00a3", "\\euro": "\u20ac", "\\Omega": "\u03a9",
-    "\\micro": "\u03bc", "\\thinspace": " ", "\\quad": " ", "\\,": " ", "\\;": " ", "\\:": " ", "\\!": "", "\\ ": " ", "~": " ",
-    "\\ln": "\\ln ", "\\lvert": "|", "\\rvert": "|",
-}  # fmt: skip
+_NOTATION = read_table(__package__, "notation.toml")
+_REPLACED: dict[str, str] = _NOTATION["replaced"]
 _RAISED = str.maketrans(
     "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b\u207a", "0123456789-+"
 )
 _RAISED_RUN = re.compile("[\u2070\u00b9\u00b2\u00b3\u2074-\u2079\u207a\u207b]+")
-_GREEK_LETTERS = {
-    "\u03b1": "alpha", "\u03b2": "beta", "\u03b3": "gamma", "\u03b4": "delta", "\u03b8": "theta", "\u03bb": "lambda",
-    "\u03bc": "mu", "\u03c1": "rho", "\u03c3": "sigma", "\u03c4": "tau", "\u03c6": "phi", "\u03c9": "omega", "\u03c0": "pi",
-}  # fmt: skip
+_GREEK_LETTERS: dict[str, str] = _NOTATION["letters"]
 _ROMAN = re.compile(r"\\(?:text|mathrm|textrm|operatorname|mbox|unit|si)\s*\{")
 _PIECE = re.compile(
     r"(?P<space>\s+)|(?P<number>\d{1,3}(?:[, ]\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)|(?P<command>\\[A-Za-z]+)"
@@ -41,25 +31,12 @@ _PIECE = re.compile(
 
 _ALWAYS_UNITS = ("\u03a9", "\u2126")
 DEEPEST = 25
-_FUNCTIONS = {
-    "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log",
-    "sec": "sec", "cosec": "csc", "csc": "csc", "cot": "cot",
-}  # fmt: skip
+_FUNCTIONS: dict[str, str] = _NOTATION["functions"]
 _CONSTANTS = {"pi": "pi"}
-_GREEK = frozenset(
-    (
-        "alpha", "beta", "gamma", "delta", "epsilon", "varepsilon", "theta", "lambda", "mu", "nu", "rho", "sigma", "tau", "phi",
-        "varphi", "omega", "Delta", "Sigma", "ell",
-    )
-)  # fmt: skip
+_GREEK = frozenset(_NOTATION["greek"].split())
 _TIMES = ("times", "cdot", "*")
 _GLUED = frozenset("FTCVHAJWKLNlx")  # "2F" is twice F, "2 F" is two farads
-_SEVERAL = {
-    ",": "several values", ";": "several values", "pm": "two values", "<": "a range", ">": "a range", "le": "a range",
-    "leq": "a range", "ge": "a range", "geq": "a range", "to": "a range", "or": "several values", "and": "several values",
-    "between": "a range", "in": "a range", ":": "a ratio", "approx": "an approximation", "sim": "an approximation",
-    "neq": "a range", "%": "words",
-}  # fmt: skip
+_SEVERAL: dict[str, str] = _NOTATION["several"]
 
 
 class Kind(StrEnum):
@@ -82,6 +59,7 @@ class Token:
 def tokens(text: str) -> list[Token]:
     """The tokens of `text`. Letters are mathematics inside `$...$`, or everywhere in a LaTeX text without `$`."""
     inside = "$" not in text and "\\(" not in text and "\\" in text
+    text = joined_ohms(text)
     for old, new in _REPLACED.items():
         text = text.replace(old, new)
     text = _RAISED_RUN.sub(lambda run: f"^{{{run.group().translate(_RAISED)}}}", text).strip()
@@ -332,6 +310,8 @@ class Expressions:
             top, bottom, used = texts[2], texts[5], 7
         elif texts[0].isdigit() and texts[1] == "/" and texts[2].isdigit():
             top, bottom, used = texts[0], texts[2], 3
+        elif texts[0] == "frac" and len(texts[1]) == 2:
+            top, bottom, used = texts[1][0], texts[1][1], 2
         else:
             return whole
         if not (top.isdigit() and bottom.isdigit() and int(top) < int(bottom)):

@@ -39,15 +39,17 @@ def float_of(expression: str, names: Mapping[str, float] | None = None) -> float
     return value
 
 
-def fraction_of(expression: str, names: Mapping[str, Fraction]) -> Fraction:
-    """The exact value of an expression of rational numbers with whole powers. Raises ValueError and ArithmeticError."""
+def exact_of(expression: str, names: Mapping[str, Any]) -> Any:
+    """The exact value of an expression of rational numbers with whole powers. It may also have comparisons,
+    conditions and texts, so that the value may be a Fraction, a bool or a str. Only for expressions of our own.
+    Raises ValueError and ArithmeticError."""
     try:
-        return Fraction(_function(expression, Fraction)(names))
+        return _function(expression.strip(), Fraction)(names)
     except KeyError as error:
         raise ValueError(f"no value of {error}") from None
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def _function(expression: str, kind: type[float] | type[Fraction]) -> _Function:
     return _of_node(ast.parse(expression, mode="eval").body, kind)
 
@@ -76,5 +78,48 @@ def _of_node(node: ast.expr, kind: type[float] | type[Fraction]) -> _Function:
         case ast.Call(func=ast.Name(id=name), args=[one]) if name in _OF_ONE:
             function, inner = _OF_ONE[name], _of_node(one, kind)
             return lambda names: function(inner(names))
+        case _ if kind is Fraction:
+            return _of_exact_node(node)
         case _:
             raise ValueError("symbols, or an unknown function")
+
+
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_OF_FRACTIONS: dict[str, Callable[[Fraction], Fraction]] = {
+    "isqrt": lambda one: Fraction(math.isqrt(int(one))),
+    "denominator": lambda one: Fraction(one.denominator),
+    "digits": lambda one: Fraction(len(str(int(one)).strip("0"))),  # significant digits of a whole number
+}
+
+
+def _of_exact_node(node: ast.expr) -> _Function:
+    """As `_of_node`, for the parts that only exact expressions may have."""
+
+    def part(one: ast.expr) -> _Function:
+        return _of_node(one, Fraction)
+
+    match node:
+        case ast.Constant(value=str() as text):
+            return lambda names: text
+        case ast.BoolOp(op=sign, values=parts):
+            combine, tests = all if isinstance(sign, ast.And) else any, [part(one) for one in parts]
+            return lambda names: combine(test(names) for test in tests)
+        case ast.Compare(left=first, ops=[sign], comparators=[second]):
+            compare, left, right = _COMPARISONS[type(sign)], part(first), part(second)
+            return lambda names: compare(left(names), right(names))
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            decide, yes, no = part(test), part(body), part(orelse)
+            return lambda names: yes(names) if decide(names) else no(names)
+        case ast.BinOp(left=first, op=ast.FloorDiv(), right=second):
+            left, right = part(first), part(second)
+            return lambda names: Fraction(left(names) // right(names))
+        case ast.BinOp(left=first, op=ast.Mod(), right=second):
+            left, right = part(first), part(second)
+            return lambda names: left(names) % right(names)
+        case ast.Call(func=ast.Name(id=name), args=[one]) if name in _OF_FRACTIONS:
+            function, inner = _OF_FRACTIONS[name], part(one)
+            return lambda names: function(inner(names))
+        case _:
+            raise ValueError("an unknown function or part of an expression")

@@ -110,10 +110,8 @@ def _pair(first: str, second: str) -> Unit:
 
 @dataclass(frozen=True)
 class Reading:
-    """`expression` is in the syntax of checkable forms, over `symbols`.
-
-    `last_place` is the place value of the last digit of a decimal (0.01 for 0.35). It is None if the number is exact.
-    """
+    """`expression` is in the syntax of checkable forms, over `symbols`. `last_place` is the place value of the
+    last digit of a decimal (0.01 for 0.35). It is None if the number is exact."""
 
     expression: str
     symbols: frozenset[str]
@@ -154,7 +152,9 @@ def read_unit(text: str) -> Unit:
     plain = text.strip().strip("$")
     for command in ("\\mathrm", "\\text", "\\textrm", "\\rm"):
         plain = plain.replace(command, "")
-    return read_units(tokens(plain.replace("\\,", " ").replace("$", "")), braces=True)
+    return read_units(
+        tokens(plain.replace("\\,", " ").replace("$", "").replace("\\Omega", "\u03a9")), braces=True
+    )
 
 
 def known_unit(text: str) -> Unit | None:
@@ -181,10 +181,8 @@ def _last_digit(found: list[Token]) -> Fraction | None:
 
 
 def _dollars(text: str) -> str:
-    r"""The text with `USD ` for the dollar signs that mean money: each `\$`, and a single `$` at the start.
-
-    A pair of `$` encloses mathematics and stays.
-    """
+    r"""The text with `USD ` for the dollar signs that mean money: each `\$`, and a single `$` at the start. A
+    pair of `$` encloses mathematics and stays."""
     body = text.strip()
     if body.startswith("$\\$"):  # money within a formula
         body = f"\\$${body[3:]}"

@@ -66,10 +66,7 @@ class Sandbox:
     """
 
     def __init__(
-        self,
-        seconds: float = SECONDS,
-        memory_bytes: int = MEMORY_BYTES,
-        compute: str = _COMPUTE,
+        self, seconds: float = SECONDS, memory_bytes: int = MEMORY_BYTES, compute: str = _COMPUTE
     ) -> None:
         if seconds <= 0 or memory_bytes < 1:
             raise ValueError("seconds and memory_bytes must be positive")
@@ -92,10 +89,8 @@ class Sandbox:
             self._end()
 
     def compute(self, tasks: Sequence[Task]) -> list[Outcome]:
-        """One outcome for each task, in order; no task raises.
-
-        The tasks share one process and its limits: if one of them breaks it, the others of the call fail too.
-        """
+        """One outcome for each task, in order; no task raises. The tasks share one process and its limits: if
+        one of them breaks it, the others of the call fail too."""
         refused = {place: error for place, task in enumerate(tasks) if (error := _refusal(task))}
         sent = [task for place, task in enumerate(tasks) if place not in refused]
         answers = iter(self._ask(sent) if sent else [])

@@ -39,9 +39,8 @@ class ModelSpec(Record):
     usd_per_million_output: float | None = Field(default=None, ge=0)
     usd_per_million_cached: float | None = Field(default=None, ge=0)  # None: the price of input
     usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see budget.py
-    max_attempts: int = Field(
-        default=8, ge=1
-    )  # attempts of one call, after transient failures; 8 attempts bridge 30 s without a server
+    # Attempts of one call, after transient failures; 8 attempts bridge 30 s without a server
+    max_attempts: int = Field(default=8, ge=1)
     deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
@@ -79,15 +78,27 @@ class Provider(Protocol):
     def spec(self) -> ModelSpec: ...
 
     def send(self, request: Request) -> dict[str, Any]:
-        """Send once, without retries, and return the body as JSON.
-
-        Raises TransientModelError, ContextOverflowError or PermanentModelError.
-        """
+        """Send once, without retries, and return the body as JSON. Raises TransientModelError,
+        ContextOverflowError or PermanentModelError."""
         ...
 
     def read(self, body: dict[str, Any]) -> Response:
         """The response in a fresh or stored body. Raises MalformedResponseError."""
         ...
+
+
+class Wrapper:
+    """A provider that changes what another one sends or reads."""
+
+    def __init__(self, provider: Provider) -> None:
+        self._provider = provider
+
+    @property
+    def spec(self) -> ModelSpec:
+        return self._provider.spec
+
+    def read(self, body: dict[str, Any]) -> Response:
+        return self._provider.read(body)
 
 
 class Model(Protocol):

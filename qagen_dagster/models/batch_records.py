@@ -49,9 +49,8 @@ class Job(Record):
     created: datetime
     state: JobState = JobState.SENDING
     id: str | None = None  # the server's id
-    lost: dict[str, str] = Field(
-        default_factory=dict
-    )  # the requests without a response, each with the reason
+    # The requests without a response, each with the reason
+    lost: dict[str, str] = Field(default_factory=dict)
     note: str = ""  # how the batch ended, as the server says
 
 

@@ -49,11 +49,9 @@ T = TypeVar("T")
 
 
 class LimitedBatch:
-    """A batch endpoint that waits while its server asks for a pause.
-
-    A pause that the server asks for after a direct call delays batches, too. A pause after a call of the batch endpoint
-    delays all users of that endpoint on this machine. It does not delay direct calls, which do not depend on the batch queue.
-    """
+    """A batch endpoint that waits while its server asks for a pause. A pause that the server asks for after a
+    direct call delays batches, too. A pause after a call of the batch endpoint delays all users of that
+    endpoint on this machine. It does not delay direct calls, which do not depend on the batch queue."""
 
     def __init__(
         self, provider: BatchProvider, spec: ModelSpec, key_variable: str | None, folder: Path
@@ -126,11 +124,9 @@ class Batcher:
         self._most: int | None = None  # maximum requests of a batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Wait until the batch with the request `key` has ended. If there is a response, it is then in the ledger.
-
-        Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError
-        after the deadline.
-        """
+        """Wait until the batch with the request `key` has ended. If there is a response, it is then in the
+        ledger. Raises PermanentModelError for a request or a batch that the server refuses, and
+        TransientModelError after the deadline."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)
@@ -247,10 +243,8 @@ class Batcher:
         return next((job_id for job_id in found if job_id not in known), None)
 
     def _watch(self, job: Job) -> JobStatus:
-        """Poll until the batch has ended. Polling continues after a transient failure.
-
-        Raises TransientModelError after the deadline, and PermanentModelError as `BatchProvider.poll` does.
-        """
+        """Poll until the batch has ended. Polling continues after a transient failure. Raises
+        TransientModelError after the deadline, and PermanentModelError as `BatchProvider.poll` does."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         late = TransientModelError(
             f"{self._spec.name}: batch {job.id} has not ended within "

@@ -84,9 +84,8 @@ class Allowance(Record):
 class Budget(Record):
     """The allowances of the three scopes; a call must be within all of them."""
 
-    run: Allowance = Field(
-        default_factory=Allowance
-    )  # all combinations of one launch: a command or a backfill
+    # All combinations of one launch: a command or a backfill
+    run: Allowance = Field(default_factory=Allowance)
     partition: Allowance = Field(default_factory=Allowance)  # one combination in that launch
     document: Allowance = Field(default_factory=Allowance)  # one document in one combination, over all runs
 
@@ -116,10 +115,8 @@ class Meter(Protocol):
     """Keeps paid calls within a budget, and records what they cost."""
 
     def hold(self, most: Spent) -> AbstractContextManager[None]:
-        """Reserve `most`, the most that one call may cost, while the call is in flight.
-
-        Raises BudgetExhaustedError if less is left of the budget.
-        """
+        """Reserve `most`, the most that one call may cost, while the call is in flight. Raises
+        BudgetExhaustedError if less is left of the budget."""
         ...
 
     def record(self, spent: Spent) -> None:
@@ -141,11 +138,9 @@ class Scope(NamedTuple):
 
 
 class Holds:
-    """The most that the calls in flight of one process may cost.
-
-    A call starts if its limits have room for what was spent, for the calls that were announced before it, and for itself. If there would be room without
-    the calls in flight, it waits until one of them ends, because most calls cost less than they might.
-    """
+    """The most that the calls in flight of one process may cost. A call starts if its limits have room for what
+    was spent, for the calls that were announced before it, and for itself. If there would be room without the
+    calls in flight, it waits until one of them ends, because most calls cost less than they might."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -36,9 +36,8 @@ class EmbedderSpec(Record):
     model: str = EMBEDDED_MODEL
     base_url: str | None = None
     api_key_env: str | None = None  # name of the variable, never its value
-    dimensions: int | None = Field(
-        default=None, ge=8, le=8192
-    )  # number requested from the server; None for the model's default
+    # Number requested from the server; None for the model's default
+    dimensions: int | None = Field(default=None, ge=8, le=8192)
     batch_size: int = Field(default=64, ge=1, le=2048)  # texts per request
     query_prefix: str = ""  # put before each query, for models that need a prefix
     passage_prefix: str = ""  # put before each piece of a document

@@ -18,10 +18,8 @@ from pathlib import Path
 
 
 def lock(path: Path, how: int) -> int:
-    """Open and lock a file, and make it if it is missing. Returns the open file. Raises OSError.
-
-    It is a BlockingIOError if the file is locked and `how` forbids waiting.
-    """
+    """Open and lock a file, and make it if it is missing. Returns the open file. Raises OSError. It is a
+    BlockingIOError if the file is locked and `how` forbids waiting."""
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -23,12 +23,9 @@ from qagen_dagster.records.base import Record
 
 
 def loads(text: str, *, nan_is_null: bool = False) -> Any:
-    """`json.loads` for untrusted text.
-
-    Control characters inside strings are accepted; NaN and infinities are refused, or null; half a surrogate
-    pair, which no UTF-8 file can store, becomes U+FFFD. Raises ValueError, also for nesting that is
-    too deep for the parser.
-    """
+    """`json.loads` for untrusted text. Control characters inside strings are accepted; NaN and infinities are
+    refused, or null; half a surrogate pair, which no UTF-8 file can store, becomes U+FFFD. Raises ValueError,
+    also for nesting that is too deep for the parser."""
     try:
         value = json.loads(text, strict=False, parse_constant=(lambda _: None) if nan_is_null else _refuse)
         return _whole(value) if "\\u" in text else value
@@ -38,10 +35,8 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 def read_object(text: str) -> dict[str, Any]:
     """The first JSON object in a reply that is not empty, with any text around it. Single quotes are read, too.
-
-    Raises ValueError with a text for the model: there is no object, it is cut off, or where its syntax
-    is wrong.
-    """
+    Raises ValueError with a text for the model: there is no object, it is cut off, or where its syntax is
+    wrong."""
     fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):
         if not closed:
@@ -110,11 +105,9 @@ _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 
 
 def fitted(kind: type[M], arguments: dict[str, Any]) -> M:
-    """The arguments of a model as `kind`. Raises ValidationError.
-
-    Values in another shape are read where that needs no guess: JSON text for an array or object, one item for an array of one, and
-    arguments under a name that is no field.
-    """
+    """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that
+    needs no guess: JSON text for an array or object, one item for an array of one, and arguments under a name
+    that is no field."""
     given = arguments
     for _ in range(_ROUNDS):
         try:
@@ -245,10 +238,8 @@ class Structured(Generic[R]):
 
 
 def ask_for(kind: type[R], model: Model, request: Request) -> Structured[R]:
-    """Ask for one `kind`. If the reply is not one, ask once more and name the fault.
-
-    A refusal is final. A server that enforces the schema changes nothing: its reply may be cut off. Raises ModelError.
-    """
+    """Ask for one `kind`. If the reply is not one, ask once more and name the fault. A refusal is final. A
+    server that enforces the schema changes nothing: its reply may be cut off. Raises ModelError."""
     asked = request.model_copy(update={"tools": (), "output_schema": kind.model_json_schema()})
     first = model.respond(asked)
     value, fault = _read(kind, first)

@@ -43,10 +43,8 @@ _CUT = "cut off at {most} output tokens: raise `max_output_tokens` of the model,
 
 
 def fault_of(request: Request, response: Response) -> str | None:
-    """The reason why no agent can use a reply; None if an agent can.
-
-    A reply is useless if it is empty, or if each of its tool calls names an unknown tool or has unreadable arguments.
-    """
+    """The reason why no agent can use a reply; None if an agent can. A reply is useless if it is empty, or if
+    each of its tool calls names an unknown tool or has unreadable arguments."""
     message = response.message
     if response.stop is Stop.LENGTH:  # the whole items and lines of a reply that is cut off are of use
         useful = message.text or any(call.arguments for call in message.tool_calls[-1:])
@@ -164,14 +162,7 @@ class Ledger:
             return None
 
     def put(
-        self,
-        key: str,
-        body: dict[str, Any],
-        *,
-        model: str,
-        seconds: float,
-        retries: int,
-        batch: bool = False,
+        self, key: str, body: dict[str, Any], *, model: str, seconds: float, retries: int, batch: bool = False
     ) -> Entry:
         """Store `body` durably. Returns the entry, as a later `get` does."""
         entry = Entry(
@@ -245,11 +236,9 @@ class Ledger:
 
     @contextmanager
     def only_one(self, key: str) -> Generator[int | None]:
-        """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no request is paid twice.
-
-        When a process ends, its locks are released; those of a store without lock files are released after `lease.SECONDS`.
-        Yields the open lock file, or None if there is none.
-        """
+        """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no
+        request is paid twice. When a process ends, its locks are released; those of a store without lock files
+        are released after `lease.SECONDS`. Yields the open lock file, or None if there is none."""
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (ours, users + 1)
@@ -291,10 +280,8 @@ class LedgeredModel:
 
     def respond(self, request: Request) -> Response:
         """Return the stored response; if there is none, send the request, store the response and return it.
-
         Raises ModelError, which is a BudgetExhaustedError if nothing was sent because of the budget. Raises
-        StoreError if responses cannot be stored.
-        """
+        StoreError if responses cannot be stored."""
         try:
             response, entry, replayed = self._ledger.obtain(
                 request_key(self.spec, request),
@@ -314,10 +301,7 @@ class LedgeredModel:
         return self._finish(request, response, entry, replayed=replayed)
 
     def _finish(self, request: Request, response: Response, entry: Entry, *, replayed: bool) -> Response:
-        """`response` as `finish` returns it.
-
-        If its counts of tokens are not believed, `charged` says what budgets count.
-        """
+        """`response` as `finish` returns it. If its counts of tokens are not believed, `charged` says what budgets count."""
         finished, usage = finish(response, entry, replayed=replayed), response.usage
         charged = usage.charged(at_most(request, self.spec))
         if charged is usage:
@@ -333,10 +317,7 @@ class LedgeredModel:
         return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, request: Request, entry: Entry) -> Spent:
-        """What budgets count for a stored response.
-
-        If its counts of tokens are not believed, they count all that was reserved.
-        """
+        """What budgets count for a stored response. If its counts of tokens are not believed, they count all that was reserved."""
         try:
             usage = self._provider.read(entry.body).usage
         except MalformedResponseError:
@@ -347,10 +328,8 @@ class LedgeredModel:
 
 
 class LocalModel:
-    """A `Model` whose provider is free, deterministic and in this process.
-
-    Its responses are not stored, because they would be stale after a change of the code that computes them.
-    """
+    """A `Model` whose provider is free, deterministic and in this process. Its responses are not stored,
+    because they would be stale after a change of the code that computes them."""
 
     def __init__(self, provider: Provider, *, meter: Meter | None = None) -> None:
         self._provider, self._meter = provider, meter
@@ -397,11 +376,8 @@ def _seal(entry: Entry) -> bytes:
 
 
 def unseal(data: bytes, key: str) -> Entry:
-    """The entry in the bytes that are stored under `key`.
-
-    Raises ValueError if the entry is half written, damaged, of another request, or in an older format. The
-    message says which.
-    """
+    """The entry in the bytes that are stored under `key`. Raises ValueError if the entry is half written,
+    damaged, of another request, or in an older format. The message says which."""
     try:
         # With `json.loads`, deeply nested damaged data would use up the stack, and finalizers that run at
         # that time would fail.

@@ -49,10 +49,6 @@ class Image(Record):
     def data_url(self) -> str:
         return f"data:{self.media_type};base64,{self.encoded}"
 
-    @property
-    def sha256(self) -> str:
-        return content_hash(self.data)
-
 
 class Thinking(Record):
     """Reasoning, separate from the answer.
@@ -111,10 +107,8 @@ class AssistantMessage(Record):
 
     @property
     def in_reasoning(self) -> str:
-        """A description of a reply that has reasoning, but no text and no tool call; empty for others.
-
-        Some servers put the whole text of a reply into their field for reasoning.
-        """
+        """A description of a reply that has reasoning, but no text and no tool call; empty for others. Some
+        servers put the whole text of a reply into their field for reasoning."""
         thought = " ".join(part.text for part in self.content if isinstance(part, Thinking)).strip()
         if self.text.strip() or self.tool_calls or not thought:
             return ""
@@ -160,10 +154,7 @@ class Request(Record):
     sample: int = 0
 
     def canonical(self) -> str:
-        """The JSON that the ledger hashes. It is compact and has sorted keys.
-
-        The hash of each picture stands in place of its bytes.
-        """
+        """The JSON that the ledger hashes. It is compact and has sorted keys. The hash of each picture stands in place of its bytes."""
         value = self.model_dump(mode="json", context=_BY_HASH)
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -183,11 +174,8 @@ class Usage(Record):
     measured: bool = True  # False: counts are missing or impossible, so the cost is unknown
 
     def believed(self, message: AssistantMessage) -> Usage:
-        """These counts, marked as not `measured` if they cannot be right for the reply `message`.
-
-        They cannot be right if no input was counted, or if the output is too small for the characters of the
-        message.
-        """
+        """These counts, marked as not `measured` if they cannot be right for the reply `message`. They cannot
+        be right if no input was counted, or if the output is too small for the characters of the message."""
         characters = sum(
             len(part.model_dump_json(include={"text", "name", "arguments"})) for part in message.content
         )
@@ -196,11 +184,9 @@ class Usage(Record):
         return self if possible else self.model_copy(update={"measured": False})
 
     def charged(self, most: Usage) -> Usage:
-        """The usage that budgets count. `most` is the most that the request may take.
-
-        If this usage is measured, and its input is not too small for the prompt, budgets count this usage.
-        Otherwise they count the larger of this usage and `most`, for input and for output.
-        """
+        """The usage that budgets count. `most` is the most that the request may take. If this usage is
+        measured, and its input is not too small for the prompt, budgets count this usage. Otherwise they count
+        the larger of this usage and `most`, for input and for output."""
         if self.measured and self.input_tokens * MOST_CHARACTERS >= most.input_tokens:
             return self
         tokens = {

@@ -86,6 +86,10 @@ class Finding(Record):
     detail: str
 
 
+def _found(what: str, good: bool | None, detail: str) -> Finding:
+    return Finding(what=what, good=good, detail=detail)
+
+
 class _Choice(Record):
     colour: str
     number: int
@@ -122,23 +126,20 @@ def _in_process(spec: ModelSpec, secret: Callable[[str], str | None]) -> Finding
     try:
         build_provider(spec, secret)
     except ConfigError as error:
-        return Finding(what="model", good=False, detail=error.message)
-    return Finding(what="model", good=True, detail=IN_PROCESS)
+        return _found("model", False, error.message)
+    return _found("model", True, IN_PROCESS)
 
 
 def built(build: Callable[[], T], variable: str | None) -> tuple[Finding, T | None]:
-    """Returns (finding, result) of `build`. The finding is about the key or the settings.
-
-    The result is None if `build` raises ConfigError. `variable` names the variable of the key; None if no key
-    is sent.
-    """
+    """Returns (finding, result) of `build`. The finding is about the key or the settings. The result is None if
+    `build` raises ConfigError. `variable` names the variable of the key; None if no key is sent."""
     try:
         made = build()
     except ConfigError as error:
         of_key = (error.key or "").endswith("api_key_env")
-        return Finding(what="key" if of_key else "settings", good=False, detail=error.message), None
+        return _found("key" if of_key else "settings", False, error.message), None
     said = "no key is sent" if variable is None else f"{variable} is set"
-    return Finding(what="key", good=None if variable is None else True, detail=said), made
+    return _found("key", None if variable is None else True, said), made
 
 
 class _Probe:
@@ -179,24 +180,19 @@ class _Probe:
             except ModelError as error:
                 return _undecided(what, error)
             said = f"{refusals[0]}: runs show smaller parts" if refusals else f"{size:,} characters are read"
-            return Finding(what=what, good=None if refusals else True, detail=said)
+            return _found(what, None if refusals else True, said)
         advice = "give the server a larger context, or set opening_characters to less"
-        return Finding(what=what, good=False, detail=f"{refusals[-1]}: {advice}")
+        return _found(what, False, f"{refusals[-1]}: {advice}")
 
     def _server(self) -> Finding:
-        """Make the smallest possible call.
-
-        If it fails, the connection, the key, the model's name or an option is wrong.
-        """
+        """Make the smallest possible call. If it fails, the connection, the key, the model's name or an option is wrong."""
         try:
             self.respond(HELLO)
         except MalformedResponseError as error:
-            return Finding(
-                what="server", good=False, detail=f"{error}: is base_url the right one for this provider?"
-            )
+            return _found("server", False, f"{error}: is base_url the right one for this provider?")
         except ModelError as error:
             return unreachable(self.spec, self._variable, error)
-        return Finding(what="server", good=True, detail=f"{place_of(self.spec)} answers")
+        return _found("server", True, f"{place_of(self.spec)} answers")
 
     def _structured(self) -> Finding:
         what, mode = "structured output", self.spec.structured_output
@@ -207,27 +203,20 @@ class _Probe:
             return _undecided(what, error)
         except ModelError as error:
             advice = f"set structured_output: {weaker}" if weaker else "bind another model"
-            return Finding(what=what, good=False, detail=f"{mode} is refused ({_told(error)}): {advice}")
+            return _found(what, False, f"{mode} is refused ({_told(error)}): {advice}")
         if answer.value is None and answer.responses[-1].stop is Stop.LENGTH:
             return self._cut_off(what)
         if answer.value is None:
             advice = "bind a model that can write JSON" + (
                 f", or set structured_output: {weaker}" if weaker else ""
             )
-            return Finding(
-                what=what, good=False, detail=f"{mode} gives no usable object ({answer.fault}): {advice}"
-            )
+            return _found(what, False, f"{mode} gives no usable object ({answer.fault}): {advice}")
         if len(answer.responses) > 1:
-            return Finding(
-                what=what, good=None, detail=f"{mode} is not enforced: the model needed a second attempt"
-            )
-        return Finding(what=what, good=True, detail=mode)
+            return _found(what, None, f"{mode} is not enforced: the model needed a second attempt")
+        return _found(what, True, mode)
 
     def _tools(self) -> tuple[Finding, tuple[Message, ...]]:
-        """Returns (finding, conversation).
-
-        The conversation ends with a correct call; it is empty if there was none.
-        """
+        """Returns (finding, conversation). The conversation ends with a correct call; it is empty if there was none."""
         what, request = "tools", _request(_CALL, tools=(_LOOK,))
         native = self.spec.tool_calling == "native"
         advice = "set tool_calling: emulated" if native else "bind a model that follows a required format"
@@ -236,10 +225,10 @@ class _Probe:
         except TransientModelError as error:
             return _undecided(what, error), ()
         except ModelError as error:
-            return Finding(what=what, good=False, detail=f"tools are refused ({_told(error)}): {advice}"), ()
+            return _found(what, False, f"tools are refused ({_told(error)}): {advice}"), ()
         calls = response.message.tool_calls
         if calls and _as_asked(calls[0]):
-            told = Finding(what=what, good=True, detail=f"called as asked, {self.spec.tool_calling}")
+            told = _found(what, True, f"called as asked, {self.spec.tool_calling}")
             return told, (*request.messages, response.message)
         if response.stop is Stop.LENGTH:
             return self._cut_off(what), ()
@@ -248,7 +237,7 @@ class _Probe:
         else:
             made = calls[0].fault or f"{calls[0].name} {calls[0].arguments}"
             detail = f"tools are not called as asked ({made[:120]}): {advice}"
-        return Finding(what=what, good=False, detail=detail), ()
+        return _found(what, False, detail), ()
 
     def _forced(self) -> Finding:
         what, request = "forced tool", _request(_CALL, tools=(_LOOK,))
@@ -257,25 +246,22 @@ class _Probe:
         except ModelError as error:
             if refuses_forcing(error):
                 detail = f"a forced tool call is refused ({_told(error)}): runs ask without forcing it"
-                return Finding(what=what, good=None, detail=detail)
+                return _found(what, None, detail)
             if isinstance(error, TransientModelError):
                 return _undecided(what, error)
-            return Finding(what=what, good=False, detail=f"a forced tool call is refused ({_told(error)})")
+            return _found(what, False, f"a forced tool call is refused ({_told(error)})")
         if response.message.tool_calls:
-            return Finding(what=what, good=True, detail="called")
+            return _found(what, True, "called")
         if response.stop is Stop.LENGTH:
             return self._cut_off(what)
-        return Finding(what=what, good=None, detail=f"not enforced (the model replied {_quoted(response)})")
+        return _found(what, None, f"not enforced (the model replied {_quoted(response)})")
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
-        """Show a picture in the result of the tool that the model called, because runs show pictures so.
-
-        `turn` is the conversation with that call. If it is empty, the picture is shown in a user message.
-        """
+        """Show a picture in the result of the tool that the model called, because runs show pictures so. `turn`
+        is the conversation with that call. If it is empty, the picture is shown in a user message."""
         what = "pictures"
         if not self.spec.images:
-            detail = "images: false: visual mode is refused"
-            return Finding(what=what, good=None, detail=detail)
+            return _found(what, None, "images: false: visual mode is refused")
         request = _request(_SEE, picture=True)
         if turn:
             request = _request("", tools=(_LOOK,), messages=_looked(turn))
@@ -284,21 +270,19 @@ class _Probe:
         except TransientModelError as error:
             return _undecided(what, error)
         except ModelError as error:
-            return Finding(
-                what=what, good=False, detail=f"pictures are refused ({_told(error)}): {_NO_PICTURES}"
-            )
+            return _found(what, False, f"pictures are refused ({_told(error)}): {_NO_PICTURES}")
         said = response.message.text.casefold()
         if all(colour in said for colour in COLOURS):
-            return Finding(what=what, good=True, detail="seen")
+            return _found(what, True, "seen")
         if response.stop is Stop.LENGTH:
             return self._cut_off(what)
         said = f"the model described a yellow and blue one as {_quoted(response)}"
-        return Finding(what=what, good=False, detail=f"pictures are not seen ({said}): {_NO_PICTURES}")
+        return _found(what, False, f"pictures are not seen ({said}): {_NO_PICTURES}")
 
     def _cut_off(self, what: str) -> Finding:
         tokens = short(self.spec).max_output_tokens
         detail = f"not decided: the reply was cut off after {tokens} tokens; models that think may need more"
-        return Finding(what=what, good=None, detail=detail)
+        return _found(what, None, detail)
 
 
 def place_of(spec: ModelSpec) -> str:
@@ -312,11 +296,9 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
     status = int(found[1]) if found else 0
     if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
         advice = f"correct {variable}" if variable else "set api_key_env to the variable of its key"
-        return Finding(what="key", good=False, detail=f"the server refuses the key ({text}): {advice}")
+        return _found("key", False, f"the server refuses the key ({text}): {advice}")
     if isinstance(error, RateLimitedError):
-        return Finding(
-            what="server", good=None, detail=f"not decided: the server is busy ({text}): try again later"
-        )
+        return _found("server", None, f"not decided: the server is busy ({text}): try again later")
     if status == 404:
         advice = f"is {spec.model!r} the server's name of the model? If it is, correct base_url"
     elif status == 0 and isinstance(error, TransientModelError):
@@ -329,15 +311,13 @@ def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Fin
             "correct temperature, options or model" if status else "correct the environment or the settings"
         )
     place = "" if text.startswith("http") else f"{place_of(spec)}: "
-    return Finding(what="server", good=False, detail=f"{place}{text}: {advice}")
+    return _found("server", False, f"{place}{text}: {advice}")
 
 
 def short(spec: ModelSpec) -> ModelSpec:
-    """`spec` with a maximum of `TOKENS` for a reply and of `SECONDS` for a call.
-
-    If the options have a budget of tokens for thinking, it is added to the maximum of the reply. If they have
-    `max_completion_tokens`, this becomes the same maximum.
-    """
+    """`spec` with a maximum of `TOKENS` for a reply and of `SECONDS` for a call. If the options have a budget
+    of tokens for thinking, it is added to the maximum of the reply. If they have `max_completion_tokens`, this
+    becomes the same maximum."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     budget = int(thinking.get("budget_tokens") or 0)
     tokens = min(spec.max_output_tokens, TOKENS + budget)
@@ -351,11 +331,7 @@ def short(spec: ModelSpec) -> ModelSpec:
 
 
 def _request(
-    text: str,
-    *,
-    tools: tuple[ToolSpec, ...] = (),
-    messages: tuple[Message, ...] = (),
-    picture: bool = False,
+    text: str, *, tools: tuple[ToolSpec, ...] = (), messages: tuple[Message, ...] = (), picture: bool = False
 ) -> Request:
     shown = (Image(media_type="image/png", data=_png()),) if picture else ()
     return Request(
@@ -397,10 +373,7 @@ def _as_asked(call: ToolCall) -> bool:
 
 
 def _told(error: ModelError) -> str:
-    """The first 200 characters of the server's message, without the model's name.
-
-    Commands show the name beside it.
-    """
+    """The first 200 characters of the server's message, without the model's name. Commands show the name beside it."""
     return str(error).partition(": ")[2][:200] or str(error)
 
 
@@ -409,7 +382,7 @@ def _quoted(response: Response) -> str:
 
 
 def _undecided(what: str, error: ModelError) -> Finding:
-    return Finding(what=what, good=None, detail=f"not decided ({_told(error)}): try again later")
+    return _found(what, None, f"not decided ({_told(error)}): try again later")
 
 
 _ALIKE = ("The ferry leaves at nine in the morning.", "At 9 a.m. the boat departs.")
@@ -437,7 +410,7 @@ def probe_embedder(
 ) -> Iterator[Finding]:
     """Check one embedder. `secret` looks up an environment variable; processes share limits in the folder `state`."""
     if spec.local:
-        yield Finding(what="embedder", good=True, detail=IN_PROCESS)
+        yield _found("embedder", True, IN_PROCESS)
         return
     variable = key_variable(spec.provider, spec.api_key_env)
     seconds = min(spec.timeout_seconds, SECONDS)
@@ -455,16 +428,16 @@ def _asked(spec: EmbedderSpec, variable: str | None, embedder: Embedder) -> Find
     try:
         vectors = embedder.passages([*_ALIKE, _OTHER])
     except MalformedResponseError as error:
-        return Finding(what="vectors", good=False, detail=f"{error}: is {spec.model!r} an embedding model?")
+        return _found("vectors", False, f"{error}: is {spec.model!r} an embedding model?")
     except ModelError as error:
         return unreachable(server, variable, error)
     size = int(vectors.shape[1])
     if spec.dimensions not in (None, size):
         detail = f"{size} dimensions instead of the requested {spec.dimensions}: remove `dimensions`"
-        return Finding(what="vectors", good=False, detail=detail)
+        return _found("vectors", False, detail)
     near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
     if near <= far:
         found = f"texts with the same meaning are no closer ({near:.2f}) than others ({far:.2f})"
         detail = f"{found}: is {spec.model!r} an embedding model?"
-        return Finding(what="vectors", good=None, detail=detail)
-    return Finding(what="vectors", good=True, detail=f"{size} dimensions, from {place_of(server)}")
+        return _found("vectors", None, detail)
+    return _found("vectors", True, f"{size} dimensions, from {place_of(server)}")

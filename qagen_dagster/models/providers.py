@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model, ModelSpec, Provider
@@ -23,28 +23,25 @@ from qagen_dagster.models.wires.forcing import ForcedTools
 
 
 class _Entry(NamedTuple):
-    constructor: str  # module:class, called with (spec, api_key), or with (spec) if local
+    constructor: str  # module:class in this folder, called with (spec, api_key), or with (spec) if local
     key_env: str | None = None  # the default variable of the key; None if no key is needed
     local: bool = False  # whether it runs in this process, free and deterministic
     batch: str | None = None  # module:class of its BatchProvider, called with (spec, api_key)
 
 
-_PACKAGE = "qagen_dagster.models"
 PROVIDERS: dict[str, _Entry] = {
-    "openai": _Entry(
-        f"{_PACKAGE}.wires.openai:OpenAIProvider",
-        "OPENAI_API_KEY",
-        batch=f"{_PACKAGE}.wires.openai:OpenAIBatch",
-    ),
-    "openai_compatible": _Entry(f"{_PACKAGE}.wires.openai_compatible:OpenAICompatibleProvider"),
+    "openai": _Entry("wires.openai:OpenAIProvider", "OPENAI_API_KEY", batch="wires.openai:OpenAIBatch"),
+    "openai_compatible": _Entry("wires.openai_compatible:OpenAICompatibleProvider"),
     "anthropic": _Entry(
-        f"{_PACKAGE}.wires.anthropic:AnthropicProvider",
-        "ANTHROPIC_API_KEY",
-        batch=f"{_PACKAGE}.wires.anthropic:AnthropicBatch",
+        "wires.anthropic:AnthropicProvider", "ANTHROPIC_API_KEY", batch="wires.anthropic:AnthropicBatch"
     ),
-    "embedded": _Entry(f"{_PACKAGE}.embedded.provider:EmbeddedProvider", local=True),
-    "scripted": _Entry(f"{_PACKAGE}.wires.scripted:ScriptedProvider", local=True),
+    "embedded": _Entry("embedded.provider:EmbeddedProvider", local=True),
+    "scripted": _Entry("wires.scripted:ScriptedProvider", local=True),
 }
+
+
+def _resolved(name: str) -> Callable[..., Any]:
+    return resolve_name(f"qagen_dagster.models.{name}")
 
 
 def key_variable(provider: str, chosen: str | None) -> str | None:
@@ -88,11 +85,9 @@ def build_model(
     batchers: Batchers | None = None,
     breaker: Breaker | None = None,
 ) -> Model:
-    """Build the model of `spec`. `secret` looks up the value of an environment variable.
-
-    Processes share limits through the folder `state`. Threads share `batchers` and `breaker`. Raises ConfigError for an
-    unknown provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint.
-    """
+    """Build the model of `spec`. `secret` looks up the value of an environment variable. Processes share limits
+    through the folder `state`. Threads share `batchers` and `breaker`. Raises ConfigError for an unknown
+    provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint."""
     provider = build_provider(spec, secret)
     entry = PROVIDERS[spec.provider]
     if entry.local:
@@ -115,7 +110,7 @@ def _batcher(
     fault = why_no_batch(spec)
     if fault is not None or entry.batch is None or batchers is None:
         raise ConfigError(fault or f"{spec.name}: there is no store for batches", key="execution")
-    endpoint, variable = resolve_name(entry.batch), key_variable(spec.provider, spec.api_key_env)
+    endpoint, variable = _resolved(entry.batch), key_variable(spec.provider, spec.api_key_env)
     return batchers.of(
         spec,
         ledger,
@@ -130,7 +125,7 @@ def build_provider(spec: ModelSpec, secret: Callable[[str], str | None]) -> Prov
         raise ConfigError(
             f"unknown provider {spec.provider!r}; choose one of {', '.join(PROVIDERS)}", key="provider"
         )
-    constructor: Callable[..., Provider] = resolve_name(entry.constructor)
+    constructor: Callable[..., Provider] = _resolved(entry.constructor)
     if entry.local:
         return constructor(spec)
     variable = key_variable(spec.provider, spec.api_key_env)
@@ -146,14 +141,12 @@ def build_embedder(
     threads: int = 1,
     meter: Meter | None = None,
 ) -> Embedder:
-    """Build the embedder of `spec`. `secret` looks up the value of an environment variable.
-
-    Processes share limits through the folder `state`. `threads` is the number of CPU threads of a local embedder. `meter`
-    checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address.
-    """
+    """Build the embedder of `spec`. `secret` looks up the value of an environment variable. Processes share
+    limits through the folder `state`. `threads` is the number of CPU threads of a local embedder. `meter`
+    checks the budget and counts spending. Raises ConfigError for a missing key and for an invalid address."""
     if spec.local:
         return LocalEmbedder(spec, threads)
     variable = key_variable(spec.provider, spec.api_key_env)
     value = read_key(spec.name, variable, secret, "embedder.api_key_env")
-    make: Callable[..., Embedder] = resolve_name(f"{_PACKAGE}.wires.openai_embeddings:PaidEmbedder")
+    make: Callable[..., Embedder] = _resolved("wires.openai_embeddings:PaidEmbedder")
     return make(spec, value, variable, ledger, state, meter=meter)

@@ -28,9 +28,9 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, Field, ValidationError
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
 from qagen_dagster.models.file_locks import Semaphore, lock, unlock
-from qagen_dagster.models.messages import Message, Request, Response, Text, ToolCall, ToolMessage, Usage
+from qagen_dagster.models.messages import Message, Request, Text, ToolCall, ToolMessage, Usage
 from qagen_dagster.models.retry import call_ends
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
@@ -96,13 +96,10 @@ def at(state: RateState, now: float) -> RateState:
 
 def reserve(state: RateState, limits: RateLimits, tokens: float) -> tuple[float, RateState]:
     """Returns (start, state): when a request of `tokens` may start, on the state's own clock, and the state after this promise."""
-    tokens = min(
-        tokens, limits.tokens or tokens
-    )  # a request with more tokens than the limit counts as one minute's tokens
+    # A request with more tokens than the limit counts as one minute's tokens
+    tokens = min(tokens, limits.tokens or tokens)
     start = max(
-        state.clock,
-        _opens(state.requests, 1.0, limits.requests),
-        _opens(state.tokens, tokens, limits.tokens),
+        state.clock, _opens(state.requests, 1.0, limits.requests), _opens(state.tokens, tokens, limits.tokens)
     )
     filled: dict[str, float] = {}
     if limits.requests:
@@ -118,10 +115,8 @@ def wait(state: RateState, start: float) -> float:
 
 
 def settle(state: RateState, limits: RateLimits, *, estimated: float, used: float) -> RateState:
-    """The state after an answer. It counts the `used` tokens of the request instead of the `estimated` ones.
-
-    If refusals are rare, the rate rises slightly.
-    """
+    """The state after an answer. It counts the `used` tokens of the request instead of the `estimated` ones. If
+    refusals are rare, the rate rises slightly."""
     refused = state.refused * (1.0 - _MEMORY)
     changes: dict[str, float] = {"refused": refused}
     if limits.tokens:
@@ -160,42 +155,12 @@ def _rate(per_minute: float) -> float:
 
 
 def _opens(full: float, cost: float, per_minute: float | None) -> float:
-    """The moment at which a bucket that will be full at `full` contains `cost`.
-
-    If the cost is larger than the bucket, this is the moment at which the bucket is full.
-    """
+    """The moment at which a bucket that will be full at `full` contains `cost`. If the cost is larger than the
+    bucket, this is the moment at which the bucket is full."""
     if per_minute is None:
         return -math.inf
     held = max(1.0, _AT_ONCE * per_minute)
     return full - max(0.0, held - cost) / _rate(per_minute)
-
-
-class RateFile:
-    """The state of one model in a file. One process at a time uses the file.
-
-    A file whose content is not a state counts as missing.
-    """
-
-    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
-        self._path, self._clock = path, clock
-
-    @contextmanager
-    def turn(self) -> Generator[Turn]:
-        """Lock the file and yield its state. If the caller replaces the state, it is written before the file is unlocked.
-
-        Raises OSError.
-        """
-        file = lock(self._path, fcntl.LOCK_EX)
-        try:
-            now = self._clock()
-            turn = Turn(at(_load(file, now), now))
-            before = turn.state
-            yield turn
-            if turn.state is not before:
-                data = turn.state.model_dump_json().encode("ascii")
-                os.pwrite(file, data.ljust(_SIZE), 0)
-        finally:
-            unlock(file)
 
 
 class Turn:
@@ -261,9 +226,7 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
     """`provider`, whose attempts wait for the limits of its spec, and during pauses that its server asks for.
-
-    Raises ConfigError if the shared state cannot be kept under `folder`.
-    """
+    Raises ConfigError if the shared state cannot be kept under `folder`."""
     spec = provider.spec
     limits = RateLimits(
         requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
@@ -272,27 +235,17 @@ def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provi
 
 
 def shared_limiter(
-    spec: ModelSpec,
-    key_variable: str | None,
-    folder: Path,
-    limits: RateLimits,
-    *,
-    of: str = "",
+    spec: ModelSpec, key_variable: str | None, folder: Path, limits: RateLimits, *, of: str = ""
 ) -> Limiter:
-    """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does.
-
-    `of` names an endpoint that has a limiter of its own, such as that of batches.
-    """
+    """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does. `of`
+    names an endpoint that has a limiter of its own, such as that of batches."""
     parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
     return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
 
 
 def _own(folder: Path) -> Path:
-    """Make `folder` if it is missing, and return it.
-
-    Raises ConfigError if this fails, or if the folder belongs to another user of the machine. Anyone could
-    have made a folder of that name in /tmp.
-    """
+    """Make `folder` if it is missing, and return it. Raises ConfigError if this fails, or if the folder belongs
+    to another user of the machine. Anyone could have made a folder of that name in /tmp."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         found = folder.lstat()
@@ -305,15 +258,12 @@ def _own(folder: Path) -> Path:
     return folder
 
 
-class LimitedProvider:
+class LimitedProvider(Wrapper):
     """A provider whose attempts all wait for the limits."""
 
     def __init__(self, provider: Provider, limiter: Limiter) -> None:
-        self._provider, self._limiter = provider, limiter
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._provider.spec
+        super().__init__(provider)
+        self._limiter = limiter
 
     def send(self, request: Request) -> dict[str, Any]:
         """As `Provider.send`, after a wait. Also raises TransientModelError if the wait would exceed the call's deadline."""
@@ -321,9 +271,6 @@ class LimitedProvider:
             return self._limiter.call(lambda: self._provider.send(request))
         tokens = estimate(request, self.spec)
         return self._limiter.call(lambda: self._provider.send(request), tokens, self._used)
-
-    def read(self, body: dict[str, Any]) -> Response:
-        return self._provider.read(body)
 
     def _used(self, body: dict[str, Any]) -> int | None:
         """The tokens that the server counted; None if it does not state them."""
@@ -352,32 +299,46 @@ class Limiter:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._name, self.limits, self._clock, self._sleep = name, limits, clock, sleep
-        self._file = RateFile(path.with_suffix(".json"), clock)
+        self._path = path.with_suffix(".json")
         self._semaphore = Semaphore(path, clock, sleep)
 
     def call(
-        self,
-        send: Callable[[], T],
-        tokens: int = 0,
-        used: Callable[[T], int | None] = lambda _: None,
+        self, send: Callable[[], T], tokens: int = 0, used: Callable[[T], int | None] = lambda _: None
     ) -> T:
-        """Call `send` as one attempt of about `tokens` tokens, and return its result.
-
-        `used` returns the tokens that the server counted for a result, or None. Raises TransientModelError as
-        `attempt` does.
-        """
-        with self.attempt(tokens, call_ends()) as attempt:
+        """Call `send` as one attempt of about `tokens` tokens, and return its result. `used` returns the tokens
+        that the server counted for a result, or None. Raises TransientModelError as `attempt` does."""
+        with self.attempt(tokens, call_ends()) as started:
             try:
                 body = send()
             except TransientModelError as error:
-                attempt.refused(error)
+                self.refused(error, started)
                 raise
-            attempt.answered(used(body))
+            counted = used(body)
+            self.answered(tokens, tokens if counted is None else counted)
             return body
 
+    def answered(self, estimated: int, used: int) -> None:
+        """Count an answer. If this cannot be stored, nothing is raised."""
+        with suppress(TransientModelError):
+            if not self.limits.unlimited:
+                with self.turn() as turn:
+                    turn.state = settle(turn.state, self.limits, estimated=estimated, used=used)
+
+    def refused(self, error: TransientModelError, started: float) -> None:
+        """Count a failed attempt, which began when the factor was `started`. All callers slow down if the error is a
+        RateLimitedError, and wait if the server asks for a pause, as `refuse` says. If this cannot be stored, nothing is raised."""
+        slower, pause = isinstance(error, RateLimitedError), error.retry_after
+        with suppress(TransientModelError):
+            if slower or pause is not None:
+                with self.turn() as turn:
+                    turn.state = refuse(
+                        turn.state, self.limits, started=started, slower=slower, retry_after=pause
+                    )
+
     @contextmanager
-    def attempt(self, tokens: int, ends: float) -> Generator[Attempt]:
-        """Wait until the limits allow an attempt of about `tokens` tokens, and run the body as this attempt.
+    def attempt(self, tokens: int, ends: float) -> Generator[float]:
+        """Wait until the limits allow an attempt of about `tokens` tokens, and run the body as this attempt. Yields
+        the rate's factor at its start.
 
         An attempt first waits for one of the permits for concurrent attempts, and only then for the rate. So
         no start is promised to an attempt that has no permit yet. Raises TransientModelError if the wait
@@ -385,7 +346,7 @@ class Limiter:
         """
         permit = None if self.limits.concurrency is None else self._acquire(self.limits.concurrency, ends)
         try:
-            yield Attempt(self, tokens, self._start(tokens, ends))
+            yield self._start(tokens, ends)
         finally:
             if permit is not None:
                 self._semaphore.release(permit)
@@ -435,52 +396,22 @@ class Limiter:
 
     @contextmanager
     def turn(self) -> Generator[Turn]:
-        """Hold the lock of the shared state. Raises TransientModelError if the file system fails."""
+        """Lock the file of the shared state and yield the state. If the caller replaces it, it is written before the
+        file is unlocked. A file whose content is not a state counts as missing. Raises TransientModelError."""
         try:
-            with self._file.turn() as turn:
+            file = lock(self._path, fcntl.LOCK_EX)
+            try:
+                now = self._clock()
+                turn = Turn(at(_load(file, now), now))
+                before = turn.state
                 yield turn
+                if turn.state is not before:
+                    data = turn.state.model_dump_json().encode("ascii")
+                    os.pwrite(file, data.ljust(_SIZE), 0)
+            finally:
+                unlock(file)
         except OSError as error:
             raise self._unkept(error) from None
 
     def _unkept(self, error: OSError) -> TransientModelError:
         return TransientModelError(f"{self._name}: the state of its limits cannot be stored: {error}")
-
-
-class Attempt:
-    """One attempt in flight.
-
-    The caller reports the outcome. If the outcome cannot be stored, nothing is raised.
-    """
-
-    def __init__(self, limiter: Limiter, tokens: int, started: float) -> None:
-        self._limiter, self._tokens, self._started = limiter, tokens, started
-
-    def answered(self, used: int | None) -> None:
-        """Report that the server answered and counted `used` tokens; None if it did not state them."""
-        if self._limiter.limits.unlimited:
-            return
-        with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.state = settle(
-                turn.state,
-                self._limiter.limits,
-                estimated=self._tokens,
-                used=self._tokens if used is None else used,
-            )
-
-    def refused(self, error: TransientModelError) -> None:
-        """Report that the attempt failed.
-
-        All callers slow down if the error is a RateLimitedError. They wait if the server asks for a pause, as
-        `refuse` says.
-        """
-        slower = isinstance(error, RateLimitedError)
-        if not slower and error.retry_after is None:
-            return
-        with suppress(TransientModelError), self._limiter.turn() as turn:
-            turn.state = refuse(
-                turn.state,
-                self._limiter.limits,
-                started=self._started,
-                slower=slower,
-                retry_after=error.retry_after,
-            )

@@ -53,10 +53,8 @@ def call_ends() -> float:
 
 @contextmanager
 def attempt_deadline(seconds: float) -> Generator[float]:
-    """Run the body as one attempt of `seconds`, or of the rest of its call if that is shorter. Yields these seconds.
-
-    When they have passed, network streams of clients after `stop_at_deadline` raise TimeoutError.
-    """
+    """Run the body as one attempt of `seconds`, or of the rest of its call if that is shorter. Yields these
+    seconds. When they have passed, network streams of clients after `stop_at_deadline` raise TimeoutError."""
     now = time.monotonic()
     allowed = max(_SHORTEST, min(seconds, call_ends() - now))
     token = _attempt_ends.set(now + allowed)
@@ -67,11 +65,9 @@ def attempt_deadline(seconds: float) -> Generator[float]:
 
 
 def stop_at_deadline(client: object) -> None:
-    """Make the `client` of an SDK stop at the end of `attempt_deadline`.
-
-    Its HTTP library has no public interface for this. If a release of it keeps connections elsewhere, the
-    timeout of each single read remains.
-    """
+    """Make the `client` of an SDK stop at the end of `attempt_deadline`. Its HTTP library has no public
+    interface for this. If a release of it keeps connections elsewhere, the timeout of each single read
+    remains."""
     http = getattr(client, "_client", None)
     mounted: dict[object, object] = getattr(http, "_mounts", {})
     for transport in (getattr(http, "_transport", None), *mounted.values()):

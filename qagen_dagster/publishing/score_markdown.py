@@ -10,6 +10,7 @@ from qagen_dagster.records.evaluation import Comparison, Measure, Plan, ScoreRep
 SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
 _MEANINGS = {
     "correct": "`correct` is the share of right answers; an unanswered question counts as wrong. ",
+    "key": "`key_facts` is the mean share of the key facts of the published answer that the system's answer states. ",
     "abstention": "`abstention` is the share of questions without an answer that the system does not answer, `over_abstention` that of the "
     "others. `answerable_accuracy` is the share of right answers to the others. `balanced` is the harmonic mean of `answerable_accuracy` and "
     "`abstention`: a system that always abstains has 0, and so has one that never does. ",
@@ -59,6 +60,7 @@ def _lines(report: ScoreReport) -> Iterator[str]:
         yield from _grouping(by, systems)
     for comparison in report.comparisons:
         yield from _comparison(comparison, systems[0], systems[1])
+    yield from (f"{line(one)}\n" for one in own_questions(systems))
     yield from (f"{planned(one)}\n" for one in report.plans)
     for one in systems:
         yield from _missed(one)
@@ -86,6 +88,18 @@ def planned(one: Plan) -> str:
         f"{one.measure}: a difference of {one.difference:g} needs {one.questions:,} questions of {one.documents:,} documents "
         f"(four of five sets show it at p < .05; design effect {one.design_effect:.2f})."
     )
+
+
+def own_questions(systems: Sequence[SystemScores]) -> Iterator[str]:
+    """A warning for each system of which a model of its family wrote questions, with the figure without these."""
+    for one, own in ((each, each.own) for each in systems):
+        if own is not None:
+            text = (
+                f"{one.system}: a model of its family ({own.family}) wrote {own.questions:,} of {one.overall.questions:,} questions; "
+                f"{own.measure} without these is {shown_measure(own.others)}, on these {shown_measure(own.own)}"
+            )
+            known = own.preference is not None
+            yield text + (f"; self-preference {own.preference:+d} (below 0: favoured)" if known else "")
 
 
 def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import Annotated
 
@@ -259,6 +260,8 @@ class ScenarioConfig(Record):
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
+        writers: the shares of the questions that models of the profile write: its `generator`, and its `writers` by name. None: the
+            generator writes all.
     """
 
     name: _Prose
@@ -281,6 +284,7 @@ class ScenarioConfig(Record):
     mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
     publish: PublishOptions = Field(default_factory=PublishOptions)
     max_unreviewed: Share | None = None
+    writers: Annotated[dict[Name, Annotated[Share, Field(gt=0)]] | None, Field(min_length=1)] = None
 
     @model_validator(mode="after")
     def _fits(self) -> ScenarioConfig:
@@ -288,6 +292,8 @@ class ScenarioConfig(Record):
             raise ValueError("batch: needs `strategy: batch`")
         if self.strategy is not Strategy.AGENT and Mode.VISUAL in self.modes:
             raise ValueError(f"strategy: {self.strategy.value} reads text only: set `modes: [textual]`")
+        if self.writers is not None and not math.isclose(sum(self.writers.values()), 1, abs_tol=0.01):
+            raise ValueError(f"writers: the shares are {sum(self.writers.values()):g} in all, not 1")
         if self.mix is not None and self.strategy is Strategy.ACROSS:
             raise ValueError("mix: is not read with `strategy: across`")
         if self.mix is not None and sum(self.mix.values()) > MOST_WITHOUT_ANSWER:

@@ -7,7 +7,7 @@ characters, too. `index/` cuts and searches chunks.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -71,6 +71,17 @@ class LineRange(Record):
 
     start_line: int
     end_line: int
+
+
+def merged_lines(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Ranges of lines (first, last) in order. Those that overlap or touch are one."""
+    found: list[tuple[int, int]] = []
+    for first, last in sorted(spans):
+        if found and first <= found[-1][1] + 1:
+            found[-1] = (found[-1][0], max(last, found[-1][1]))
+        else:
+            found.append((first, last))
+    return found
 
 
 class PageSpan(Record):

@@ -246,6 +246,7 @@ class SystemOutput(Record):
     name: str
     answers: dict[str, SystemAnswer]
     faults: tuple[str, ...] = ()
+    model: str = ""  # of the system; empty: not known
 
 
 class ScoredAnswer(EvaluatedQuestion):
@@ -269,6 +270,10 @@ class ScoredAnswer(EvaluatedQuestion):
     explanation: str = ""
     document_rank: int | None = None  # among the retrieved documents
     evidence_ranks: tuple[int | None, ...] = ()  # for each quote: the first retrieved passage that has it
+    key_facts: Share | None = (
+        None  # share of the key facts that the answer states; None: no answers were given
+    )
+    writer: str = ""  # the model that wrote the question; "people" if it was imported
     graded: dict[str, float] = Field(default_factory=dict)  # measures by relevance labels, if it has any
 
 
@@ -299,14 +304,37 @@ class Scores(Record):
     measures: dict[str, Measure]
 
 
+class OwnQuestions(Record):
+    """The questions that a model of the system's family wrote, and a measure of these and of the others (None: there are none).
+
+    `ranks` has the rank (1 is the best) among all systems on these and on the others; it is empty with one system.
+    """
+
+    family: str
+    questions: int
+    measure: str
+    own: Measure
+    others: Measure | None
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def preference(self) -> int | None:
+        """The rank on own questions minus that on the others: below 0, the set favours the system."""
+        return self.ranks[0] - self.ranks[1] if len(self.ranks) > 1 else None
+
+
 class SystemScores(Record):
-    """The scores of one system: of all questions, and by type, mode, hops and document."""
+    """The scores of one system: of all questions, and by type, mode, hops and document.
+
+    `own` is None if its model is not known or wrote no question.
+    """
 
     system: str
     overall: Scores
     groups: dict[str, dict[str, Scores]]
     answers: tuple[ScoredAnswer, ...]
     faults: tuple[str, ...] = ()
+    own: OwnQuestions | None = None
 
 
 class Comparison(Record):

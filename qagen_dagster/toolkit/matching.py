@@ -44,11 +44,9 @@ class Pattern(Protocol):
 
 
 def literal(text: str, *, ignore_case: bool) -> Pattern:
-    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at
-    a line's end, and hyphens and quotation marks match their typographic variants.
-
-    Raises ToolError for a phrase of white space alone.
-    """
+    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at a line's
+    end, and hyphens and quotation marks match their typographic variants. Raises ToolError for a phrase of
+    white space alone."""
     if not text.strip():
         raise ToolError(
             "The pattern is only white space. Give a word or phrase that may stand in the document."
@@ -58,10 +56,7 @@ def literal(text: str, *, ignore_case: bool) -> Pattern:
 
 
 def regex(text: str, *, ignore_case: bool) -> Pattern:
-    """A regular expression in RE2 syntax; `^` and `$` are the ends of a line, a space is any white space.
-
-    Raises ToolError.
-    """
+    """A regular expression in RE2 syntax; `^` and `$` are the ends of a line, a space is any white space. Raises ToolError."""
     printable = text.encode("utf-8", "replace").decode("utf-8")
     pattern = _compile(f"(?m){_wide_spaces(printable)}", ignore_case=ignore_case)
     if pattern.programsize > MAX_PROGRAM:
@@ -79,9 +74,7 @@ def regex(text: str, *, ignore_case: bool) -> Pattern:
 
 def _wide_spaces(expression: str) -> str:
     """Plain spaces as one or more of any white space: whoever writes one means the words, not their setting.
-
-    Spaces that are escaped, in a class or repeated by a quantifier stay as they are.
-    """
+    Spaces that are escaped, in a class or repeated by a quantifier stay as they are."""
     return "".join(_SPACE if piece.isspace() else piece for piece in _PIECES.findall(expression))
 
 
@@ -139,10 +132,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class Hits:
-    """Matches in order of appearance, at most one for each line they start on.
-
-    `stopped_at` is the line the search stopped at before the end of the document, if it did.
-    """
+    """Matches in order of appearance, at most one for each line they start on. `stopped_at` is the line the
+    search stopped at before the end of the document, if it did."""
 
     hits: tuple[Hit, ...]
     stopped_at: int | None = None
@@ -172,11 +163,9 @@ def find_literal(
 def find_regex(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """The first match that starts on each line from `start_line` on.
-
-    Each attempt sees one line and the next, so that the whole stays linear in the text: asking an
-    expression for all its matches is quadratic when each attempt may run to the end of the text.
-    """
+    """The first match that starts on each line from `start_line` on. Each attempt sees one line and the next,
+    so that the whole stays linear in the text: asking an expression for all its matches is quadratic when each
+    attempt may run to the end of the text."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     ends = (*(start - 1 for start in view.offsets[1:]), len(view.data))

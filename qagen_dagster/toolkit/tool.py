@@ -28,11 +28,9 @@ _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool bound to its document: what the model sees and what is run.
-
-    `run` takes already validated keyword arguments and returns text, or text and pictures. It raises
-    ToolError with text the model can act on; anything else is a programming error and propagates.
-    """
+    """A tool bound to its document: what the model sees and what is run. `run` takes already validated keyword
+    arguments and returns text, or text and pictures. It raises ToolError with text the model can act on;
+    anything else is a programming error and propagates."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
@@ -58,10 +56,8 @@ class Tool:
 
 
 def tool(function: FunctionType) -> Tool:
-    """Make a tool of a function: annotated parameters (with Field descriptions) and its docstring.
-
-    The interface is worked out once per function in the source, however many documents it is bound to.
-    """
+    """Make a tool of a function: annotated parameters (with Field descriptions) and its docstring. The
+    interface is worked out once per function in the source, however many documents it is bound to."""
     code = function.__code__
     spec, arguments = _INTERFACES.get(code) or _INTERFACES.setdefault(code, _interface(function))
     return Tool(spec, arguments, function)
@@ -108,10 +104,8 @@ def _inline(node: JsonValue, definitions: dict[str, JsonValue], *, is_schema: bo
 
 
 def explain(error: ValidationError, name: str) -> str:
-    """Say in one line what does not fit and how to call the tool.
-
-    The line tells arguments of another form from those of the right form whose values are not allowed; see `is_misfit`.
-    """
+    """Say in one line what does not fit and how to call the tool. The line tells arguments of another form from
+    those of the right form whose values are not allowed; see `is_misfit`."""
     found = error.errors()
     faults = "; ".join(
         f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"

@@ -115,10 +115,8 @@ _TEXTUAL = (read_lines_tool, search_tool)
 
 
 def toolbox(view: DocumentView, mode: Mode, meaning: Meaning | None = None) -> dict[str, Tool]:
-    """Tools by name, in the order a model should see them; tools to look with only in visual mode.
-
-    With `meaning`, which finds passages of the document, `search_meaning` is among them.
-    """
+    """Tools by name, in the order a model should see them; tools to look with only in visual mode. With
+    `meaning`, which finds passages of the document, `search_meaning` is among them."""
     makers = _TEXTUAL if mode is Mode.TEXTUAL else (*_VISUAL, *_TEXTUAL)
     tools = [make(view) for make in makers]
     tools += [] if meaning is None else [search_meaning_tool(view, meaning)]

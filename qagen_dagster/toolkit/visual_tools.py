@@ -26,9 +26,8 @@ MARGIN_POINTS = 2.0  # around a visual; columns and lines of text beside it are 
 MIN_FRACTION = 0.02  # a narrower box shows nothing
 _MAX_NAMED = 20
 _FIGURE = re.compile(r"^fig(?:ures?|s?\.?)\s*(?=[a-z]?\d)")
-_PANEL = re.compile(
-    r"(?<=\d)[\s,]{0,2}(?:panels? )?\(?[a-z](?:\s?[-\u2013,]\s?[a-z]){0,9}\)?$"
-)  # "4d", "4(a, b)"
+# "4d", "4(a, b)"
+_PANEL = re.compile(r"(?<=\d)[\s,]{0,2}(?:panels? )?\(?[a-z](?:\s?[-\u2013,]\s?[a-z]){0,9}\)?$")
 _PART = re.compile(r" \(\d{1,4}\)$")  # number that tells visuals of one label apart
 NOT_APPLICABLE = (
     "Not applicable: this document has no pages to look at, only text. Use read_lines and search instead."
@@ -223,10 +222,8 @@ def _with_margin(box: Box) -> Box:
 
 
 def _find(view: DocumentView, label: str) -> Visual:
-    """The visual of that label, in full or as shown; case and white space do not matter.
-
-    The label of a panel ("Figure 4d") finds its figure if the panel is no visual of its own.
-    """
+    """The visual of that label, in full or as shown; case and white space do not matter. The label of a panel
+    ("Figure 4d") finds its figure if the panel is no visual of its own."""
     by_label = {label_key(visual.label): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:
         if _key(label) in (_key(visual.label), label_key(visual.label)):

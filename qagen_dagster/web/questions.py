@@ -23,7 +23,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import PublishOptions
-from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType
+from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType, merged_lines
 from qagen_dagster.records.evaluation import EvaluationReport, Kind, PanelReport
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.published import (
@@ -127,15 +127,9 @@ def attempt_of(one: Question) -> int:
 
 def windows(evidence: Iterable[Evidence], count: int) -> list[tuple[int, int]]:
     """The first and last line of each window: a quote with its context. Windows that touch are joined."""
-    found: list[tuple[int, int]] = []
-    spans = sorted((one.start_line, one.end_line or one.start_line) for one in evidence if one.start_line)
-    for start, end in spans:
-        first, last = max(1, start - CONTEXT), min(count, end + CONTEXT)
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        elif first <= last:
-            found.append((first, last))
-    return found
+    spans = ((one.start_line, one.end_line or one.start_line) for one in evidence if one.start_line)
+    wide = ((max(1, start - CONTEXT), min(count, end + CONTEXT)) for start, end in spans)
+    return merged_lines((first, last) for first, last in wide if first <= last)
 
 
 def marked(lines: Sequence[str], evidence: Iterable[Evidence], first: int, last: int) -> tuple[Line, ...]:

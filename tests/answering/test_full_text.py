@@ -164,7 +164,7 @@ def test_a_service_like_europe_pmc_lists_links(server: PaperServer, pool: Parser
 
 
 def test_sources_that_are_not_configured_are_not_asked(server: PaperServer, pool: ParserPool) -> None:
-    names = [one.name for one in resolvers(options(server, email=None, doi_url=None))]
+    names = list(resolvers(options(server, email=None, doi_url=None)))
     assert names == ["url", "europe_pmc"]
     search = find(server, pool, email=None, doi_url=None, europe_pmc_url=None)
     assert (search.found, search.attempts, server.asked) == (None, (), [])

@@ -66,7 +66,7 @@ ALL = Selection(
         for corpus in SOME.documents
     },
     (),
-    combinations=12,
+    combinations=13,
     questions=230,
     quotes=60,
 )

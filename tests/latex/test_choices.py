@@ -20,6 +20,8 @@ def options(*texts: str) -> dict[str, str]:
         ("Which is a vector?", ("velocity", "force", "All of these")),
         ("Which is a vector?", ("both (b) and (c)", "force", "momentum")),
         ("Which is a vector?", ("velocity", "force", "both (a) and (b)")),
+        ("Which is a vector?", ("velocity", "force", "Both A and B")),
+        ("Which is a vector?", ("velocity", "speed", "none of the other options")),
         (
             "Find its acceleration.",
             (r"$5\,\mathrm{m\,s^{-2}}$", r"$5\,\mathrm{N}$", r"$4\,\mathrm{m\,s^{-2}}$"),

@@ -22,6 +22,11 @@ HOLD = [
     r"$101_2 = 5$, $17 = 2 \pmod 5$, $f(2)=4$, $3 = 3x$, $\int_0^2 3t^2\,dt = 8$, $\begin{pmatrix}1=2\end{pmatrix}$",
     r"$x=3 \\ y = 4$, $0.5 \approx 0.51$, $2 \neq 3$, $m = 1, 2, 3$",
     "2*5 = 10 and 3 + 4 = 7.",
+    r"$\lambda = 3\times10^8/6\times10^{14} = 500\,\mathrm{nm}$, $20/2\times10^2 = 1000$",
+    r"$10:5 = 2:1$, $3\frac12 = 3.5$, $20\,\mathrm{k}\Omega = 2\times10^4\,\Omega$",
+    r"$80\%$ of $50 = 40$, and three quarters of $16 = 12$",
+    r"$1500\,\mathrm{rpm} = 50\pi\,\mathrm{rad\,s^{-1}}$, $1500\,\mathrm{rpm} = 25\,\mathrm{Hz}$",
+    "5 x 4 = 20 J, 3 \u00d7 2 = 6, X/20 = 500, 1.04x+2 = 72.72, 24 = 8t, 12 = 12C3, 1/24 of 3, 4, 7 = 105, 2x \u2013 15 = 0",
 ]
 FALSE = [
     r"$a = \frac{42}{6} = 8$",
@@ -38,6 +43,11 @@ FALSE = [
     r"$\lambda = \frac{3\times10^8}{6\times10^{14}} = 5\times10^{-6}\,\mathrm{m}$",
     r"$72\,\mathrm{km/h} = 200\,\mathrm{m\,s^{-1}}$",
     "3*4 = 13 and so on",
+    "It gives 5 x 4 = 25 J, as 360-323 = 27",
+    r"$20-8 = 14$",
+    r"$20\,\mathrm{k}\Omega \times 2 = 60\,\mathrm{k}\Omega$",
+    r"$20\,\mu\mathrm{C} = 2\times10^{-6}\,\mathrm{C}$",
+    r"a speed of $\frac{72}{3.6} = 25$",
 ]
 
 

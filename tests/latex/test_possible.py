@@ -22,6 +22,11 @@ IMPOSSIBLE = [
     r"A spaceship moves at $1.5c$ relative to the Earth.",
     r"A current of $3\,\mathrm{V}$ flows.",
     r"The resistance is $-5\,\Omega$.",
+    r"A block of mass $20$ N is at rest.",
+    r"A force of $5$ N m turns it.",
+    r"The mass of the block is $20$ N.",
+    r"The probability of heads is $1.2$.",
+    r"Glass of a refractive index of $0.7$ is cut.",
 ]
 POSSIBLE = [
     r"Light travels at a speed of $3\times10^8\,\mathrm{m\,s^{-1}}$; the ship moves at $0.6c$.",
@@ -31,6 +36,14 @@ POSSIBLE = [
     r"$\sin\theta = 0.6$ and $2\sin\theta = 1.2$, $P(A) = 1$, $\eta = 75\%$",
     r"A price of energy of £0.30 per kWh. The air resistance is $20$ N.",
     "A triangle has sides 3 cm, 4 cm and 5 cm.",
+    r"A momentum of $12$ kg m s$^{-1}$, an impulse of $3$ N s, an energy of $2$ kW h and a charge of $40$ mA h.",
+    r"What is the mass of $500$ cm$^3$ of water? The resistance of $3$ m of the wire, the charge of $2$ mol of electrons.",
+    r"A latent heat of $334$ kJ kg$^{-1}$, an angular acceleration of $2$ rad s$^{-2}$, an energy of $4$ kJ per mole.",
+    "The pressure of 760 mm of mercury, an area of 2 cm2, an acceleration of 6 metres per second squared.",
+    "It moves at 1/2 c.",
+    r"An efficiency of $80$ per cent, a torque of $20$ N cm, a temperature of $30\,^\circ$C, the sine of $30^\circ$.",
+    r"The square of the speed of the car is $4$ m$^2$ s$^{-2}$, the current of the river is $2$ m/s.",
+    r"The coefficient of friction is $0.3$, the mass of the Earth is $81$ times that of the Moon.",
 ]
 ANSWERS = [
     ("What is the force on it?", r"$5\,\mathrm{kg}$", False),
@@ -42,6 +55,18 @@ ANSWERS = [
     ("What is the ratio of the speeds?", "$-3$", True),
     ("What is the probability, as a percentage?", r"$40\%$", True),
     ("What is its mass, in terms of m?", "$2m$", True),
+    ("What is the refractive index of the glass?", r"$\frac{\sqrt{2}}{2}$", False),
+    ("What is the refractive index of the glass?", r"$\frac{2}{\sqrt{3}}$", True),
+    ("What is the refractive index of water relative to glass?", r"$\frac{8}{9}$", True),
+    ("What is the temperature of the gas?", r"$-73\,^\circ$C", True),
+    ("What is the focal length of the lens?", r"$-10\,\mathrm{cm}$", True),
+    ("What is the radius of curvature of the mirror?", r"$-10\,\mathrm{cm}$", True),
+    ("What is the power of the lens?", r"$4\,\mathrm{m^{-1}}$", True),
+    ("What is the heat capacity of the block?", r"$40\,\mathrm{J\,K^{-1}}$", True),
+    ("What is the energy density of the field?", r"$4\,\mathrm{J\,m^{-3}}$", True),
+    ("What is the molar mass of the gas?", r"$44\,\mathrm{g\,mol^{-1}}$", True),
+    ("What is the energy that is lost per second?", r"$4\,\mathrm{W}$", True),
+    ("What is the resistance of the lamp?", r"$4$ k$\Omega$", True),
 ]
 
 

@@ -147,6 +147,13 @@ def test_one_unit_in_five_ways(text: str) -> None:
     assert read_unit("km/h").factor == Fraction(1000, 3600)
 
 
+@pytest.mark.parametrize(
+    "text", [r"$2\,\mathrm{k}\Omega$", r"$2\,k\Omega$", r"$2$ k$\Omega$", r"$2\,\mathrm{k\Omega}$"]
+)
+def test_a_prefix_apart_from_its_ohm(text: str) -> None:
+    assert equal(value_of(text), value_of(r"$2000\,\Omega$"))
+
+
 def test_no_unit_is_one() -> None:
     assert read_unit("") == ONE
     with pytest.raises(Unreadable):

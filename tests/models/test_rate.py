@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.errors import TransientModelError
 from qagen_dagster.models.rate_limits import (
-    RateFile,
+    Limiter,
     RateLimits,
     RateState,
     at,
@@ -183,12 +184,12 @@ def test_the_file_keeps_the_pace_between_turns(
     tmp_path: Path, now: list[float], clock: Callable[[], float]
 ) -> None:
     path = tmp_path / "limits" / "shared.json"
-    with RateFile(path, clock).turn() as turn:
+    with Limiter("m", LIMITS, path, clock).turn() as turn:
         assert turn.state == fresh(100.0)
         turn.state = refuse(turn.state, LIMITS, started=0.5, slower=True, retry_after=None)
         kept = turn.state
     now[0] = 103.0
-    with RateFile(path, clock).turn() as turn:
+    with Limiter("m", LIMITS, path, clock).turn() as turn:
         assert turn.state == at(kept, 103.0)
         assert turn.state.clock == pytest.approx(3.0 * 0.475)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -218,7 +219,7 @@ def test_a_file_that_cannot_be_used_is_replaced(
     path = tmp_path / "shared.json"
     path.write_bytes(content)
     for _ in range(2):
-        with RateFile(path, clock).turn() as turn:
+        with Limiter("m", LIMITS, path, clock).turn() as turn:
             assert turn.state.clock == 0.0
             turn.state = turn.state.model_copy(update={"factor": 0.25})
     if len(content) <= 512:
@@ -227,7 +228,7 @@ def test_a_file_that_cannot_be_used_is_replaced(
 
 def test_a_folder_that_was_tidied_up_is_made_again(tmp_path: Path, clock: Callable[[], float]) -> None:
     path = tmp_path / "limits" / "shared.json"
-    file = RateFile(path, clock)
+    file = Limiter("m", LIMITS, path, clock)
     with file.turn() as turn:
         turn.state = turn.state.model_copy(update={"factor": 0.25})
         path.unlink()
@@ -239,6 +240,7 @@ def test_a_folder_that_was_tidied_up_is_made_again(tmp_path: Path, clock: Callab
 def test_nothing_is_written_through_a_link(tmp_path: Path, clock: Callable[[], float]) -> None:
     (tmp_path / "treasure").write_text("gold")
     os.symlink(tmp_path / "treasure", tmp_path / "shared.json")
-    with pytest.raises(OSError, match=r"shared\.json"), RateFile(tmp_path / "shared.json", clock).turn():
+    limiter = Limiter("m", LIMITS, tmp_path / "shared.json", clock)
+    with pytest.raises(TransientModelError, match=r"shared\.json"), limiter.turn():
         pass
     assert (tmp_path / "treasure").read_text() == "gold"

@@ -64,14 +64,14 @@ def make(tmp_path: Path, clock: Clock) -> Callable[..., Limiter]:
 
 
 def use(limiter: Limiter, tokens: int = 1, used: int | None = None, ends: float = NEVER) -> None:
-    with limiter.attempt(tokens, ends) as attempt:
-        attempt.answered(used)
+    with limiter.attempt(tokens, ends):
+        limiter.answered(tokens, tokens if used is None else used)
 
 
 def refused(limiter: Limiter, wait: float | None = None, *, slower: bool = True) -> None:
     kind = RateLimitedError if slower else TransientModelError
-    with limiter.attempt(1, NEVER) as attempt:
-        attempt.refused(kind("busy", retry_after=wait))
+    with limiter.attempt(1, NEVER) as started:
+        limiter.refused(kind("busy", retry_after=wait), started)
 
 
 def test_sharers_take_turns_in_one_pace(make: Callable[..., Limiter], clock: Clock) -> None:
@@ -114,10 +114,10 @@ def test_a_wish_of_the_server_holds_for_all(make: Callable[..., Limiter], clock:
 
 def test_a_wish_holds_also_for_those_who_wait_already(make: Callable[..., Limiter], clock: Clock) -> None:
     limiter = make(requests=60)
-    with limiter.attempt(1, NEVER) as early:
+    with limiter.attempt(1, NEVER) as started:
         use(limiter)
         use(limiter)
-        clock.meanwhile.append(lambda: early.refused(RateLimitedError("busy", retry_after=40.0)))
+        clock.meanwhile.append(lambda: limiter.refused(RateLimitedError("busy", retry_after=40.0), started))
         use(limiter)
     assert clock.now > 1_041.0
 
@@ -243,11 +243,11 @@ def test_a_file_system_that_fails_is_a_failure_worth_another_try(tmp_path: Path,
 
 def test_a_paid_answer_is_kept_though_the_file_system_fails(tmp_path: Path, clock: Clock) -> None:
     limiter = Limiter("openai:m", RateLimits(requests=1), tmp_path / "shared", clock, clock.sleep)
-    with limiter.attempt(1, NEVER) as attempt:
+    with limiter.attempt(1, NEVER) as started:
         (tmp_path / "shared.json").unlink()
         (tmp_path / "shared.json").mkdir()
-        attempt.answered(5)
-        attempt.refused(RateLimitedError("busy"))
+        limiter.answered(1, 5)
+        limiter.refused(RateLimitedError("busy"), started)
 
 
 def test_an_estimate_counts_words_pictures_and_an_answer() -> None:

@@ -50,7 +50,7 @@ def _answer(seen: Seen, number: int) -> Step:
     player = next((model for tool, model in _PLAYERS.items() if tool in tools), None)
     if player is not None:
         with _ONE_AT_A_TIME:
-            turn = _model(player).send(_request(body))["tool_calls"]
+            turn = _model(player).send(_request(body))["message"]["content"]
         reply = Reply(calls=tuple(_call(body, call) for call in turn))
     elif "submit_verdict" in tools:
         verdict = {"reason": "The document says so.", "verdict": "SUPPORTED", "confidence": 0.9}

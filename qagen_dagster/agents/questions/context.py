@@ -15,7 +15,7 @@ from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
-from qagen_dagster.records.document import Visual
+from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit.document_view import DocumentView
@@ -249,12 +249,7 @@ def _lines(evidence: tuple[Evidence, ...]) -> str:
 
     Overlapping and adjacent ranges are merged.
     """
-    merged: list[tuple[int, int]] = []
-    for start, end in sorted((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line):
-        if merged and start <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((start, end))
+    merged = merged_lines((p.start_line, p.end_line or p.start_line) for p in evidence if p.start_line)
     shown = ", ".join(_span(start, end) for start, end in merged)
     one = len(merged) == 1 and merged[0][0] == merged[0][1]
     return f"({'line' if one else 'lines'} {shown})" if merged else ""

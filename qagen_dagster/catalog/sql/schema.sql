@@ -140,6 +140,7 @@ CREATE TABLE questions (
     source_document VARCHAR NOT NULL,
     document_id     VARCHAR NOT NULL,
     evidence        JSON,
+    origin          VARCHAR NOT NULL,
     generator_model VARCHAR NOT NULL,
     validator_model VARCHAR NOT NULL,
     attempt         INTEGER NOT NULL,

@@ -114,7 +114,7 @@ def run(
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, options)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:
-        failures = _materialize(work, Scope(combinations, options, force), progress)
+        failures = materialize(work, Scope(combinations, options, force), progress)
     reports = [report(space, combination) for combination in combinations]
     _print(space, reports, failures, as_json)
     left_out = (f"{one.key}: not run: {why}" for one, why in blind.items() if one not in combinations)
@@ -127,7 +127,7 @@ def run(
     return fail(failures)
 
 
-def _materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
+def materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
     """Make what is out of date, and return the errors.
 
     Dagster takes seconds to load, so the work of the runs begins on a thread before their graph is open.

@@ -43,25 +43,12 @@ _FLOATS = frozenset(
     {"fig", "fig-group", "table-wrap", "table-wrap-group", "boxed-text", "supplementary-material"}
 )
 _BULLETS = {"order": "{n}. ", "alpha-lower": "{a}. ", "alpha-upper": "{A}. ", "simple": "", "none": ""}
-_SKIPPED = frozenset(
-    [
-        "title",
-        "label",
-        "object-id",
-        "sec-meta",
-        "alt-text",
-        "long-desc",
-        "permissions",
-        "attrib-group",
-        "abstract",
-        "kwd-group",
-        "corresp",
-        "related-object",
-        "related-article",
-        "counts",
-        "funding-group",
-    ]
-)  # elements that are written elsewhere or are useless to a reader
+# Elements that are written elsewhere or are useless to a reader.
+_NAMES_OF_SKIPPED = (
+    "title label object-id sec-meta alt-text long-desc permissions attrib-group abstract kwd-group "
+    "corresp related-object related-article counts funding-group"
+)
+_SKIPPED = frozenset(_NAMES_OF_SKIPPED.split())
 
 
 def reference_lines(ref: Element) -> list[str]:

@@ -20,32 +20,7 @@ _ENCODING = re.compile(r"(<\?xml[^>]{0,200}?)\s+encoding\s*=\s*[\"'][\w.:-]{1,40
 _DECLARED = re.compile(rb"<!ENTITY\s+([\w.:-]{1,60})\s+[\"']")
 _PARAMETER = re.compile(rb"%[\w.:-]{1,60};|<!ENTITY\s+%[^>]{0,500}>")
 _CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
-_LETTERS = [
-    "a",
-    "b",
-    "g",
-    "d",
-    "e",
-    "z",
-    "ee",
-    "th",
-    "i",
-    "k",
-    "l",
-    "m",
-    "n",
-    "x",
-    "o",
-    "p",
-    "r",
-    "s",
-    "t",
-    "u",
-    "ph",
-    "kh",
-    "ps",
-    "oh",
-]
+_LETTERS = "a b g d e z ee th i k l m n x o p r s t u ph kh ps oh"
 _GREEK = "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8\u03b9\u03ba\u03bb\u03bc\u03bd\u03be\u03bf\u03c0\u03c1\u03c3\u03c4\u03c5\u03c6\u03c7\u03c8\u03c9"
 _ACCENTED = (
     ("acgr", "a e ee i o u oh", "\u0301"),
@@ -104,7 +79,7 @@ def _known(name: str) -> str:
 @cache
 def _iso_greek() -> dict[str, str]:
     """The sets ISOgrk1 and ISOgrk2, and single names that HTML lacks."""
-    letters = dict(zip(_LETTERS, _GREEK, strict=True))
+    letters: dict[str, str] = dict(zip(_LETTERS.split(), _GREEK, strict=True))
     letters |= {name.upper(): letter.upper() for name, letter in letters.items()}
     found = {f"{name}gr": letter for name, letter in letters.items()}
     for suffix, names, accent in _ACCENTED:

@@ -52,47 +52,19 @@ _ATOM = re.compile(r"[^\W_]+|[^\W_]*[.,]?[^\W_]+|\S", re.UNICODE)
 _DEGREES = ("\u2218", "\u00b0", "o")
 _INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
 _PLAIN = frozenset({"italic", "bold", "sub", "sup", "roman", "sans-serif", "styled-content"})
-BLOCKS = frozenset(
-    [
-        "array",
-        "boxed-text",
-        "chem-struct-wrap",
-        "code",
-        "def-list",
-        "disp-formula",
-        "disp-formula-group",
-        "disp-quote",
-        "fig",
-        "fig-group",
-        "graphic",
-        "list",
-        "media",
-        "preformat",
-        "speech",
-        "statement",
-        "supplementary-material",
-        "table-wrap",
-        "table-wrap-group",
-        "verse-group",
-    ]
-)  # elements that begin on a new line
-_DROPPED = frozenset(
-    [
-        "object-id",
-        "contrib-id",
-        "institution-id",
-        "graphic",
-        "media",
-        "annotation",
-        "annotation-xml",
-        "fn",
-        "index-term",
-        "x",
-        "processing-meta",
-        "alt-text",
-        "long-desc",
-    ]
-)  # elements that have no text for a reader
+# Elements that begin on a new line.
+_NAMES_OF_BLOCKS = (
+    "array boxed-text chem-struct-wrap code def-list disp-formula disp-formula-group disp-quote fig "
+    "fig-group graphic list media preformat speech statement supplementary-material table-wrap "
+    "table-wrap-group verse-group"
+)
+BLOCKS = frozenset(_NAMES_OF_BLOCKS.split())
+# Elements that have no text for a reader.
+_NAMES_OF_DROPPED = (
+    "object-id contrib-id institution-id graphic media annotation annotation-xml fn index-term x "
+    "processing-meta alt-text long-desc"
+)
+_DROPPED = frozenset(_NAMES_OF_DROPPED.split())
 _MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes", "other"})
 # The text of a reference that is a mark and reads like a part of the word or number before it.
 _MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
@@ -301,11 +273,7 @@ _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
 
 def inline(element: Element | None) -> str:
     """An element's text on one line, without block elements inside it. Empty for None."""
-    if element is None:
-        return ""
-    parts: list[str] = []
-    _collect(element, parts)
-    return tidy("".join(parts))
+    return "" if element is None else tidy(_text(element))
 
 
 def tidy(text: str) -> str:
@@ -319,6 +287,17 @@ def piece(element: Element, before: str = "") -> str:
     parts = [before]
     _element(element, parts)
     return "".join(parts[1:])
+
+
+def _text(element: Element) -> str:
+    parts: list[str] = []
+    _collect(element, parts)
+    return "".join(parts)
+
+
+def _last(parts: list[str]) -> str:
+    """The last character so far; empty at the start."""
+    return next((part[-1] for part in reversed(parts) if part), "")
 
 
 def _collect(element: Element, parts: list[str]) -> None:
@@ -343,20 +322,17 @@ def _element(element: Element, parts: list[str]) -> None:
 
 
 def _superscript(element: Element, parts: list[str]) -> None:
-    inner: list[str] = []
-    _collect(element, inner)
-    text = tidy("".join(inner))
+    text, before = tidy(_text(element)), _last(parts)
     if not text:
         return
-    before = next((part for part in reversed(parts) if part), "")
-    attached = bool(before) and not before[-1].isspace()
+    attached = bool(before) and not before.isspace()
     if _is_numerator(element):
-        parts.append(f" {text}" if attached and before[-1].isdigit() else text)
+        parts.append(f" {text}" if before.isdigit() else text)
     elif any(local(one) == "xref" and one.get("ref-type") == "bibr" for one in element.iter()):
         parts.append(text if text.startswith(("[", "(")) else f"{' ' if attached else ''}[{text}]")
-    elif text in ("o", "∘") and attached and before[-1].isdigit():
+    elif text in ("o", "∘") and before.isdigit():
         parts.append("°")
-    elif not attached or before[-1] in "([" or _ORDINAL.fullmatch(text) or _continues_marks(element):
+    elif not attached or before in "([" or _ORDINAL.fullmatch(text) or _continues_marks(element):
         parts.append(text)
     else:
         parts.append(f"^({text})" if " " in text else f"^{text}")
@@ -380,27 +356,15 @@ def _continues_marks(element: Element) -> bool:
 
 def _reference(element: Element, parts: list[str]) -> None:
     """A reference; one that is a mark at the end of a word or number is parted from it by `^`."""
-    inner: list[str] = []
-    _collect(element, inner)
-    text = tidy("".join(inner))
-    before = next((part for part in reversed(parts) if part), "")
-    is_mark = element.get("ref-type") in _MARKING and _MARK.fullmatch(text) is not None
-    if (
-        is_mark
-        and before
-        and not (before[-1].isspace() or before[-1] in "([^-\u2013/" or _continues_marks(element))
-    ):
-        parts.append(f"^{text}")
-    else:
-        parts += inner
+    inner, before = _text(element), _last(parts)
+    is_mark = element.get("ref-type") in _MARKING and _MARK.fullmatch(tidy(inner)) is not None
+    parted = not before or before.isspace() or before in "([^-\u2013/" or _continues_marks(element)
+    parts.append(f"^{tidy(inner)}" if is_mark and not parted else inner)
 
 
 def _subscript(element: Element, parts: list[str]) -> None:
-    inner: list[str] = []
-    _collect(element, inner)
-    before = next((part for part in reversed(parts) if part), "")
-    is_joined = before[-1:].isdigit() and inner and "".join(inner)[:1].isdigit()
-    parts += ["_", *inner] if is_joined else inner
+    inner = _text(element)
+    parts.append(f"_{inner}" if _last(parts).isdigit() and inner[:1].isdigit() else inner)
 
 
 def _unreadable(element: Element, parts: list[str]) -> None:

@@ -6,8 +6,6 @@ rows is repeated in each row, so that every row can be read alone. A cell of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.jats.inline import Element, below, children, first, inline, local, named
 
@@ -15,25 +13,6 @@ _MAX_COLUMNS = 400
 _MAX_CELLS = 400_000
 _ROWS = ("tr", "row")
 _CELLS = ("td", "th", "entry")
-
-
-@dataclass
-class _Grid:
-    """Text by row and column while the table is laid out."""
-
-    rows: list[dict[int, str]] = field(default_factory=list[dict[int, str]])
-    cells: int = 0
-
-    def row(self, index: int) -> dict[int, str]:
-        while len(self.rows) <= index:
-            self.rows.append({})
-        return self.rows[index]
-
-    def put(self, row: int, column: int, text: str) -> None:
-        self.cells += 1
-        if self.cells > _MAX_CELLS:
-            raise DocumentError("too_large", f"a table of more than {_MAX_CELLS:,} cells")
-        self.row(row)[column] = text
 
 
 def table_rows(table: Element) -> list[str]:
@@ -75,23 +54,26 @@ def _has_text(rows: list[Element]) -> bool:
 
 
 def _laid_out(rows: list[Element], *, repeat_columns: bool) -> list[dict[int, str]]:
-    grid = _Grid()
+    grid = [dict[int, str]() for _ in rows]
+    cells = 0
     for at, row in enumerate(rows):
         column = 0
         for cell in named(row, *_CELLS):
-            while column in grid.row(at):
+            while column in grid[at]:
                 column += 1
             if column >= _MAX_COLUMNS:
                 break
             wide = _span(cell, "colspan", _MAX_COLUMNS - column)
             high = _span(cell, "rowspan", len(rows) - at, extra=_span(cell, "morerows", len(rows), least=0))
             text = _cell(cell)
+            cells += high * wide
+            if cells > _MAX_CELLS:
+                raise DocumentError("too_large", f"a table of more than {_MAX_CELLS:,} cells")
             for down in range(high):
                 for right in range(wide):
-                    shown = text if right == 0 or repeat_columns else ""
-                    grid.put(at + down, column + right, shown)
+                    grid[at + down][column + right] = text if right == 0 or repeat_columns else ""
             column += wide
-    return grid.rows[: len(rows)]
+    return grid
 
 
 def _span(cell: Element, name: str, most: int, *, least: int = 1, extra: int = 0) -> int:

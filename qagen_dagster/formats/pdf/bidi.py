@@ -11,14 +11,11 @@ import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Sequence
-from functools import lru_cache
-from html import unescape
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import RTL, Fragments, clean
-from qagen_dagster.formats.pdf.mupdf import SCALE, Printed
+from qagen_dagster.formats.pdf.mupdf import SCALE, Letter, Printed
 
-_CHAR = re.compile(r'<char c="([^"]*)" quad="([\d.-]+) [\d.-]+ ([\d.-]+) ')
 _LTR = "A-Za-z\xc0-\u024f\u0370-\u058f"
 _DIGIT = "0-9\u0660-\u0669\u06f0-\u06f9"
 # What is read from left to right within a line of the other direction: words with what is between them, and numbers.
@@ -32,7 +29,6 @@ _RIGHT_TO_LEFT = re.compile(
 _PROPER = re.compile(r"(?:^|\s)[(\[\xab]\w|\w[)\]\xbb](?:$|[\s.,:\u060c])")
 _IMPROPER = re.compile(r"(?:^|\s)[)\]\xbb]\w|\w[(\[\xab](?:$|[\s.,:\u060c])|\w[(\[\xab](?=\w)")
 _TURNED = str.maketrans("()[]{}<>\xab\xbb", ")(][}{><\xbb\xab")
-_TEXT = re.compile(r'[^>]* text="([^"]*)"')
 _NO_MARKS = dict.fromkeys(map(ord, " ^_()\xa0"))
 _APART = 5  # tenths of the letter size between pieces that may be cells
 _NO_WIDTH = 0.01  # points
@@ -50,14 +46,15 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
     """The fragments with lines of Hebrew or Arabic as they are read; those that are far apart become several."""
     if not f.has_rtl:
         return f
-    lines = printed.letters().split("<line ")[1:]
+    lines = printed.letters({line for line, text in zip(f.line, f.text, strict=True) if RTL.search(text)})
     order: list[int] = []
     texts: list[str] = []
     sides: list[tuple[int, int]] = []
     for n, text in enumerate(f.text):
         parts = [(text, f.x0[n], f.x1[n])]
-        if RTL.search(text) and _key(clean(unescape(_TEXT.findall(lines[f.line[n]])[0]))) == _key(text):
-            parts = [_read(part, f) for part in _parted(_letters(lines[f.line[n]]), f.size[n])]
+        letters = lines.get(f.line[n], [])
+        if RTL.search(text) and _key(clean("".join([one.text for one in letters]))) == _key(text):
+            parts = [_read(part, f) for part in _parted(_in_place(letters), f.size[n])]
         for shown, left, right in parts:
             if shown.strip():
                 order.append(n)
@@ -78,20 +75,19 @@ def _key(text: str) -> list[str]:
     return sorted(text.translate(_NO_MARKS))
 
 
-_unescaped = lru_cache(4_096)(unescape)
-
-
-def _letters(line: str) -> list[_Letter]:
+def _in_place(letters: Sequence[Letter]) -> list[_Letter]:
     """The letters of a line from left to right, each with its accents.
 
     A letter without a width is the second one of a ligature, at the right edge of the first.
     """
     found: list[_Letter] = []
     others: list[_Letter] = []
-    for char, left, right in _CHAR.findall(line):
-        text = _unescaped(char)
+    for letter in letters:
+        (left, right), text = letter.sides, letter.text
+        if right - left < _NO_WIDTH and text < " ":
+            continue  # a code for which the font draws nothing
         text = unicodedata.normalize("NFKC", text) if "\ufb00" <= text <= "\ufefc" else text
-        one = _Letter(min(float(left), float(right)), max(float(left), float(right)), text)
+        one = _Letter(left, right, text)
         is_other = unicodedata.combining(text[0]) or (one.right - one.left < _NO_WIDTH and text.strip())
         (others if is_other else found).append(one)
     found.sort(key=lambda one: one.left + one.right)

@@ -236,20 +236,15 @@ class Caption:
     box: Rect
     pieces: tuple[Piece, ...]
 
-    @property
-    def is_turned(self) -> bool:
-        """Whether the text runs up or down the page."""
-        return self.pieces[0].is_turned
 
-
-def captions_of(text: Text, rules: list[Rect]) -> list[Caption]:
+def captions_of(text: Text) -> list[Caption]:
     """The captions of a page in reading order, without entries of a list of figures and mentions in prose."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
     starts = list(named)
     if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
         return []
     taken = {text.pieces[n] for n in starts}
-    return [_caption(text, n, match, taken, rules) for n, match in named.items()]
+    return [_caption(text, n, match, taken) for n, match in named.items()]
 
 
 def _starts(text: Text, n: int) -> re.Match[str] | None:
@@ -287,20 +282,17 @@ def _is_listing(pieces: list[Piece], text: Text) -> bool:
     return ends * 10 >= 6 * len(pieces)
 
 
-def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece], rules: list[Rect]) -> Caption:
+def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece]) -> Caption:
     first = text.pieces[n]
     word = match["word"].lower()
     number = re.sub("[\u2010-\u2013]", "-", match["number"]).rstrip(".")
     name = f"{(_TABLES | _FIGURES)[word]} {number}"
     pieces = [first]
-    if first.is_turned:
-        pieces += [one for one in text.pieces[n + 1 : n + 4] if one.is_turned and one not in taken]
-    else:
-        _gather(text, n, pieces, taken, rules)
+    _gather(text, n, pieces, taken)
     return Caption(name, word in _TABLES, joined(pieces), union(one.box for one in pieces), tuple(pieces))
 
 
-def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: list[Rect]) -> None:
+def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece]) -> None:
     """Add the pieces to the right and below that continue the caption."""
     row_end = pieces[0]
     below: list[Piece] = []
@@ -317,35 +309,26 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece], rules: l
         below.append(one)
     for one in below:
         cells = [] if one in text.prose else below
-        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, cells, rules):
+        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, cells):
             if shared_width(one.box, union(p.box for p in pieces)) > 0:
                 break
             continue
         pieces.append(one)
 
 
-def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece], rules: list[Rect]) -> bool:
+def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
     last = pieces[-1]
+    if not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
+        return False
+    if not -0.6 * one.size < one.box[1] - last.box[3] < min(_leading(pieces), 0.7 * one.size):
+        return False
     box = union(piece.box for piece in pieces)
-    if one.is_turned or not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
-        return False
-    gap = one.box[1] - last.box[3]
-    lead = _leading(pieces)
-    if not (-0.6 * one.size < gap < min(lead, 0.7 * one.size)) or one.box[1] <= last.box[1] + 2:
-        return False
     if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
         return False
-    if any(
+    return not any(  # a part of a row of cells
         other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
         for other in cells
-    ):
-        return False  # part of a row of cells
-    if any(
-        last.box[3] - 3 <= (rule[1] + rule[3]) / 2 <= one.box[1] + 4 and shared_width(rule, one.box) > 0
-        for rule in rules
-    ):
-        return False
-    return not _ended(pieces, one)
+    )
 
 
 def _leading(pieces: list[Piece]) -> float:
@@ -354,18 +337,6 @@ def _leading(pieces: list[Piece]) -> float:
         return pieces[-1].size
     gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
     return max([*gaps, 0.25 * pieces[-1].size]) + 0.15 * pieces[-1].size + 0.6  # raised letters narrow a gap
-
-
-def _ended(pieces: list[Piece], one: Piece) -> bool:
-    """Whether the last line clearly ends its paragraph."""
-    last, box = pieces[-1], union(piece.box for piece in pieces)
-    if not last.text.rstrip().endswith((".", ")", ":")):
-        return False
-    short = last.box[2] < max(box[2], one.box[2]) - 0.2 * (max(box[2], one.box[2]) - box[0])
-    centred = (
-        abs((last.box[0] + last.box[2]) / 2 - (one.box[0] + one.box[2]) / 2) < 3 and last.box[0] > box[0] + 6
-    )
-    return short and not centred and one.text[:1].isupper()
 
 
 def joined(pieces: list[Piece]) -> str:

@@ -182,9 +182,8 @@ def _text(f: Fragments, cell: Sequence[int]) -> str:
         if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
             parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
             continue
-        is_number = (
-            parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
-        )  # two numbers, or the library had joined them
+        # Two numbers, or the library had joined them
+        is_number = parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
         if is_number or f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
             parts.append(" ")
         parts.append(f.text[n])

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from qagen_dagster.formats.pdf.captions import (
     MARGIN,
     Piece,
@@ -138,19 +141,14 @@ def _covers_prose(box: Rect, text: Text) -> bool:
 def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
     """Group parts that touch or nearly touch. A coarse grid makes this cheap for thousands of parts."""
     cell = max(_JOINED / 2, max(text.width, text.height) / 300)
-    rows = [0] * (int(text.height / cell) + 3)
     cells = [_cells(part[0], cell) for part in parts]
+    grid = np.zeros((int(text.height / cell) + 3, int(text.width / cell) + 3), bool)
     for left, top, right, bottom in cells:
-        mask = ((1 << (right - left + 1)) - 1) << left
-        for y in range(top, min(bottom, len(rows) - 1) + 1):
-            rows[y] |= mask
-    label = _Labels(rows)
+        grid[top : bottom + 1, left : right + 1] = True
+    groups = _connected(grid) if parts else grid
     shapes: dict[int, Shape] = {}
     for (box, path), (left, top, _, _) in zip(parts, cells, strict=True):
-        key = label.of(left, top)
-        if key not in shapes:
-            shapes[key] = Shape(box)
-        _add(shapes[key], box, path)
+        _add(shapes.setdefault(int(groups[top, left]), Shape(box)), box, path)
     for shape in sorted(shapes.values(), key=lambda shape: (shape.box[1], shape.box[0])):
         short, long = sorted((shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]))
         if short >= _MIN_SIDE or (long >= _LONG and short >= _MIN_SIDE / 2):
@@ -177,50 +175,17 @@ def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
     return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
 
 
-class _Labels:
-    """Connected groups of cells in a grid of bits."""
-
-    def __init__(self, rows: list[int]) -> None:
-        self._parent: list[int] = []
-        self._runs: list[list[tuple[int, int, int]]] = []
-        before: list[tuple[int, int, int]] = []
-        for bits in rows:
-            runs = [(start, end, self._new()) for start, end in _runs(bits)]
-            for start, end, name in runs:
-                for left, right, other in before:
-                    if left <= end + 1 and right >= start - 1:
-                        self._parent[self._root(name)] = self._root(other)
-            self._runs.append(runs)
-            before = runs
-
-    def of(self, x: int, y: int) -> int:
-        """The label of the group that a set cell belongs to."""
-        for start, end, name in self._runs[min(y, len(self._runs) - 1)]:
-            if start <= x <= end:
-                return self._root(name)
-        return -1
-
-    def _new(self) -> int:
-        self._parent.append(len(self._parent))
-        return len(self._parent) - 1
-
-    def _root(self, name: int) -> int:
-        while self._parent[name] != name:
-            self._parent[name] = self._parent[self._parent[name]]
-            name = self._parent[name]
-        return name
-
-
-def _runs(bits: int) -> Iterable[tuple[int, int]]:
-    start = 0
-    while bits:
-        skip = (bits & -bits).bit_length() - 1
-        bits >>= skip
-        start += skip
-        length = (~bits & (bits + 1)).bit_length() - 1
-        yield start, start + length - 1
-        bits >>= length
-        start += length
+def _connected(grid: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The group of neighbouring set cells to which each set cell belongs, named by the greatest number of its cells."""
+    high, wide = grid.shape
+    names = np.arange(1, grid.size + 1).reshape(grid.shape) * grid
+    while True:
+        around = np.pad(names, 1)
+        most = np.max([around[y : y + high, x : x + wide] for y in range(3) for x in range(3)], axis=0) * grid
+        farther = np.append(0, most)[most]  # the name that the named cell has by now
+        if (farther == names).all():
+            return names
+        names = farther
 
 
 def is_written(shape: Shape, text: Text) -> bool:

@@ -173,23 +173,12 @@ def fragments_of(printed: bytes) -> Fragments:
         not any(len(texts[n]) > 1 and high[n] > wide[n] for n in tall)
         and 2 * lines[0].y >= 2 * top[0] + high[0]
     )
-    return Fragments(
-        left,
-        top,
-        list(map(add, left, wide)),
-        list(map(add, top, high)),
-        fonts,
-        size,
-        [] if upright else [line.y for line in lines],
-        texts,
-        numbers,
-        ascii,
-        bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample)),
-        upright,
-        "Fig" in joined or "FIG" in joined or "Abb" in joined,
-        raw,
-        odd and RTL.search(joined) is not None,
-    )
+    edges = left, top, list(map(add, left, wide)), list(map(add, top, high))
+    base = [] if upright else [line.y for line in lines]
+    rtl = bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample))
+    figures = any(word in joined for word in ("Fig", "FIG", "Abb"))
+    has_rtl = odd and RTL.search(joined) is not None
+    return Fragments(*edges, fonts, size, base, texts, numbers, ascii, rtl, upright, figures, raw, has_rtl)
 
 
 def _page_of(printed: bytes) -> _Page:
@@ -283,10 +272,9 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
     symbols = symbols or f.raw
     if not (symbols or _is_suspect(f)):
         return
-    html = printed.html()
-    if not (symbols or "<sup>" in html or _LETTERED.search(" ".join(f.text))):
+    lines = printed.html
+    if not (symbols or any("<sup>" in line for line in lines) or _LETTERED.search(" ".join(f.text))):
         return
-    lines = html.split("<p style=")[1:]
     for n, text in enumerate(f.text):
         line = lines[f.line[n]]
         if line.count(_RUN) == 1 and (not symbols or (f.raw and _ENTITY not in line)):

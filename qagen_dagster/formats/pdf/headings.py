@@ -163,20 +163,8 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
     return found
 
 
-def body_size(text: PdfText) -> int:
-    """The size of the running text in tenths of a point; 0 if unknown. Sizes that differ only by rounding are counted together."""
-    weights: Counter[int] = Counter()
-    for font, letters in text.letters.items():
-        weights[font.size] += letters if font.size else 0
-    return max(
-        weights,
-        key=lambda size: sum(weights[one] for one in range(size - 3, size + 2)),
-        default=0,
-    )
-
-
 def _body(text: PdfText) -> _Body:
-    size = body_size(text)
+    size = text.body_size
     weights: Counter[str] = Counter()
     for font, letters in text.letters.items():
         weights[font.name] += letters if abs(font.size - size) <= 3 else 0
@@ -303,7 +291,7 @@ def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
     large = max((fonts[n].size for n in range(end)), default=0) * (1 - _NEAR)
     first = next((n for n in range(end) if fonts[n].size >= large), 0)
     after = next((n for n in range(first, end) if lines[n] and fonts[n].size < large), end)
-    if large <= body_size(text) or any(
+    if large <= text.body_size or any(
         block[0] >= after and fonts[block[0]].size >= large for block in blocks
     ):
         return blocks

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Sequence
-from functools import lru_cache
-from html import unescape
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import count, groupby
-from operator import add
+from operator import add, itemgetter, sub
 from typing import NamedTuple
 
 from PIL import Image
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
-from qagen_dagster.formats.pdf.mupdf import SCALE, Page, Pdf, Printed, Rect
+from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect
 
 _TINY = 10  # tenths of a point; smaller letters are dots
 _LIGHT = 0xE0  # least part of a colour that may be that of the paper
@@ -31,22 +31,31 @@ _MOST_COVERS = 100  # of a page; more are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
 _MIN_STRUCK = 3  # letters; in formulas single letters are crossed
 _END = 4  # points by which a rule may be longer than the text that it strikes out
-_CHAR = re.compile(
-    r'<char c="([^"]*)" quad="([\d.-]+) ([\d.-]+) [^"]* ([\d.-]+) ([\d.-]+)" x="[^"]*" y="([\d.-]+)"[^>]*? color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"'
-)
-_KIND = re.compile(r'color="#(..)(..)(..)" alpha="#(..)" flags="(\d+)"')
+_LIGHT_COLOUR = re.compile("color:#(?:[ef].){3}")
 _FILLED = b'"stroked":0,"rectangle":1'
 _BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
 _OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
 _BAR = 4  # points; a thinner rectangle hides no letters
-_PAINTED = 16 | 32 | 64  # flags of letters that are filled, stroked or used for clipping
 _Covers = dict[int, list[Rect]]  # by fragment
 
 
-class _Letter(NamedTuple):
-    text: str
-    box: Rect  # points
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Successive letters of a fragment in the same state."""
+
+    number: int  # of the fragment
     state: str  # "seen", "struck", "unpainted", "behind" a picture, or "doubtful": light or below a bar
+    letters: list[Letter]
+
+    @cached_property
+    def written(self) -> list[Letter]:
+        """The letters that are no spaces."""
+        return [one for one in self.letters if one.text.strip()]
+
+    @property
+    def box(self) -> Rect:
+        """The box around the first and the last of them."""
+        return _around([self.written[0].box, self.written[-1].box])
 
 
 def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
@@ -58,19 +67,28 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     }
     few = 0 < printed.json.count(_FILLED) <= _MOST_BARS
     bars = _over(f, printed.blocks, b"vector") if few else {}
-    pictures = _over(f, printed.blocks_and_pictures(), b"image") if printed.covers else {}
+    pictures = _over(f, printed.blocks_and_pictures(), b"image") if printed.content.covers else {}
     strikes = _struck(printed, f)
-    if printed.hides or bars or pictures or strikes:
-        lines = printed.letters().split("<line ")[1:]
+    some = sorted({*bars, *pictures, *strikes, *_suspects(pdf, printed, f)})
+    if some:
+        lines = printed.letters({f.line[n] for n in some})
         state = _State(f.size, bars, pictures, strikes)
-        some = range(len(f.text)) if printed.hides else sorted({*bars, *pictures, *strikes})
-        letters = {n: state.letters(n, lines[f.line[n]]) for n in some}
-        shown |= _seen(pdf.page(printed.number), f, letters)
+        runs = [run for n in some for run in state.runs(n, lines[f.line[n]])]
+        shown |= _seen(pdf.page(printed.number), f, runs)
     shadows = _shadows(f)
     if not shown and not shadows:
         return f
     kept = [n for n in range(len(f.text)) if n not in shadows and shown.get(n, "x")]
     return f.chosen(kept, text=[shown.get(n, f.text[n]) for n in kept], hidden=len(shown))
+
+
+def _suspects(pdf: Pdf, printed: Printed, f: Fragments) -> Iterable[int]:
+    """The fragments that may be transparent, not painted, or as light as paper; none of a scanned page."""
+    if printed.content.may_be_unpainted:
+        is_scan = printed.is_unpainted() and _is_pictured(pdf.page(printed.number))
+        return () if is_scan else range(len(f.text))
+    lines = printed.html
+    return [n for n, line in enumerate(f.line) if _LIGHT_COLOUR.search(lines[line])]
 
 
 def _shadows(f: Fragments) -> set[int]:
@@ -91,7 +109,10 @@ def _shadows(f: Fragments) -> set[int]:
 def _struck(printed: Printed, f: Fragments) -> _Covers:
     """The level rules that cross fragments and are not longer. Others belong to a drawing."""
     strikes: _Covers = {}
-    level = sorted((y0 + y1 >> 1, x0, x1) for x0, y0, x1, y1 in printed.rules if x1 - x0 > 4 * (y1 - y0))
+    widest = max(map(sub, f.x1, f.x0)) + 2 * _END * SCALE
+    level = sorted(
+        [(y0 + y1 >> 1, x0, x1) for x0, y0, x1, y1 in printed.rules if 4 * (y1 - y0) < x1 - x0 < widest]
+    )
     at = [y for y, _, _ in level]
     for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)) if level else ():
         found = [
@@ -128,12 +149,12 @@ def _over(f: Fragments, blocks: bytes, kind: bytes) -> _Covers:
 
 
 @lru_cache(1_000)
-def _kind(kind: tuple[str, ...]) -> str:
+def _kind(argb: int, flags: int) -> str:
     """The state of letters of this colour, opacity and kind of painting if nothing covers them."""
-    *colour, alpha, flags = kind
-    if not int(flags) & _PAINTED or int(alpha, 16) <= _TRANSPARENT:
-        return "unpainted"
-    return "seen" if min(int(part, 16) for part in colour) < _LIGHT else "doubtful"
+    alpha, *colour = argb.to_bytes(4)
+    if not flags & PAINTED or alpha <= _TRANSPARENT:
+        return "doubtful" if flags & CLIPPING else "unpainted"
+    return "seen" if min(colour) < _LIGHT else "doubtful"
 
 
 class _State(NamedTuple):
@@ -144,25 +165,21 @@ class _State(NamedTuple):
     pictures: _Covers
     strikes: _Covers
 
-    def letters(self, n: int, line: str) -> list[_Letter]:
-        """The letters of a fragment's line; none if all of them are seen."""
-        found: list[_Letter] = []
-        covered = n in self.bars or n in self.pictures or n in self.strikes
-        if not covered and {_kind(kind) for kind in set(_KIND.findall(line))} <= {"seen"}:
-            return found
-        for text, *sides, base, red, green, blue, alpha, flags in _CHAR.findall(line):
-            x0, y0, x1, y1 = map(float, sides)
-            box = (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))
-            state = _kind((red, green, blue, alpha, flags))
-            if state == "seen" and covered:
-                state = self._of(n, box, float(base))
-            found.append(_Letter(unescape(text), box, state))
-        return found
+    def runs(self, n: int, letters: Sequence[Letter]) -> list[_Run]:
+        """The runs of a fragment's line; none if all letters are seen."""
+        states = [_kind(*one.ink) for one in letters]
+        if n in self.bars or n in self.pictures or n in self.strikes:
+            pairs = zip(states, letters, strict=True)
+            states = [self._of(n, one) if state == "seen" else state for state, one in pairs]
+        parts = groupby(zip(states, letters, strict=True), key=itemgetter(0))
+        runs = [_Run(n, state, [one for _, one in some]) for state, some in parts]
+        return runs if any(run.state != "seen" for run in runs) else []
 
-    def _of(self, n: int, box: Rect, base: float) -> str:
-        x, y = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-        top, low = (base - share * self.sizes[n] / SCALE for share in reversed(_STRUCK))
-        if any(x0 < x < x1 and top < rule < low for x0, rule, x1, _ in self.strikes.get(n, ())):
+    def _of(self, n: int, letter: Letter) -> str:
+        left, top, right, bottom = letter.box
+        x, y = (left + right) / 2, (top + bottom) / 2
+        high, low = (letter.base - share * self.sizes[n] / SCALE for share in reversed(_STRUCK))
+        if any(x0 < x < x1 and high < rule < low for x0, rule, x1, _ in self.strikes.get(n, ())):
             return "struck"
         for covers, state in ((self.bars, "doubtful"), (self.pictures, "behind")):
             if any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in covers.get(n, ())):
@@ -170,27 +187,22 @@ class _State(NamedTuple):
         return "seen"
 
 
-def _seen(page: Page, f: Fragments, letters: dict[int, list[_Letter]]) -> dict[int, str]:
+def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:
     """What can be seen of those of the fragments that are not seen as a whole."""
-    everything = [one for line in letters.values() for one in line if one.text.strip()]
-    missing = sum(one.state in ("unpainted", "behind") for one in everything)
-    is_scan = 2 * missing >= sum(map(len, f.text)) and _pictured(page) >= _SCAN
+    missing = sum(len(run.written) for run in runs if run.state in ("unpainted", "behind"))
+    is_scan = 2 * missing >= sum(map(len, f.text)) and _is_pictured(page)
     kept = {"seen", "unpainted", "behind"} if is_scan else {"seen"}
-    doubtful = [one.box for one in everything if one.state in {"doubtful", "behind"} - kept]
-    picture = _drawn(page, doubtful) if doubtful else None
-    found: dict[int, str] = {}
-    for n, line in letters.items():
-        parts: list[str] = []
-        for state, run in groupby(line, key=lambda one: one.state):
-            some = list(run)
-            boxes = [one.box for one in some if one.text.strip()]
-            few = state == "struck" and len(boxes) < _MIN_STRUCK
-            drawn = picture if state in ("doubtful", "behind") else None
-            if state in kept or few or not boxes or (drawn is not None and drawn.has_contrast(boxes)):
-                parts += [one.text for one in some]
-        if (shown := "".join(parts).strip()) != "".join([one.text for one in line]).strip():
-            found[n] = clean(shown).strip()
-    return found
+    boxes = {run: run.box for run in runs if run.state in {"doubtful", "behind"} - kept and run.written}
+    picture = _drawn(page, list(boxes.values())) if boxes else None
+    whole = dict.fromkeys([run.number for run in runs], "")
+    found = dict(whole)
+    for run in runs:
+        text = "".join([one.text for one in run.letters])
+        whole[run.number] += text
+        few = run.state == "struck" and len(run.written) < _MIN_STRUCK
+        shown = picture is not None and run in boxes and picture.has_contrast(boxes[run])
+        found[run.number] += text if shown or few or run.state in kept or not run.written else ""
+    return {n: clean(text).strip() for n, text in found.items() if text.strip() != whole[n].strip()}
 
 
 class _Drawn(NamedTuple):
@@ -200,9 +212,9 @@ class _Drawn(NamedTuple):
     left: float
     top: float
 
-    def has_contrast(self, boxes: Sequence[Rect]) -> bool:
-        """Whether letters at these boxes can be seen, judged without the room above and below, and without what touches their sides."""
-        x0, y0, x1, y1 = _around(boxes)
+    def has_contrast(self, box: Rect) -> bool:
+        """Whether letters in this box can be seen, judged without the room above and below, and without what touches their sides."""
+        x0, y0, x1, y1 = box
         trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
         left, right = int(x0 + side - self.left), int(x1 - side - self.left + 1)
         part = self.picture.crop((left, int(y0 + trim - self.top), right, int(y1 - trim - self.top + 1)))
@@ -215,14 +227,18 @@ def _around(boxes: Sequence[Rect]) -> Rect:
     return min(x0), min(y0), max(x1), max(y1)
 
 
-def _pictured(page: Page) -> float:
-    """The share of the page that its largest picture covers."""
-    boxes = (one.box for one in page.pictures())
-    areas = [
-        max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)
-        for x0, y0, x1, y1 in boxes
+def picture_shares(page: Page) -> list[float]:
+    """The share of the page that each of its pictures covers."""
+    whole = max(page.width * page.height, 1)
+    return [
+        max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0) / whole
+        for (x0, y0, x1, y1), *_ in page.pictures()
     ]
-    return max(areas, default=0.0) / max(page.width * page.height, 1)
+
+
+def _is_pictured(page: Page) -> bool:
+    """Whether the page may be a scan."""
+    return max(picture_shares(page), default=0) >= _SCAN
 
 
 def _drawn(page: Page, boxes: Sequence[Rect]) -> _Drawn:

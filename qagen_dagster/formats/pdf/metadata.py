@@ -51,9 +51,8 @@ _NO_PART_OF_A_NAME = re.compile(
 _MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # maximum words of a name; more words are probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
-_GOES_ON = re.compile(
-    r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$"
-)  # or ends with a mark
+# A line of names that goes on ends with "and", a comma or a mark.
+_GOES_ON = re.compile(r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$")
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _LED = re.compile(r"(?i)(?:by|von|par|por|di|authors?:) ")
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")

@@ -12,9 +12,9 @@ import re
 import sys
 import tempfile
 from array import array
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from typing import Any, NamedTuple, cast
 
@@ -41,17 +41,15 @@ _PATH = b'"type":"vector"'
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
-# Commands that stop the painting of letters or set a white colour, and the end of one that sets a colour close to it.
-_UNPAINTED_OR_WHITE = (
-    b"3 Tr", b" 1 g\n", b" 1 g ", b"\n1 g\n", b"\n1 g ", b"\r1 g", b"1 1 1 rg", b"1 1 1 sc", b" 1 sc", b"\n1 sc", b"0 0 0 0 k", b"0 0 0 0 sc",
-)  # fmt: skip
-_NEAR_WHITE = re.compile(rb"\.(?:(?:8[89]|9)\d*|(?<=1\.)0+)\s+(?:g|rg|scn?)\b")
+_SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
 _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
 _MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
 _SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
+CLIPPING = 64  # flag of letters through which something else is painted
+PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or used for clipping
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
@@ -75,12 +73,43 @@ class Picture(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A path of lines and curves. `filled` and `stroked` say how it is painted; a `white` one is invisible."""
+    """A path of lines and curves; a `white` one is invisible."""
 
     box: Rect
     items: int
     curved: bool
     white: bool
+
+
+class Letter:
+    """A letter of a print. All but its text is read only when needed, because it takes longer. Positions are in points."""
+
+    def __init__(self, char: Any) -> None:
+        self._char = char
+        self.text = chr(char.c)
+
+    @property
+    def ink(self) -> tuple[int, int]:
+        """The colour with its opacity, as ARGB, and flags that say how the letter is painted."""
+        return int(self._char.argb), int(self._char.flags)
+
+    @property
+    def box(self) -> Rect:
+        """The letter's box."""
+        one, other = (quad := self._char.quad).ul, quad.lr
+        x0, y0, x1, y1 = one.x, one.y, other.x, other.y
+        return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """The ends of the letter's upper edge, from left to right."""
+        one, other = (quad := self._char.quad).ul.x, quad.ur.x
+        return min(one, other), max(one, other)
+
+    @property
+    def base(self) -> float:
+        """The height of the baseline."""
+        return float(self._char.origin.y)
 
 
 class CheckBox(NamedTuple):
@@ -91,13 +120,7 @@ class CheckBox(NamedTuple):
 
 
 class Pdf:
-    """An open PDF.
-
-    Args:
-        data: the file's bytes.
-
-    Raises whatever the library raises on bytes that it cannot open.
-    """
+    """An open PDF. Opening raises whatever the library raises on bytes that it cannot open."""
 
     def __init__(self, data: bytes) -> None:
         _library.TOOLS.mupdf_display_errors(False)
@@ -165,11 +188,14 @@ class Pdf:
 
     def print_text(self, number: int) -> Printed:
         """The text of a page, including its form fields."""
-        page = self._page(number)
-        flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if _size(page) <= _MAX_CONTENT else 0)
+        content = self._content(number)
+        flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if content.size <= _MAX_CONTENT else 0)
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
-        structured = _extra.page_get_textpage(page, None, flags, _IDENTITY)
-        return Printed(number, page, structured, self._paper, _checkboxes(page) if self._is_form else [])
+        structured = _extra.page_get_textpage(content.page, None, flags, _IDENTITY)
+        printed = Printed(number, content, structured, self._paper)
+        if self._is_form:
+            printed.checkboxes = _checkboxes(content.page)
+        return printed
 
     @cached_property
     def fonts(self) -> frozenset[str]:
@@ -177,7 +203,7 @@ class Pdf:
         found: set[str] = set()
         for number in range(0, self.count, self.count // _FONT_PAGES + 1):
             with suppress(Exception):  # a broken page names no fonts
-                found |= _fonts(_mupdf.fz_load_page(self._document.this, number))
+                found |= _Content(_mupdf.fz_load_page(self._document.this, number)).fonts()
         return frozenset(found)
 
     @cached_property
@@ -186,19 +212,71 @@ class Pdf:
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
-        self._page(number)
+        self._content(number)
         return Page(self._document[number])
 
-    def _page(self, number: int) -> Any:
-        """The library's page.
-
-        Raises:
-            ValueError: its content is compressed as a picture; a small file can hold gigabytes of it.
-        """
-        page = _mupdf.fz_load_page(self._document.this, number)
-        if any(_PICTURE_FILTERS & _filters(one) for one in _streams(page)):
+    def _content(self, number: int) -> _Content:
+        """The content of a page. Raises ValueError if it is compressed as a picture, which can hold gigabytes in a small file."""
+        content = _Content(_mupdf.fz_load_page(self._document.this, number))
+        filters = {
+            _mupdf.ll_pdf_to_name(part) for one in content.streams for part in _parts(_get(one, "Filter"))
+        }
+        if filters & _PICTURE_FILTERS:
             raise ValueError("the content of the page is a picture")
-        return page
+        return content
+
+
+class _Content:
+    """The streams of a page's content and of the forms that it shows, and their resources. `page` is the library's page."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
+        content = _parts(_get(said.obj, "Contents"))  # first, since the library crashes if there is no page
+        own = _mupdf.ll_pdf_page_resources(said)
+        shown = _items(own, "XObject")
+        self._pictures = {name: one for name, one in shown.items() if _get(one, "Width")}
+        forms = [one for name, one in shown.items() if name not in self._pictures]
+        self._resources = [own, *[_get(form, "Resources") for form in forms]]
+        self.streams = [*content, *forms]
+
+    @property
+    def size(self) -> int:
+        """Compressed bytes."""
+        return sum([int(_mupdf.ll_pdf_to_int(_get(one, "Length"))) for one in self.streams])
+
+    @cached_property
+    def _commands(self) -> bytes:
+        return b"\n".join(map(_stream, self.streams))
+
+    @property
+    def may_be_unpainted(self) -> bool:
+        """Whether the page may have text that is transparent or not painted."""
+        stated = [said for state in self._of_kind("ExtGState") if (said := _get(state, "ca"))]
+        return b"3 Tr" in self._commands or any(
+            _mupdf.ll_pdf_to_real(said) <= _TRANSPARENT for said in stated
+        )
+
+    @property
+    def covers(self) -> bool:
+        """Whether an opaque picture may be painted over text."""
+        masks = ("SMask", "Mask", "ImageMask")
+        opaque = {
+            name.encode("utf-8", "replace")
+            for name, one in self._pictures.items()
+            if not any(_get(one, mask) for mask in masks)
+        }
+        start = self._commands.find(b"ET") if opaque else -1
+        return start >= 0 and any(
+            name in opaque or b"#" in name for name in _SHOWS.findall(self._commands, start)
+        )
+
+    def fonts(self) -> frozenset[str]:
+        """The names of the fonts. Reading them on every page would cost a tenth of the time of the prints."""
+        return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for font in self._of_kind("Font")])
+
+    def _of_kind(self, kind: str) -> list[Any]:
+        return [one for resources in self._resources for one in _items(resources, kind).values()]
 
 
 class _Paper:
@@ -237,72 +315,56 @@ class _Paper:
 class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
-    `json` is in tenths of a point, with rotation applied. It says that there are paths, but only the XML print says where.
-    Both come from one pass, since a second pass would cost as much as the first. `checkboxes` are those of the page's form.
+    The JSON print says that there are paths, but only the XML print says where. Both come from one pass, since a second pass
+    would cost as much as the first. `checkboxes` are those of the page's form.
     """
 
-    def __init__(
-        self, number: int, page: Any, structured: Any, paper: _Paper, checkboxes: Sequence[CheckBox]
-    ) -> None:
-        self.number, self._page, self._paper = number, page, paper
-        self.checkboxes = checkboxes
-        self._structured = structured
-        self.json = self._paper.print(_mupdf.ll_fz_print_stext_page_as_json, structured, SCALE)
+    checkboxes: Sequence[CheckBox] = ()
+
+    def __init__(self, number: int, content: _Content, structured: Any, paper: _Paper) -> None:
+        self.number, self.content, self._structured, self._paper = number, content, structured, paper
+
+    @cached_property
+    def json(self) -> bytes:
+        """The text in blocks, lines and fonts. Positions are in tenths of a point, with rotation applied."""
+        return self._paper.print(_mupdf.ll_fz_print_stext_page_as_json, self._structured, SCALE)
 
     def __del__(self) -> None:
         """Free the library's memory."""
         _mupdf.ll_fz_drop_stext_page(self._structured)
 
     @cached_property
-    def _commands(self) -> bytes:
-        return b"\n".join([_stream(one) for one in _streams(self._page)])
-
-    @cached_property
-    def hides(self) -> bool:
-        """Whether the page may have text that is not painted, transparent or as light as paper."""
-        states = _values(_mupdf.ll_pdf_dict_get(_resources(self._page)[0], _key("ExtGState")))
-        said = self._commands
-        return (
-            any(_opacity(state) <= _TRANSPARENT for state in states)
-            or any(command in said for command in _UNPAINTED_OR_WHITE)
-            or _NEAR_WHITE.search(said) is not None
-        )
-
-    @cached_property
-    def covers(self) -> bool:
-        """Whether an opaque picture may be painted over text."""
-        shown = _values(_mupdf.ll_pdf_dict_get(_resources(self._page)[0], _key("XObject")))
-        opaque = [one for one in shown if _mupdf.ll_pdf_dict_get(one, _key("Width")) and not _has_mask(one)]
-        return bool(opaque) and 0 <= self._commands.find(b"ET") < self._commands.rfind(b" Do")
-
-    def fonts(self) -> frozenset[str]:
-        """The names of the page's fonts. Reading them on every page would cost a tenth of the time of the prints."""
-        return _fonts(self._page)
-
-    def html(self) -> str:
-        """The page as HTML: each line is a paragraph, with the font and size of its letters. Raised letters are marked."""
+    def html(self) -> list[str]:
+        """The page's lines as HTML, with the font, size and colour of their letters. Raised letters are marked."""
         printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_html, self._structured, 0)
-        return printed.decode("utf-8", "replace")
+        return printed.decode("utf-8", "replace").split("<p style=")[1:]
 
-    def letters(self) -> str:
-        """The page as XML, with each letter and its box."""
-        flags = _mupdf.FZ_STEXT_XML_FLAGS_CHARS
-        printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
-        return self._paper.print(printer, self._structured, 0, flags).decode("utf-8", "replace")
+    @cached_property
+    def _lines(self) -> list[Any]:
+        blocks = _chain(self._structured.first_block)
+        texts = [_mupdf.FzStextBlock(one) for one in blocks if one.type == _mupdf.FZ_STEXT_BLOCK_TEXT]
+        return [line for block in texts for line in _chain(next(iter(block)).m_internal)]
+
+    def letters(self, which: Container[int]) -> dict[int, list[Letter]]:
+        """The letters of the lines with the numbers `which`."""
+        chars = {n: _chain(line.first_char) for n, line in enumerate(self._lines) if n in which}
+        return {n: list(map(Letter, some)) for n, some in chars.items()}
+
+    def is_unpainted(self) -> bool:
+        """Whether no line begins or ends with a painted letter, as where a program recognised the text of a picture."""
+        ends = [char for line in self._lines for char in (line.first_char, line.last_char)]
+        return not any(char.flags & PAINTED for char in ends)
 
     @cached_property
     def blocks(self) -> bytes:
         """The boxes of lines and paths in the order of painting, as XML."""
-        return _print_blocks(self._paper, self._structured)
+        return self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
 
     def blocks_and_pictures(self) -> bytes:
         """The same with pictures. The text must be read again, because pictures would break its lines."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
-        structured = _extra.page_get_textpage(self._page, None, flags, _IDENTITY)
-        try:
-            return _print_blocks(self._paper, structured)
-        finally:
-            _mupdf.ll_fz_drop_stext_page(structured)
+        structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
+        return Printed(self.number, self.content, structured, self._paper).blocks
 
     @cached_property
     def rules(self) -> list[tuple[int, int, int, int]]:
@@ -329,11 +391,7 @@ class Page:
         self._page = page
         self._turn = page.rotation_matrix
         self.width, self.height = float(page.rect.width), float(page.rect.height)
-
-    @property
-    def box(self) -> Rect:
-        """The page as displayed, with its origin at (0, 0)."""
-        return (0.0, 0.0, self.width, self.height)
+        self.box: Rect = (0.0, 0.0, self.width, self.height)  # as displayed
 
     def is_marked(self) -> bool:
         """Whether anything is drawn on the page."""
@@ -386,11 +444,6 @@ class Page:
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
 
 
-def _print_blocks(paper: _Paper, structured: Any) -> bytes:
-    """The boxes of lines, paths and pictures, in the order of painting, as XML."""
-    return paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, structured, 0, 0)
-
-
 def _common(a: Rect, b: Rect) -> Rect:
     return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
@@ -412,37 +465,21 @@ def _checkboxes(page: Any) -> list[CheckBox]:
     return found
 
 
-def _resources(page: Any) -> tuple[Any, list[Any]]:
-    """The resources of a page, and the forms that it shows."""
-    own = _mupdf.ll_pdf_page_resources(_mupdf.ll_pdf_page_from_fz_page(page.m_internal))
-    shown = _values(_mupdf.ll_pdf_dict_get(own, _key("XObject")))
-    return own, [one for one in shown if not _mupdf.ll_pdf_dict_get(one, _key("Width"))]
+def _chain(item: Any) -> Iterator[Any]:
+    while item:
+        yield item
+        item = item.next
 
 
-def _streams(page: Any) -> list[Any]:
-    """The streams of a page's content and of the forms that it shows."""
-    said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
-    content = _mupdf.ll_pdf_dict_get(said.obj, _key("Contents"))
-    parts = [_mupdf.ll_pdf_array_get(content, n) for n in range(_mupdf.ll_pdf_array_len(content))]
-    return [*(parts or [content]), *_resources(page)[1]]
-
-
-def _size(page: Any) -> int:
-    """Compressed bytes of a page's content and of the forms that it shows."""
-    return sum([int(_mupdf.ll_pdf_dict_get_int(one, _key("Length"))) for one in _streams(page)])
-
-
-def _filters(holder: Any) -> set[str]:
-    """The names of the filters of a stream."""
-    said = _mupdf.ll_pdf_dict_get(holder, _key("Filter"))
-    parts = [_mupdf.ll_pdf_array_get(said, n) for n in range(_mupdf.ll_pdf_array_len(said))]
-    return {_mupdf.ll_pdf_to_name(one) for one in parts or [said]}
+def _parts(said: Any) -> list[Any]:
+    """The values of an array, or the value that stands in its place."""
+    return [_mupdf.ll_pdf_array_get(said, n) for n in range(_mupdf.ll_pdf_array_len(said))] or [said]
 
 
 def _stream(holder: Any) -> bytes:
     """The bytes of a stream; none of one that is broken or huge."""
     with suppress(Exception):
-        if _mupdf.ll_pdf_dict_get_int(holder, _key("Length")) <= _MAX_CONTENT:
+        if _mupdf.ll_pdf_to_int(_get(holder, "Length")) <= _MAX_CONTENT:
             buffer = _mupdf.ll_pdf_load_stream(holder)
             found = bytes(_mupdf.ll_fz_buffer_to_bytes_internal(buffer, 0))
             _mupdf.ll_fz_drop_buffer(buffer)
@@ -450,29 +487,12 @@ def _stream(holder: Any) -> bytes:
     return b""
 
 
-def _opacity(state: Any) -> float:
-    said = _mupdf.ll_pdf_dict_get(state, _key("ca"))
-    return float(_mupdf.ll_pdf_to_real(said)) if said else 1.0
+def _items(holder: Any, name: str) -> dict[str, Any]:
+    """The entries of the dictionary `name` of a dictionary."""
+    said = _get(holder, name)
+    key, value = _mupdf.ll_pdf_dict_get_key, _mupdf.ll_pdf_dict_get_val
+    return {_mupdf.ll_pdf_to_name(key(said, n)): value(said, n) for n in range(_mupdf.ll_pdf_dict_len(said))}
 
 
-def _has_mask(picture: Any) -> bool:
-    return any(_mupdf.ll_pdf_dict_get(picture, _key(name)) for name in ("SMask", "Mask", "ImageMask"))
-
-
-def _fonts(page: Any) -> frozenset[str]:
-    """The names of the fonts of a page and of the forms that it shows."""
-    get = _mupdf.ll_pdf_dict_get
-    own, forms = _resources(page)
-    named = [
-        _values(get(one, _key("Font"))) for one in (own, *[get(form, _key("Resources")) for form in forms])
-    ]
-    return frozenset([_mupdf.ll_pdf_to_name(get(font, _key("BaseFont"))) for some in named for font in some])
-
-
-def _values(holder: Any) -> list[Any]:
-    return [_mupdf.ll_pdf_dict_get_val(holder, n) for n in range(_mupdf.ll_pdf_dict_len(holder))]
-
-
-@cache
-def _key(name: str) -> Any:
-    return getattr(_mupdf, f"PDF_ENUM_NAME_{name}").m_internal
+def _get(holder: Any, name: str) -> Any:
+    return _mupdf.ll_pdf_dict_gets(holder, name)

@@ -129,7 +129,7 @@ def _is_listing(f: Fragments, run: Sequence[Line]) -> bool:
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
     fragments = without_hidden(pdf, printed, fragments_of(printed.json))
-    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.fonts()))
+    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.content.fonts()))
     fragments = in_reading_order(printed, fragments)
     mark_checkboxes(fragments, printed.checkboxes)
     return fragments

@@ -16,8 +16,9 @@ from qagen_dagster.formats.pdf.bidi import with_brackets
 from qagen_dagster.formats.pdf.cells import BAR
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.garbled import is_garbled, marked
+from qagen_dagster.formats.pdf.hidden import picture_shares
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Printed
-from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
+from qagen_dagster.formats.pdf.page_lines import PageLines, lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _PAGES = 50  # maximum pages of a document that are recognised
@@ -37,12 +38,7 @@ _NO_FONT = Font()
 
 def worth_recognising(page: Page) -> bool:
     """Whether a page without text may show writing: pictures cover much of it, or letters may be drawn as paths."""
-    if page.marks() >= _PATHS:
-        return True
-    covered = 0.0
-    for (x0, y0, x1, y1), *_ in page.pictures():
-        covered += max(min(x1, page.width) - max(x0, 0), 0) * max(min(y1, page.height) - max(y0, 0), 0)
-    return covered > _PICTURE_SHARE * page.width * page.height
+    return page.marks() >= _PATHS or sum(picture_shares(page)) > _PICTURE_SHARE
 
 
 class Recogniser:
@@ -107,11 +103,13 @@ class PdfText:
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
     unreadable: list[int] = field(default_factory=list[int])  # pictures or drawn letters, not recognised
-    garbled: list[int] = field(
-        default_factory=list[int]
-    )  # the text is not what the page shows, and it was not recognised
+    # The text is not what the page shows, and it was not recognised
+    garbled: list[int] = field(default_factory=list[int])
     hidden: list[int] = field(default_factory=list[int])  # some of the text cannot be seen and is left out
     note: str = ""  # why these pages were not recognised
+    kept: dict[int, PageLines] | None = (
+        None  # the lines of each page with their fragments, if they are wanted
+    )
 
     @cached_property
     def letters(self) -> Counter[Font]:
@@ -121,6 +119,18 @@ class PdfText:
         for line, font in zip(self.lines[some], self.fonts[some], strict=True):
             counted[font] += len(line) if is_prose(line) else 0
         return +counted or Counter(self.fonts[some])
+
+    @cached_property
+    def body_size(self) -> int:
+        """The size of the running text in tenths of a point; 0 if unknown. Sizes that differ only by rounding are counted together."""
+        weights: Counter[int] = Counter()
+        for font, letters in self.letters.items():
+            weights[font.size] += letters if font.size else 0
+        return max(
+            weights,
+            key=lambda size: sum(weights[one] for one in range(size - 3, size + 2)),
+            default=0,
+        )
 
 
 def is_prose(line: str) -> bool:
@@ -134,13 +144,13 @@ def is_prose(line: str) -> bool:
     return sum([first.islower() or first > WIDE for first in firsts]) * 2 >= len(firsts)
 
 
-def read_pages(pdf: Pdf, options: ParseOptions) -> PdfText:
-    """All pages in order. A broken page is empty and recorded.
+def read_pages(pdf: Pdf, options: ParseOptions, *, keep: bool = False) -> PdfText:
+    """All pages in order. A broken page is empty and recorded. With `keep`, the fragments of each page are kept, too.
 
     Raises:
         DocumentError: `too_large` if the text exceeds its limit.
     """
-    text = PdfText()
+    text = PdfText(kept={} if keep else None)
     recogniser = Recogniser(options)
     chars = 0
     for number, printed in _printed(pdf):
@@ -203,7 +213,10 @@ def _read(
     if printed is None:
         text.broken.append(number + 1)
         return [], []
-    fragments, lines, _ = lines_of_page(page_fragments(pdf, printed), printed.rules)
+    found = lines_of_page(page_fragments(pdf, printed), printed.rules)
+    fragments, lines, _ = found
+    if text.kept is not None:
+        text.kept[number + 1] = found
     texts = [with_brackets(line) if fragments.rtl else line for line, _ in lines]
     if fragments.hidden:
         text.hidden.append(number + 1)
@@ -212,10 +225,10 @@ def _read(
         return marked(texts), [font[row[0]] if row else _NO_FONT for _, row in lines]
     page = pdf.page(number)
     if texts or worth_recognising(page):
-        found = recogniser.text_of(page)
-        if found is None:
+        recognised = recogniser.text_of(page)
+        if recognised is None:
             (text.garbled if texts else text.unreadable).append(number + 1)
         else:
             text.recognised.append(number + 1)
-        texts = found.split("\n") if found else []
+        texts = recognised.split("\n") if recognised else []
     return texts, [_NO_FONT] * len(texts)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, body_size, letters_of
+from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
@@ -105,7 +105,7 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
     roots = [title for level, title, _ in pdf.outline if level == 1]
     root = roots[0] if len(roots) == 1 else ""  # if there are several, none is the title
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
-    large = _LARGE * body_size(text)
+    large = _LARGE * text.body_size
     for title in (root, " ".join(stated.replace("\0", " ").split())):
         if not _may_be_title(title) or FILE_NAME.search(title) or _KIND.match(title):
             continue
@@ -180,7 +180,7 @@ def _groups(text: PdfText) -> list[_Group]:
 def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
     """Whether line `n` continues a group: it is close, in the same print, and names nothing else. A short word goes on in smaller print."""
     fonts, lines, last = text.fonts, text.lines, group[-1]
-    large = fonts[n].size > _LARGE * body_size(text)
+    large = fonts[n].size > _LARGE * text.body_size
     between = list(range(last + 1, n))
     smaller = all(fonts[m].size < _EQUAL * fonts[n].size for m in between if lines[m])
     role = _role(lines[n])
@@ -213,7 +213,7 @@ class _Features:
         lines, fonts, end = text.lines, text.fonts, text.pages[0].end_line
         shown = [n for n in range(end) if lines[n]]
         prose = {n for n in shown if is_prose(lines[n])}
-        body = body_size(text)
+        body = text.body_size
         sizes = sorted({fonts[n].size for n in shown}, reverse=True)
         self._body = body if prose else min([body, *sizes[1:2]])  # slides may have no running text
         self._largest = max((group.font.size for group in groups), default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.captions import (
     Caption,
@@ -27,20 +27,11 @@ _FAR = 130.0  # maximum points between a caption and its visual
 _BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
 
 
-class Strength(IntEnum):
-    """How certain it is that a visual is there."""
-
-    TEXT = 1  # short lines, neither ruled nor drawn
-    DRAWN = 2
-    RULED = 3
-
-
-@dataclass
-class Choice:
-    """A possible visual of a caption."""
+class Choice(NamedTuple):
+    """A possible visual of a caption; one that is neither ruled nor drawn is not `sure`."""
 
     box: Rect
-    strength: Strength
+    sure: bool
 
 
 @dataclass
@@ -59,9 +50,6 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
     """The possible visuals above, below and beside each caption of a page."""
     finder = _Finder(view)
     for caption in sorted(view.captions, key=lambda one: not one.is_table):
-        if caption.is_turned:
-            yield caption, {"around": Choice(finder.content(), Strength.TEXT)}
-            continue
         found: dict[str, Choice] = {}
         for side in ("above", "below"):
             choice = finder.beyond(caption, up=side == "above")
@@ -88,10 +76,6 @@ class _Finder:
         self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
         self._stops = list(self._find_stops())
-
-    def content(self) -> Rect:
-        """The box around all text but running heads and feet."""
-        return union(one.box for one in self._text.pieces if one not in self._margin or one in self._own)
 
     def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
         """The possible visual right above or below a caption."""
@@ -132,7 +116,8 @@ class _Finder:
         return (min(left, own[0]), room[1], max(right, own[2]), room[3])
 
     def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        boxes = [box for box in self._view.tables if self._is_close(caption, box, room)]
+        inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
+        boxes = [box for box in inside if shared_width(box, caption.box) > 0]
         others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
@@ -143,14 +128,7 @@ class _Finder:
         if lined is None:
             return None
         near = [piece for piece in self._loose(room) if piece not in self._text.prose]
-        return Choice(with_heads(lined, near), Strength.RULED)
-
-    def _is_close(self, caption: Caption, box: Rect, room: Rect) -> bool:
-        return (
-            contains(expanded(room, 8), box)
-            and -shared_height(box, caption.box) < _FAR
-            and shared_width(box, caption.box) > 0
-        )
+        return Choice(with_heads(lined, near), sure=True)
 
     def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
         shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
@@ -162,7 +140,7 @@ class _Finder:
         box = with_labels(box, self._text, inner, self._own | self._margin)
         panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
         box = union((box, *titles(box, panels, self._text, self._loose(room))))
-        return Choice(box, Strength.DRAWN)
+        return Choice(box, sure=True)
 
     def _loose(self, box: Rect) -> list[Piece]:
         """The pieces in a box that belong neither to captions nor to running heads and feet."""
@@ -215,12 +193,12 @@ class _Finder:
         pieces = self._loose(room)
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
-            return Choice(box, Strength.TEXT) if box else None
+            return Choice(box, sure=False) if box else None
         if len(rows_of(pieces)) < 3 and up:
             pieces = self._listing(caption)
         if len(rows_of(pieces)) < 3:
             return None
-        return Choice(union(one.box for one in pieces), Strength.TEXT)
+        return Choice(union(one.box for one in pieces), sure=False)
 
     def _listing(self, caption: Caption) -> list[Piece]:
         """The pieces of small print right above a caption, such as a program listing."""

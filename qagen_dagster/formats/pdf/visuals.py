@@ -30,16 +30,14 @@ from qagen_dagster.formats.pdf.figures import (
     shown_on,
     with_surroundings,
 )
-from qagen_dagster.formats.pdf.headings import body_size
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.page_lines import lines_of_page, page_fragments
 from qagen_dagster.formats.pdf.table_boxes import (
     boxes_of_ruled_tables,
     number_tables,
     with_heads,
 )
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
-from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, Strength, choices_of
+from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, choices_of
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -81,12 +79,12 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """
     search = _Search(pdf, _text_of(pdf, options))
     found = search.run()
-    visuals = _labelled(found[:MAX_VISUALS])
-    stopped = found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped
-    count = len(visuals)
-    if stopped:
-        said = f"The list ends here after {count:,} visuals: pages {stopped} to {pdf.count} may show more."
-        visuals.append(_note(visuals, stopped, said))
+    labels = Labels()
+    visuals = _labelled(found[:MAX_VISUALS], labels)
+    if stopped := found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped:
+        said = f"The list ends here after {len(visuals):,} visuals: pages {stopped} to {pdf.count} may show more."
+        label = labels.unique(f"Page {stopped}")
+        visuals.append(Visual(label=label, type=VisualType.PAGE, page=stopped, caption=said))
     return tuple(visuals)
 
 
@@ -96,8 +94,8 @@ def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
     Recognition is limited in time, so another pass over the same scan might stop at another line.
     """
     if len(options.known_pages) != pdf.count:
-        return read_pages(pdf, options)
-    text = read_pages(pdf, replace(options, ocr=False))
+        return read_pages(pdf, options, keep=True)
+    text = read_pages(pdf, replace(options, ocr=False), keep=True)
     text.pages = list(options.known_pages)
     return text
 
@@ -109,7 +107,7 @@ class _Search:
         self._pdf = pdf
         self._text = text
         self._scanned = {*text.recognised, *text.unreadable}
-        self._body = body_size(text) / 10 or 10.0  # points
+        self._body = text.body_size / 10 or 10.0  # points
         self._repeats = Repeats()
         self._paths = 0
         self._work = 0
@@ -155,9 +153,7 @@ class _Search:
     def _view(self, span: PageSpan) -> PageView | list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
-            printed = self._pdf.print_text(span.page - 1)
-            found = page_fragments(self._pdf, printed)
-            fragments, lines, written = lines_of_page(found, printed.rules)
+            fragments, lines, written = (self._text.kept or {})[span.page]
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
@@ -171,13 +167,13 @@ class _Search:
         text = text_of(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
         shown = shown_on(text, pictures, drawings, self._repeats)
-        captions = captions_of(text, shown.rules)
+        captions = captions_of(text)
         own = [one.box for one in captions]
         tables = boxes_of_ruled_tables(shown, text, written, own)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
-            strong = [side for side, one in choices.items() if one.strength > Strength.TEXT]
+            strong = [side for side, one in choices.items() if one.sure]
             if len(strong) == 1:
                 self._sides[caption.is_table, strong[0]] += 1
         return view
@@ -206,17 +202,9 @@ class _Search:
             for side, one in choices.items()
             if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
         }
-        usual = "below" if caption.is_table else "above"
-        other = "above" if caption.is_table else "below"
-        if self._sides[caption.is_table, other] > self._sides[caption.is_table, usual]:
-            usual, other = other, usual
-        ranks = {usual: 1, other: 0}
-        best = max(
-            free.items(),
-            key=lambda item: (item[1].strength > Strength.TEXT, ranks.get(item[0], -1)),
-            default=None,
-        )
-        return best[1] if best else None
+        below, above = (self._sides[caption.is_table, side] for side in ("below", "above"))
+        usual = "below" if below > above or (below == above and caption.is_table) else "above"
+        return free[max(free, key=lambda side: (free[side].sure, side == usual))] if free else None
 
 
 def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
@@ -307,8 +295,7 @@ def _line_near(view: PageView, box: Rect) -> int:
     return min(below, default=1 << 30)
 
 
-def _labelled(found: list[_Found]) -> list[Visual]:
-    labels = Labels()
+def _labelled(found: list[_Found], labels: Labels) -> list[Visual]:
     counts: Counter[tuple[int, str]] = Counter()
     named: set[str] = set()
     visuals: list[Visual] = []
@@ -339,14 +326,3 @@ def _visual(one: _Found, label: str) -> Visual:
         start_line=one.lines[0] if one.lines else None,
         end_line=one.lines[1] if one.lines else None,
     )
-
-
-def _note(visuals: list[Visual], page: int, said: str) -> Visual:
-    """A visual for page `page`. Its caption says what is missing from that page on."""
-    taken = {visual.label for visual in visuals}
-    label = next(
-        one
-        for one in (f"Page {page}", f"Page {page} (note)", f"Page {page} (end of the list)")
-        if one not in taken
-    )
-    return Visual(label=label, type=VisualType.PAGE, page=page, caption=said)

@@ -6,7 +6,8 @@ Documents that have a result cost nothing and are left out. For the others, fini
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Amounts, Range, Use, price, total, use_of
@@ -28,14 +29,9 @@ from qagen_dagster.records.ids import Combination
 # share of questions that are compared with those of other documents, before any set was compared
 _RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
-# Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 LABEL_JUDGE = "judge of labels"
-_BY_BATCH = {
-    Role.DEDUPLICATOR.value: 1.0,
-    Role.JUDGE.value: 1.0,
-    Role.VALIDATOR.value: 0.15,
-    LABEL_JUDGE: 1.0,
-}
+# Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
+_BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
 
 
 class RoleEstimate(Amounts):
@@ -145,19 +141,28 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
     if work.to_do:
         twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
         uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
-    roles = tuple(_role(role.value, models[role], use, estimator) for role, use in uses.items())
+    writers = planned.profile.writing(planned.scenario.writers, planned.combination.mode)
+    roles = tuple(
+        _role(name, spec, use.times(share), estimator, _BY_BATCH.get(role, 0.0))
+        for role, use in uses.items()
+        for name, (spec, share) in (
+            {f"writer {one}": both for one, both in writers.items()}
+            if writers and role is Role.GENERATOR
+            else {role.value: (models[role], 1.0)}
+        ).items()
+    )
     judge = label_judge(configured_evaluation(space, planned.combination, planned.profile_name))
     if judge is not None:
         known = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
         use = LABELS.times(accepted if known else accepted + made)  # those of earlier runs have no labels yet
-        roles += (_role(LABEL_JUDGE, judge, use, estimator),)
+        roles += (_role(LABEL_JUDGE, judge, use, estimator, 1.0),)
     sums = Amounts()
     for one in roles:
         sums = sums.plus(one)
     workers = space.settings.document_workers
     seconds = run_time(models, uses, estimator.around, documents=len(work.to_do), workers=workers)
     expected = estimator.around.times(accepted)
-    most = float(planned.limits.target_count * len(work.to_do))
+    most = float(sum(document.target for document, _ in work.to_do))
     return CombinationEstimate(
         **dict(sums) | {"seconds": seconds},
         combination=planned.combination.key,
@@ -185,13 +190,17 @@ def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, Mode
 def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -> _Work:
     """Group the documents by the work that is left. `earlier` is the last run of the combination."""
     work, mode, target = _Work(), planned.combination.mode, planned.limits.target_count
+    # an imported question takes about as many calls as one that is generated
+    imported = 0 if planned.log is None else ceil(len(planned.log.questions) / max(1, len(planned.documents)))
     for entry in planned.documents:
         visuals = visual_count(space, planned.combination, entry)
         most = (
             min(target, earlier.target_count) if earlier is not None and entry.id in earlier.dry else target
         )
+        most += len(planned.missing(entry.id))
         without = sum(planned.without_answer(entry.id).values())
-        document = document_of(entry, mode, visuals, max(most, without), without)
+        target_of = max(most, without) + imported
+        document = replace(document_of(entry, mode, visuals, target_of, without), imported=imported)
         if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
             work.without += 1
         elif (result := finished(space, planned, entry)) is not None:
@@ -217,8 +226,10 @@ def _comparisons(estimator: DocumentEstimator, questions: float, runs: Sequence[
     return one.times(expected)
 
 
-def _role(role: str, spec: ModelSpec, use: Use, estimator: DocumentEstimator) -> RoleEstimate:
-    share = _BY_BATCH.get(role, 0.0) if spec.execution == "batch" else 0.0
+def _role(
+    role: str, spec: ModelSpec, use: Use, estimator: DocumentEstimator, by_batch: float
+) -> RoleEstimate:
+    share = by_batch if spec.execution == "batch" else 0.0
     usd = price(spec, use, share)
     return RoleEstimate(
         role=role,

@@ -40,12 +40,13 @@ class Document:
     subjects: float  # characters that questions of the mode can be about
     target: int
     without_answer: int = field(default=0, kw_only=True)  # of the target, the questions without an answer
+    imported: int = field(default=0, kw_only=True)  # of the target, the questions that people asked
 
     @property
     def questions(self) -> float:
         """The number of questions that the document is likely to give."""
-        answered = self.target - self.without_answer
-        return min(float(answered), self.subjects / CHARACTERS_PER_QUESTION) + self.without_answer
+        given = self.without_answer + self.imported
+        return min(float(self.target - given), self.subjects / CHARACTERS_PER_QUESTION) + given
 
 
 @dataclass(frozen=True)

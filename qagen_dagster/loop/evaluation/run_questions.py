@@ -95,9 +95,8 @@ def open_evaluation(
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {one.id for one in published.questions} | dropped(space, combination)
-    questions = tuple(
-        pair for pair in validated.questions if pair.id in known and pair.no_answer is None
-    )  # a question without an answer has nothing to be found
+    # A question without an answer has nothing to be found
+    questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
     )

@@ -10,10 +10,12 @@ from typing import cast
 from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.english.key_facts import key_facts, share_stated
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import graded_measures
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
+from qagen_dagster.loop.evaluation.self_preference import with_own
 from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
@@ -136,7 +138,8 @@ def score_systems(
     """
     questions = [question for one in sets for question in one]
     labels = {key: some for one in sets for key, some in labels_of(one.store, one.combination).items()}
-    found = tuple(_score(questions, output, judge, labels) for output in outputs)
+    scored = [_score(questions, output, judge, labels) for output in outputs]
+    found = with_own(scored, [one.model for one in outputs])
     return ScoreReport(
         sets=tuple(
             ScoredSet(combination=one.combination.key, content_id=one.content_id, questions=len(one))
@@ -163,7 +166,7 @@ def _score(
     def one(question: PublishedQuestion) -> ScoredAnswer:
         row = output.answers.get(question.id, SystemAnswer(id=question.id))
         found = _ranked(question, row, labels.get(question.id, ()), lined=lined)
-        return _marked(found, question, judge.model) if answered else found
+        return _with_facts(_marked(found, question, judge.model), question) if answered else found
 
     answers = map_in_parallel(one, questions, workers=judge.workers)
     retrieved = any(row.passages is not None for row in rows)
@@ -196,6 +199,7 @@ def _ranked(
         mode=question.mode or question.category,
         hops=question.hops,
         answerable=question.answerable,
+        writer=question.writer,
         given=row.answer,
         # of several documents the last: only then are all found
         document_rank=max(map(documents.index, wanted)) + 1 if wanted <= {*documents} else None,
@@ -237,6 +241,16 @@ def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
     last = passage.end_line or passage.start_line
     shared = min(end, last) - max(quote.start_line, passage.start_line) + 1
     return shared >= HELD * (end - quote.start_line + 1)
+
+
+def _with_facts(found: ScoredAnswer, question: PublishedQuestion) -> ScoredAnswer:
+    """The answer with the share of the key facts that it states: all if it is right in other words."""
+    if not found.answerable:
+        return found
+    quotes = "\n".join(one.quote for one in question.evidence)
+    facts = key_facts(found.question, found.answer, quotes)
+    share = 1.0 if found.right else share_stated(facts, found.question, found.given or "")
+    return found.model_copy(update={"key_facts": share})
 
 
 def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | None) -> ScoredAnswer:

@@ -27,7 +27,7 @@ from qagen_dagster.records.evaluation import (
     SystemScores,
 )
 
-CORRECT, BALANCED, FOUND_CUT = "correct", "balanced", 5
+CORRECT, FACTS, BALANCED, FOUND_CUT = "correct", "key_facts", "balanced", 5
 FOUND = f"document_recall_at_{FOUND_CUT}"
 _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
     "type": lambda one: one.question_type or "none",
@@ -54,6 +54,7 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
         undecided = sum(one.right is None for one in answers)
         counts = {"right": right, "wrong": wrong, "unanswered": silent, "undecided": undecided}
         measures[CORRECT] = mean_of(answers, lambda one: one.right)
+        measures[FACTS] = mean_of([one for one in answers if one.answerable], lambda one: one.key_facts)
         measures |= _abstentions(answers)
     if retrieved:
         answers = [one for one in answers if one.answerable]
@@ -124,7 +125,7 @@ def grouped(
     return found
 
 
-_OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
+OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
     CORRECT: lambda one: one.right,
     FOUND: lambda one: recall((one.document_rank,), FOUND_CUT) == 1,
 }
@@ -133,7 +134,7 @@ _OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
 def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparison, ...]:
     """Compare two systems by correctness and, if they gave passages, by whether the document is among the first FOUND_CUT."""
     both = set(first.overall.measures) & set(second.overall.measures)
-    found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
+    found = [_compared_systems(name, of, first, second) for name, of in OUTCOMES.items() if name in both]
     corrected = holm([one.p_value for one in found])
     return tuple(
         one.model_copy(update={"corrected_p_value": value})
@@ -165,14 +166,14 @@ def _compared_systems(
 
 
 def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[Plan, ...]:
-    """How many questions and documents show a difference of `difference` in each measure of `_OUTCOMES` that the systems have.
+    """How many questions and documents show a difference of `difference` in each measure of `OUTCOMES` that the systems have.
 
     Two systems say how often they differ on a question. With one the other counts as equally good and independent of it, so that
     the number is an upper bound.
     """
     return tuple(
         _planned(name, of, systems, difference)
-        for name, of in _OUTCOMES.items()
+        for name, of in OUTCOMES.items()
         if all(name in one.overall.measures for one in systems)
     )
 

@@ -20,6 +20,8 @@ from qagen_dagster.latex.possible import impossible_values
 from qagen_dagster.latex.structure import structure_faults
 from qagen_dagster.loop.exams.computed_key import (
     FORM_STATES,
+    POOR_OPTION,
+    ROUNDED,
     SEVERAL_RIGHT,
     OptionValues,
     Proving,
@@ -57,7 +59,6 @@ FALSE_STEP = "false_step"
 ELSEWHERE = "solution_of_another_option"
 NOT_REACHED = "solution_without_the_key"
 IMPOSSIBLE = "impossible_value"
-POOR_OPTION = "poor_option"
 NO_FIGURE = "figure_missing"
 NONE_RIGHT = "no_option_has_the_value"
 FORM_HOSTILE = "form_hostile"
@@ -65,10 +66,6 @@ FORM_FAILED = "form_without_value"
 MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle without a calculator
 MOST_DECIMAL_DIGITS = 4
 _LEAST_PATH_WORDS = 3
-_ROUNDED = re.compile(
-    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest|estimate)|\\(?:approx|sim)(?![A-Za-z])|\u2248",
-    re.IGNORECASE,
-)
 _NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
 _HOSTILE = re.compile(
     r"__|\b(?:import|open|eval|exec|compile|getattr|setattr|globals|locals|vars|input|lambda|while|for|os|sys|subprocess"
@@ -83,7 +80,7 @@ _Found = tuple[str, Severity, str]
 
 def latex_fault(text: str) -> str:
     """A description of the first thing that is unbalanced; empty if there is none. A per cent sign is no comment here."""
-    typed = _PER_CENT.sub(r"\\%", text)
+    typed = _escaped(text)
     fault = next(iter(structure_faults(typed)), "")
     if fault:
         return f"{fault} (money is written \\$)" if fault.startswith("a $") else fault
@@ -106,7 +103,7 @@ class _Case:
 
 def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examination:
     """All faults of a question, and the proof of its key. No content of a question raises."""
-    box = sandbox or sandboxes.shared()
+    box, package = sandbox or sandboxes.shared(), _typed(package)
     values = option_values(package.question.options, box)
     proving = weakened(prove(package.question, package.check, values, box), package, box)
     case = _Case(package, values, proving, box)
@@ -116,6 +113,19 @@ def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examina
         for name, severity, detail in check(case)
     )
     return Examination(faults=faults, proof=case.proving.proof)
+
+
+def _typed(package: QuestionPackage) -> QuestionPackage:
+    """The package with every per cent sign escaped, because the readers of LaTeX take a bare one for a comment."""
+    question, solution = package.question, package.solution
+    options = {letter: _escaped(text) for letter, text in question.options.items()}
+    asked = question.model_copy(update={"stem": _escaped(question.stem), "options": options})
+    told = solution.model_copy(update={"reasoning": _escaped(solution.reasoning)})
+    return package.model_copy(update={"question": asked, "solution": told})
+
+
+def _escaped(text: str) -> str:
+    return _PER_CENT.sub(r"\\%", text)
 
 
 def _fixable(name: str, detail: str) -> _Found:
@@ -193,7 +203,7 @@ def _numbers(case: _Case) -> Iterator[_Found]:
             if len(digits) > (MOST_DECIMAL_DIGITS if decimals else MOST_INTEGER_DIGITS):
                 yield _fixable(CALCULATOR, f"{place} has the number {whole}{decimals}; choose clean numbers")
     key = question.options[question.correct_option]
-    if case.proving.rounded and not _ROUNDED.search(f"{question.stem} {key}"):
+    if case.proving.rounded and not ROUNDED.search(f"{question.stem} {key}"):
         yield _fixable(
             CALCULATOR,
             f"the exact value is {case.proving.proof.value}, but the key is a rounded decimal; give exact options",
@@ -208,9 +218,11 @@ def _key(case: _Case) -> Iterator[_Found]:
     yield _fixable(name, proof.detail)
 
 
-_ENDS_AT = re.compile(
-    r"(?:\bso|\bhence|\bthus|\btherefore|\bgiving|\bwhich is|\bchoose|\banswer:?|\bis)\s+(?:option\s+|answer\s+)?\(?(?P<letter>[A-H])\)?\s*[.!]?\s*\Z"
+_LETTER = r"\(?(?P<letter>[A-H])\)?"
+_OPTION_NAMED = re.compile(  # at the end of a solution
+    rf"(?i:\b(?:option|choice|choose|answer:?)\s+){_LETTER}\s*[.!]?\s*\Z|(?<!\$ )(?<!\d )\b{_LETTER.replace('letter', 'first')}\s+(?i:is\s+(?:the\s+)?(?:right|correct)\b)[^.]{{0,20}}\.?\s*\Z"
 )
+_LETTER_NAMED = re.compile(rf"(?i:\b(?:so|hence|thus|therefore|giving|which is|is))\s+{_LETTER}\s*[.!]?\s*\Z")
 
 
 def _steps(case: _Case) -> Iterator[_Found]:
@@ -219,7 +231,7 @@ def _steps(case: _Case) -> Iterator[_Found]:
     for fault in false_equalities(text):
         yield _fixable(FALSE_STEP, f"the solution: {fault}")
     said = [letter.upper() for one in named_options(text) for letter in one]
-    said += [one.group("letter") for one in [_ENDS_AT.search(text)] if one]
+    said += _named_at_the_end(question, text)
     if said and said[-1] != question.correct_option and said[-1] in question.options:
         yield _fixable(
             ELSEWHERE, f"the solution ends at {said[-1]}, not at the key {question.correct_option}"
@@ -236,6 +248,16 @@ def _steps(case: _Case) -> Iterator[_Found]:
         yield _fixable(ELSEWHERE, f"the solution ends at {last.text}, which is option {other}, not the key")
     elif boxed_answers(text):
         yield _fixable(NOT_REACHED, f"the solution ends at {last.text}, which is not the key")
+
+
+def _named_at_the_end(question: ExamQuestion, solution: str) -> list[str]:
+    """The letter of the option that the last words name. `so B` names no option if B is a thing of the question."""
+    named, bare = _OPTION_NAMED.search(solution), _LETTER_NAMED.search(solution)
+    if named or not bare:
+        return [named["letter"] or named["first"]] if named else []
+    thing = rf"(?<![A-Za-z\\]){bare['letter']}(?![A-Za-z]|\s+[a-z])"
+    texts = (question.stem, *question.options.values())
+    return [] if any(re.search(thing, one) for one in texts) else [bare["letter"]]
 
 
 def _reaches(one: Value, key: Value) -> bool:

@@ -24,16 +24,22 @@ from qagen_dagster.records.exams.bank import Proof, ProofStatus
 from qagen_dagster.records.exams.submissions import CheckableForm, ExamQuestion, Letter, QuestionPackage
 
 SEVERAL_RIGHT = "several_options_have_the_value"
+POOR_OPTION = "poor_option"
 FORM_STATES = "form_states_the_answer"
 FORM_GIVEN = "given_not_in_the_stem"
 FORM_IDLE = "given_without_influence"
 FORM_SCALES = "form_in_mixed_scales"
+ROUNDED = re.compile(  # what asks for a rounded value
+    r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest|estimate)|\\(?:approx|sim)(?![A-Za-z])|\u2248",
+    re.IGNORECASE,
+)
 _ORDER: tuple[Letter, ...] = get_args(Letter)
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 _LITERAL = re.compile(r"\d+(?:\.\d+)?")
 _WORDS = {
     "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
-    "eleven": "11", "twelve": "12", "dozen": "12", "half": "1/2", "halve": "2", "twice": "2", "double": "2", "pair": "2", "triple": "3",
+    "treble": "3", "quadrupl": "4", "sixth": "1/6", "seventh": "1/7", "eighth": "1/8", "ninth": "1/9", "tenth": "1/10", "twenty": "20",
+    "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "hundred": "100", "thousand": "1000", "cards": "52", "eleven": "11", "twelve": "12", "dozen": "12", "half": "1/2", "halve": "2", "twice": "2", "double": "2", "pair": "2", "triple": "3",
     "third": "1/3", "quarter": "1/4", "fifth": "1/5", "rest": "0", "triangle": "3", "square": "2", "cube": "3", "hexagon": "6", "pentagon": "5",
     "octagon": "8", "die": "6", "dice": "6", "coin": "2", "right angle": "90", "right-angled": "90", "perpendicular": "90", "week": "7",
     "equilateral": "60", "semicircle": "2", "boil": "100", "rectang": "2", "fair coin": "1/2", "quadrilateral": "4", "rectangle": "4",
@@ -50,9 +56,8 @@ _GRAVITY = re.compile(
     re.IGNORECASE,
 )
 _PREFIXES = tuple(Fraction(10) ** power for power in (-12, -9, -6, -3, 3, 6, 9, 12))
-_METRIC = tuple(
-    Fraction(10) ** power for power in (-6, -4, -2, -1, 1, 2, 4, 6)
-)  # of lengths, areas and volumes
+# Of lengths, areas and volumes
+_METRIC = tuple(Fraction(10) ** power for power in (-6, -4, -2, -1, 1, 2, 4, 6))
 _TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5", "5/18"))
 _METRE, _SECOND = BASES.index("m"), BASES.index("s")
 _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
@@ -145,9 +150,20 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
     rounded = not matching
     if rounded:
         matching = [letter for letter, one in found.values.items() if rounds_to(value, one)]
+    for tens in (False, True) if rounded and ROUNDED.search(question.stem) else ():
+        shown = found.values.items()
+        near: list[Letter] = [letter for letter, one in shown if rounds_to(value, _whole(one, tens=tens))]
+        matching = matching or near
     status, detail = _judged(key, matching, value, found)
     proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
     return Proving(proof, rounded=rounded and bool(matching))
+
+
+def _whole(shown: Quantity, *, tens: bool) -> Quantity:
+    """A whole number as a rounded one: to its last digit, or without its zeros at the end if `tens`."""
+    zeros = len(shown.exact) - len(shown.exact.rstrip("0")) if tens else 0
+    exact = shown.last_place is not None or not shown.exact.lstrip("-").isdigit()
+    return shown if exact else replace(shown, last_place=Fraction(10) ** zeros)
 
 
 def _judged(
@@ -189,6 +205,11 @@ def form_faults(
             FORM_STATES,
             "the form only states the answer, it does not derive it from the givens of the stem",
         )
+    key = found.values.get(package.question.correct_option)
+    if key is not None and any(
+        _is(one, key) and not any(_scaled(value, [one]) for value in values.values()) for one in given
+    ):
+        yield POOR_OPTION, f"the stem gives the answer {key.text}, which is no given of the form"
     for letter in other_roots(package, found, sandbox):
         yield SEVERAL_RIGHT, f"option {letter} is another root, and the stem asks for a possible value"
     if proving.proof.matching == (package.question.correct_option,):
@@ -222,6 +243,7 @@ def _unused_amounts(stem: str, check: CheckableForm, sandbox: Sandbox) -> list[s
 def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
     words = stem.lower()
     found = {Fraction(value) for word, value in _WORDS.items() if word in words}
+    found |= {1 / one for one in found if one}  # halved: times 1/2
     found |= {
         abs(value)
         for one in given
@@ -259,6 +281,15 @@ def _scales(unit: Unit) -> tuple[Fraction, ...]:
     return (*_PREFIXES, *lengths, *(_TIMES if unit.dimensions[_SECOND] and set(plain) <= {"m", "s"} else ()))
 
 
+def _is(one: Amount, key: Quantity) -> bool:
+    """Whether an amount is the key. Whole numbers without a unit are not compared, because they count all kinds of things."""
+    unit = one.unit or ONE
+    plain = re.fullmatch(r"-?\d+(?:/\d+)?", key.exact)
+    if not plain or not unit.comparable(key.unit) or (unit == ONE and one.value.denominator == 1):
+        return False
+    return one.value * unit.factor == Fraction(key.exact) * key.unit.factor and unit.pis == key.unit.pis
+
+
 def _literals(expression: str) -> set[Fraction]:
     return {Fraction(one) for one in _NUMBER.findall(expression)}
 
@@ -283,7 +314,8 @@ def _effects(
     """The givens that do not change the value of the form, and those that the form has as its value, whatever they are."""
     idle, given_back = list[str](), list[str]()
     for name in check.givens:
-        if not re.search(rf"\b{re.escape(name)}\b", check.expression):
+        uses = len(re.findall(rf"\b{re.escape(name)}\b", check.expression))
+        if not uses:
             idle.append(name)
         elif name in values:
             points = [values[name], values[name] + 1, values[name] * 2 + 3, values[name] + 2]
@@ -291,7 +323,7 @@ def _effects(
             exact = [one.exact for one in sandbox.compute(tasks) if isinstance(one, Computed)]
             if len(exact) == len(points) and len(set(exact)) == 1:
                 idle.append(name)
-            elif exact == [str(one) for one in points]:
+            elif uses == 1 and exact == [str(one) for one in points]:
                 given_back.append(name)
     return idle, given_back
 

@@ -55,7 +55,7 @@ _ASKS_INTEGER = re.compile(
 )
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
 _SOLVED = (Stage.SCAN, Stage.VARIANT, Stage.CONVERT)  # the stages that make an item
-PROBLEM_VERSION = "4"  # increase if the same responses would give another result
+PROBLEM_VERSION = "5"  # increase if the same responses would give another result
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,6 @@ from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_i
 from qagen_dagster.records.questions.results import (
     AppliedReview,
     CallSummary,
-    Candidate,
     CandidateSet,
     GenerationResult,
     QAPair,
@@ -111,6 +110,7 @@ def left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None = N
         attempt_number=pair.generation_metadata.attempt_number,
         evidence=pair.evidence,
         question_type=pair.question_type,
+        origin=pair.origin,
     )
 
 
@@ -208,20 +208,11 @@ class _Judge:
         journal = DocumentJournal(self.run.workspace.store, key, version)
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:
-            step = Validate(candidate=_candidate(pair), attempt=attempt)
+            edited = pair.candidate().model_copy(update={"computation": ""})
+            step = Validate(candidate=edited, attempt=attempt)
             known = model_checks.validate(step, work, self.models)
             journal.append(known)
         return known, known.calls
-
-
-def _candidate(pair: QAPair) -> Candidate:
-    return Candidate(
-        question=pair.question,
-        answer=pair.answer,
-        evidence=pair.evidence,
-        question_type=pair.question_type,
-        visuals=pair.content_refs,
-    )
 
 
 def _why(decision: Decision, what: str = "") -> str:

@@ -61,7 +61,9 @@ def refused(
         profile = workspace.profile(workspace.profile_name(one, options.profile))
         budget = effective_budget(profile, options.run_budget)
         if 0 not in (budget.run.max_usd, budget.run.max_tokens, budget.run.max_calls):
-            found = (profile.find(role, one.mode) for role in (*QUESTION_ROLES, Role.JUDGE))
+            found = [profile.find(role, one.mode) for role in (*QUESTION_ROLES, Role.JUDGE)]
+            shares = workspace.corpus(one.corpus).scenario(one.scenario).writers
+            found += [spec for spec, _ in profile.writing(shares, one.mode).values()]
             paid = (spec for spec in found if spec is not None and _is_paid(spec))
             specs |= {key_of(spec): (spec, BudgetMeter(budget, spending)) for spec in paid}
     chosen = list(specs.values())

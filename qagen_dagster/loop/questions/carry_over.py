@@ -14,7 +14,6 @@ from qagen_dagster.loop.questions.state import Carried, Kept, Recheck
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, content_hash
 from qagen_dagster.records.questions.results import (
-    Candidate,
     CandidateDocument,
     CandidateSet,
     DocumentEnd,
@@ -156,9 +155,7 @@ def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Ke
         return _retired(pair, fault, _quotes(pair), now)
     if now == before and (context.mode is Mode.TEXTUAL or _looks_as_before(context, pair, earlier)):
         return _kept(pair, evidence, earlier)
-    return Recheck(
-        id=pair.id, candidate=_candidate(pair, evidence), otherwise=_retired(pair, "", before, now)
-    )
+    return Recheck(id=pair.id, candidate=pair.candidate(evidence), otherwise=_retired(pair, "", before, now))
 
 
 def _place(context: QAContext, place: Evidence, before: str) -> tuple[Evidence | None, str]:
@@ -217,20 +214,9 @@ def _kept(pair: QAPair, evidence: tuple[Evidence, ...], earlier: GenerationResul
     verdicts = (one for one in earlier.verdicts if (one.attempt, one.question) == (attempt, pair.question))
     return Kept(
         id=pair.id,
-        candidate=_candidate(pair, evidence),
+        candidate=pair.candidate(evidence),
         attempt=attempt,
         verdict=next(verdicts, None),
-    )
-
-
-def _candidate(pair: QAPair, evidence: tuple[Evidence, ...]) -> Candidate:
-    return Candidate(
-        question=pair.question,
-        answer=pair.answer,
-        evidence=evidence,
-        question_type=pair.question_type,
-        visuals=pair.content_refs,
-        computation=pair.computation,
     )
 
 

@@ -25,10 +25,17 @@ from qagen_dagster.loop.questions.across.stage import AcrossStage
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
+from qagen_dagster.loop.questions.imported.stage import ImportStage, Matched, match_log
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import loop_limits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal, reproved, without_no_answer
+from qagen_dagster.loop.questions.no_answer.stage import (
+    Stage,
+    StageEvent,
+    StageJournal,
+    reproved,
+    without_stages,
+)
 from qagen_dagster.loop.questions.plan import CombinationPlan, finished
 from qagen_dagster.loop.questions.result import empty_result
 from qagen_dagster.loop.questions.run_document import run_document, unusable
@@ -110,7 +117,8 @@ class CombinationRun:
     @cached_property
     def _models(self) -> QAModels:
         planned = self.planned
-        return question_models(self.workspace, planned.profile, planned.combination.mode, planned.strategy)
+        mode, shares = planned.combination.mode, planned.scenario.writers
+        return question_models(self.workspace, planned.profile, mode, planned.strategy, shares)
 
     @cached_property
     def _spending(self) -> RunSpending:
@@ -128,11 +136,19 @@ class CombinationRun:
     def _passages(self) -> CorpusPassages | None:
         """The search in the whole corpus, if the scenario wants questions without an answer."""
         planned = self.planned
-        if not planned.scenario.searches_corpus or planned.combination.mode is Mode.VISUAL:
+        searches = planned.scenario.searches_corpus or planned.log is not None
+        if not searches or planned.combination.mode is Mode.VISUAL:
             return None
         return CorpusPassages(
             self.workspace, planned.combination.corpus, planned.profile_name, self._shared_meter
         )
+
+    @cached_property
+    def _matched(self) -> tuple[Matched, ...]:
+        """The imported questions with the passages that a search finds for them."""
+        if self.planned.log is None or self._passages is None:
+            return ()
+        return match_log(self.planned.log, self._passages)
 
     @property
     def _shared_meter(self) -> BudgetMeter | None:
@@ -158,6 +174,7 @@ class CombinationRun:
                 self._earlier.lines,
                 self._avoided,
                 self._passages,
+                self._matched,
             )
         self._results.update((entry.id, Future()) for entry in todo)
         return [partial(self._fulfil, self._results[entry.id], entry) for entry in todo]
@@ -188,33 +205,38 @@ class CombinationRun:
             context=QAContext(
                 planned.corpus.config, planned.scenario, planned.combination.mode, view, meaning
             ),
-            limits=loop_limits(planned.limits, sum(planned.without_answer(entry.id).values())),
+            limits=loop_limits(
+                planned.limits, sum(planned.without_answer(entry.id).values()), len(planned.missing(entry.id))
+            ),
             fingerprint=planned.fingerprint,
             avoided=self._avoided,
+            missing=planned.missing(entry.id),
         )
 
     def _work(self, entry: IndexEntry) -> GenerationResult:
         planned, workspace, work = self.planned, self.workspace, self.open(entry)
+        journal = planned.journal(entry, workspace)
+        several = self._models_of(journal)
+        models = several.writing(entry.id)
         if planned.strategy is Strategy.ACROSS:
-            return self._kept(entry, self._across(entry, work))
-        journal, before = planned.journal(entry, workspace), self._earlier.result_for(entry)
-        earlier = None if before is None else without_no_answer(before)
-        models = self._models_of(journal)
+            return self._kept(
+                entry, self._with_imported(entry, work, models, self._across(entry, work, models))
+            )
+        before = self._earlier.result_for(entry)
+        earlier = None if before is None else without_stages(before)
         if earlier is not None and not journal.events and self._is_current(work, earlier):
             result = moved(work, earlier)
         else:
-            result = run_document(work, models, journal, earlier)
+            writers = several if planned.strategy is Strategy.AGENT else models
+            result = run_document(work, writers, journal, earlier)
         result = self._with_no_answer(entry, work, models, result, before)
-        return self._kept(entry, result)
+        return self._kept(entry, self._with_imported(entry, work, models, result))
 
-    def _across(self, entry: IndexEntry, work: DocumentWork) -> GenerationResult:
+    def _across(self, entry: IndexEntry, work: DocumentWork, models: QAModels) -> GenerationResult:
         reason = unusable(work.context)
         if reason is not None or self._passages is None:
             return empty_result(work, *(reason or (DocumentEnd.NOT_USABLE, "the corpus has no search index")))
-        proof = self.planned.proof_work(entry)
-        key = GenerationResult.journal_key(self.planned.combination, entry.id, proof)
-        journal = JournalFile(self.workspace.store, key, proof, StageJournal)
-        models = self._models_of(self.planned.journal(entry, self.workspace))
+        journal = self._stage_journal(entry, self.planned.proof_work(entry))
         return AcrossStage(work, models, self._passages, journal).run()
 
     def _kept(self, entry: IndexEntry, result: GenerationResult) -> GenerationResult:
@@ -237,11 +259,25 @@ class CombinationRun:
         wanted = self.planned.without_answer(entry.id)
         if not wanted or not is_finished(result) or self._passages is None:
             return result
-        proof = self.planned.proof_work(entry)
-        key = GenerationResult.journal_key(self.planned.combination, entry.id, proof)
-        journal = JournalFile(self.workspace.store, key, proof, StageJournal)
+        journal = self._stage_journal(entry, self.planned.proof_work(entry))
         stage = Stage(work, models, self._passages, journal, wanted)
         return stage.add(result, () if before is None else reproved(work, before))
+
+    def _with_imported(
+        self, entry: IndexEntry, work: DocumentWork, models: QAModels, result: GenerationResult
+    ) -> GenerationResult:
+        """The result with the imported questions that the document answers."""
+        mine = [one for one in self._matched if entry.id in {each.document_id for each in one[1]}]
+        corpus = self._passages
+        if not mine or corpus is None or not is_finished(result):
+            return result
+        journal = self._stage_journal(entry, self.planned.import_work(entry))
+        stage = ImportStage(work, models, corpus, journal, lambda name: self.open(corpus.entry(name)))
+        return stage.add(result, mine)
+
+    def _stage_journal(self, entry: IndexEntry, proof: str) -> JournalFile[StageEvent]:
+        key = GenerationResult.journal_key(self.planned.combination, entry.id, proof)
+        return JournalFile(self.workspace.store, key, proof, StageJournal)
 
     def _is_current(self, work: DocumentWork, earlier: GenerationResult) -> bool:
         """Whether working on the document with the present limits would ask what was asked before."""

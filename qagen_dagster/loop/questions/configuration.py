@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
+from qagen_dagster.loop.configuration import Configuration, model_settings
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import RunOptions, plan_without_documents
 from qagen_dagster.loop.workspace import Workspace
@@ -28,7 +28,7 @@ def wanted_questions(
     specs = specs_of(planned.profile, combination.mode, planned.strategy)
     parts = {
         "profile": planned.profile_name,
-        **model_names(specs),
+        **planned.models,
         **_prompts(planned.prompts),
         "target_count": str(planned.limits.target_count),
         "strategy": scenario.strategy.value,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
@@ -15,8 +16,11 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Encode
 from qagen_dagster.records.corpus_config import Strategy
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import RejectedQA
+
+_GOLDEN = (5**0.5 - 1) / 2  # multiples of it are spread evenly over the shares
+RULES = "embedded"  # the provider of the embedded models, which apply rules and cannot write text
 
 
 @dataclass(frozen=True)
@@ -24,7 +28,7 @@ class QAModels:
     """The models of one combination.
 
     Attributes:
-        answerer: only for the batch strategy. Without one, the generator answers.
+        answerer: for the batch strategy, and for imported questions if the generator is embedded. Without one, the generator answers.
         judge: only for the batch strategy. Without one, code alone grades answers.
         overlap: whether calls for one document may run at the same time.
     """
@@ -36,6 +40,17 @@ class QAModels:
     judge: Model | None = None
     encode: Encode = embedders.encode
     overlap: bool = True
+    writers: tuple[tuple[Model, float], ...] = ()  # models that share the writing, with their shares
+
+    def writing(self, document_id: str, attempt: int = 0) -> QAModels:
+        """The same models with the writer of an attempt at a document as the only generator. A document's attempts follow the shares."""
+        if not self.writers:
+            return self
+        at = (int(digest(document_id)[:8], 16) / 16**8 + attempt * _GOLDEN) % 1
+        ends = accumulate(share for _, share in self.writers)
+        found = (model for (model, _), end in zip(self.writers, ends, strict=True) if at < end)
+        own = None if self.answerer is None or self.answerer.spec == self.generator.spec else self.answerer
+        return replace(self, generator=next(found, self.writers[-1][0]), answerer=own, writers=())
 
     def metered(self, meter: Meter, *, overlap: bool = True) -> QAModels:
         """The same models, whose calls `meter` checks and records."""
@@ -45,21 +60,39 @@ class QAModels:
         """The same models after `change` was applied to each."""
         roles = (*QUESTION_ROLES, Role.ANSWERER, Role.JUDGE)
         models = {role.value: getattr(self, role.value) for role in roles}
-        return replace(self, **{name: change(model) for name, model in models.items() if model is not None})
+        changed = {name: change(model) for name, model in models.items() if model is not None}
+        return replace(
+            self, **changed, writers=tuple((change(model), share) for model, share in self.writers)
+        )
 
 
 def question_models(
-    space: Workspace, profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT
+    space: Workspace,
+    profile: Profile,
+    mode: Mode,
+    strategy: Strategy = Strategy.AGENT,
+    shares: Mapping[str, float] | None = None,
 ) -> QAModels:
-    """The models of a strategy. Raises ConfigError for an unknown provider or a missing key."""
+    """The models of a strategy, and the writers with `shares`. Raises ConfigError for an unknown provider or a missing key."""
     build = {role: space.model(profile.spec(role, mode)) for role in QUESTION_ROLES}
     found = QAModels(
-        build[Role.GENERATOR], build[Role.VALIDATOR], build[Role.DEDUPLICATOR], encode=space.encode
+        build[Role.GENERATOR],
+        build[Role.VALIDATOR],
+        build[Role.DEDUPLICATOR],
+        encode=space.encode,
+        writers=tuple((space.model(spec), share) for spec, share in profile.writing(shares, mode).values()),
     )
+    if answering_role(profile, mode, strategy) is Role.ANSWERER:
+        found = replace(found, answerer=space.model(profile.spec(Role.ANSWERER, mode)))
     if strategy is not Strategy.BATCH:
         return found
-    answerer = space.model(profile.spec(Role.ANSWERER, mode))
-    return replace(found, answerer=answerer, judge=space.find_model(profile, Role.JUDGE, mode))
+    return replace(found, judge=space.find_model(profile, Role.JUDGE, mode))
+
+
+def answering_role(profile: Profile, mode: Mode, strategy: Strategy) -> Role:
+    """The role that answers given questions. Embedded generators cannot, and others are surely not the validator."""
+    rules = profile.spec(Role.GENERATOR, mode).provider == RULES
+    return Role.ANSWERER if rules or strategy is Strategy.BATCH else Role.GENERATOR
 
 
 @dataclass(frozen=True)
@@ -74,6 +107,7 @@ class DocumentWork:
     limits: QALimits
     fingerprint: str
     avoided: tuple[RejectedQA, ...] = ()  # questions that reviewers rejected; the generator is shown them
+    missing: tuple[str, ...] = ()  # questions of people that the set does not cover; it is shown these, too
 
     @property
     def source_document(self) -> str:

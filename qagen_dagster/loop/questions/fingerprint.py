@@ -23,6 +23,7 @@ from qagen_dagster.records.ids import Mode, fingerprint
 LOOP_VERSION = "9"  # increase if the same responses would give another result
 BATCH_VERSION = "10"  # the same for the batch strategy, including the grading of its answers
 PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
+IMPORT_VERSION = "1"  # the same for imported questions
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
 _QUOTAS = frozenset({"mix", "complexity", "question_types"})  # these are limits, as the target is
 
@@ -103,8 +104,12 @@ def model_fingerprint(profile: Profile, config: ScenarioConfig, mode: Mode) -> s
         role.value: spec.identity() | _opening(role, spec, mode, control=control)
         for role, spec in specs.items()
     }
+    writers = [
+        f"{name} {share} {json.dumps(spec.identity(), sort_keys=True)}"
+        for name, (spec, share) in profile.writing(config.writers, mode).items()
+    ]
     prompts = prompts_of(profile, config, mode)
-    return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True)])
+    return fingerprint([json.dumps(models, sort_keys=True), json.dumps(prompts, sort_keys=True), *writers])
 
 
 def _opening(role: Role, spec: ModelSpec, mode: Mode, *, control: bool) -> dict[str, Any]:

@@ -70,9 +70,8 @@ class BatchLimits(QALimits):
 
     options: BatchOptions
     method: Method
-    fit: Annotated[Fit, Field(exclude=True)] = (
-        Fit()
-    )  # no part of the configuration: replies that are cut off say the same
+    # No part of the configuration: replies that are cut off say the same
+    fit: Annotated[Fit, Field(exclude=True)] = Fit()
 
     def wanted(self, document_id: str) -> Wanted:
         """The number of wanted questions of each type, in order, without types of which none is wanted.
@@ -126,11 +125,14 @@ def no_answer_of(
 _ROUNDING = 1e-9  # so that shares such as 0.1 of 10 are whole numbers
 
 
-def loop_limits(limits: QALimits, without_answer: int) -> QALimits:
-    """The limits of a document's loop, from which `without_answer` questions of the target are left out. A mix of types stays."""
+def loop_limits(limits: QALimits, without_answer: int, missing: int = 0) -> QALimits:
+    """The limits of a document's loop, from which `without_answer` questions of the target are left out, and which wants `missing` more.
+
+    A mix of types stays.
+    """
     if mix_of(limits) is not None:
         return limits
-    return limits.model_copy(update={"target_count": limits.target_count - without_answer})
+    return limits.model_copy(update={"target_count": limits.target_count - without_answer + missing})
 
 
 def room_notes(scenario: ScenarioConfig, profile: Profile, target_count: int | None = None) -> list[str]:

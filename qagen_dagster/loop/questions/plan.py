@@ -5,17 +5,20 @@ The name of a stored result contains a fingerprint of everything that the result
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from qagen_dagster.agents.questions.batch import answerer
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.configuration import model_names
 from qagen_dagster.loop.questions.carry_over import EarlierSet
-from qagen_dagster.loop.questions.document_work import question_models
+from qagen_dagster.loop.questions.document_work import RULES, answering_role, question_models
 from qagen_dagster.loop.questions.fingerprint import (
+    IMPORT_VERSION,
     PROOF_VERSION,
     prompts_of,
     specs_of,
@@ -31,14 +34,13 @@ from qagen_dagster.records.corpus_config import NoAnswerKind, ScenarioConfig, St
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
+from qagen_dagster.records.questions.imported import QuestionLog
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
     DocumentEnd,
     GenerationResult,
 )
-
-RULES = "embedded"  # the provider of the embedded models, which apply rules and cannot write text
 
 
 class RunOptions(Record):
@@ -84,7 +86,8 @@ class CombinationPlan:
     fingerprint: str
     documents: tuple[IndexEntry, ...]
     budget: Budget = field(default_factory=Budget)
-    texts: str = ""  # a hash of the texts of the whole corpus, if questions are proved by a search in it
+    texts: str = ""  # a hash of the texts of the whole corpus, if questions depend on a search in it
+    log: QuestionLog | None = None  # the imported questions
 
     @property
     def scenario(self) -> ScenarioConfig:
@@ -97,7 +100,10 @@ class CombinationPlan:
     @property
     def models(self) -> dict[str, str]:
         """`provider:model` by role."""
-        return model_names(specs_of(self.profile, self.combination.mode, self.strategy))
+        mode = self.combination.mode
+        writers = self.profile.writing(self.scenario.writers, mode)
+        named = {f"writer {name}": spec.name for name, (spec, _) in writers.items()}
+        return model_names(specs_of(self.profile, mode, self.strategy)) | named
 
     @property
     def prompts(self) -> dict[str, str]:
@@ -131,7 +137,26 @@ class CombinationPlan:
 
     def _result(self, entry: IndexEntry) -> str:
         parts = [self.fingerprint, entry.version, entry.text_sha256, self.limits.model_dump_json()]
-        return fingerprint([*parts, *self._mix, *([self.texts] if self.texts else [])])
+        more = [] if self.log is None else [self._imported, *self.missing(entry.id)]
+        return fingerprint([*parts, *self._mix, *([self.texts] if self.texts else []), *more])
+
+    @property
+    def _imported(self) -> str:
+        """A hash of the imported questions and of what answers them."""
+        mode = self.combination.mode
+        spec = self.profile.spec(answering_role(self.profile, mode, self.strategy), mode)
+        known = "" if self.log is None else self.log.digest
+        return fingerprint(
+            [IMPORT_VERSION, known, json.dumps(spec.identity(), sort_keys=True), answerer.prompt().hash]
+        )
+
+    def missing(self, document_id: str) -> tuple[str, ...]:
+        """The questions of people that the set did not cover and that the generator is shown for a document."""
+        return () if self.log is None else self.log.missing.get(document_id, ())
+
+    def import_work(self, entry: IndexEntry) -> str:
+        """A hash of everything that the answers to imported questions depend on."""
+        return fingerprint([self.proof_work(entry), self._imported])
 
     def proof_work(self, entry: IndexEntry) -> str:
         """A hash of everything that proofs depend on: the document, and the texts of all others."""
@@ -161,6 +186,7 @@ def is_current(workspace: Workspace, planned: CombinationPlan, options: RunOptio
     combination = planned.combination
     return (
         planned.corpus == workspace.corpus(combination.corpus)
+        and planned.log == workspace.store.find_valid(QuestionLog.key(combination), QuestionLog)
         and planned.profile_name == workspace.profile_name(combination, options.profile)
         and planned.profile == workspace.profile(planned.profile_name)
         and planned.documents == workspace.index(combination.corpus).documents[: options.num_documents]
@@ -176,6 +202,7 @@ def plan_without_documents(
     name = workspace.profile_name(combination, options.profile)
     profile = workspace.profile(name)
     _check_models(scenario, profile, name, combination.mode)
+    log = workspace.store.find_valid(QuestionLog.key(combination), QuestionLog)
     return CombinationPlan(
         combination=combination,
         corpus=corpus,
@@ -185,7 +212,8 @@ def plan_without_documents(
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=(),
         budget=effective_budget(profile, options.run_budget),
-        texts="" if not _searches(scenario, combination.mode) else _texts(workspace, combination.corpus),
+        texts=_texts(workspace, combination.corpus) if log or _searches(scenario, combination.mode) else "",
+        log=log,
     )
 
 
@@ -216,11 +244,12 @@ def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
 
 
 def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError if the strategy is batch and a model that must write text is an embedded one, or if the mode is visual and a
-    model sees nothing.
+    """Raise ConfigError if the profile lacks a writer of the scenario, if the strategy is batch and a model that must write text is an
+    embedded one, or if the mode is visual and a model sees nothing.
     """
+    writers = [spec for spec, _ in profile.writing(scenario.writers, mode).values()]
     for role in (Role.GENERATOR, Role.ANSWERER) if scenario.strategy is Strategy.BATCH else ():
-        if profile.spec(role, mode).provider == RULES:
+        if RULES in {one.provider for one in (profile.spec(role, mode), *writers)}:
             raise ConfigError(
                 f"strategy: batch needs a model that writes; profile {name} has none for {role.value}"
             )

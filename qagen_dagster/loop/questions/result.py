@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
@@ -29,7 +29,11 @@ def result_of(
 ) -> GenerationResult:
     """The result of a finished document."""
     view = work.context.view
-    accepted = pairs_of(state, work, models.generator.spec.name, models.validator.spec.name)
+    writers = {
+        one.attempt: models.writing(view.document.id, one.attempt).generator.spec.name
+        for one in state.accepted
+    }
+    accepted = pairs_of(state, work, writers, models.validator.spec.name)
     return GenerationResult(
         accepted=accepted,
         rejected=rejections_of(state, work),
@@ -77,8 +81,10 @@ def empty_result(
     )
 
 
-def pairs_of(state: QAState, work: DocumentWork, generator: str, validator: str) -> tuple[QAPair, ...]:
-    """Accepted candidates as QAPairs, in order of acceptance."""
+def pairs_of(
+    state: QAState, work: DocumentWork, generator: str | Mapping[int, str], validator: str
+) -> tuple[QAPair, ...]:
+    """Accepted candidates as QAPairs, in order of acceptance. `generator` is the name of the model, or the names by attempt."""
     document = work.context.view.document
     return tuple(
         QAPair(
@@ -94,8 +100,12 @@ def pairs_of(state: QAState, work: DocumentWork, generator: str, validator: str)
             evidence=one.candidate.evidence,
             computation=one.candidate.computation,
             no_answer=one.candidate.no_answer,
+            origin=one.candidate.origin,
             generation_metadata=GenerationMetadata(
-                generator_model=generator, validator_model=validator, attempt_number=one.attempt
+                generator_model=one.candidate.writer
+                or (generator if isinstance(generator, str) else generator[one.attempt]),
+                validator_model=validator,
+                attempt_number=one.attempt,
             ),
         )
         for one in state.accepted
@@ -117,6 +127,7 @@ def rejections_of(state: QAState, work: DocumentWork) -> tuple[RejectedQA, ...]:
             attempt_number=one.attempt,
             evidence=one.candidate.evidence,
             question_type=one.candidate.question_type or None,
+            origin=one.candidate.origin,
         )
         for one in state.rejected
     )

@@ -48,8 +48,10 @@ from qagen_dagster.loop.questions.state_machine import (
     replay,
     transition,
 )
+from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.imported import NOT_COVERED
 from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,
@@ -164,7 +166,7 @@ class DocumentSteps:
                 judged = controls.validate(step, self._work, self._models, found)
                 event = controls.control(step, self._work, self._models, judged)
                 event = controls.without_document(step, self._work, self._models, event)
-                able = isinstance(event, Judged) and self._models.generator.spec.provider != "embedded"
+                able = isinstance(event, Judged) and self._writer(step.attempt).spec.provider != "embedded"
                 return event.model_copy(update={"may_mend": True}) if able else event
             case Mend():
                 return self._mend(step, state)
@@ -191,9 +193,8 @@ class DocumentSteps:
         return _unused(answer)
 
     def _generate(self, step: Generate, state: QAState) -> Event:
-        found = generator.propose(
-            self._work.context, self._models.generator, self._history(as_generator_sees(state)), step.attempt
-        )
+        model, seen = self._writer(step.attempt), self._history(as_generator_sees(state))
+        found = generator.propose(self._work.context, model, seen, step.attempt)
         if found.candidate is not None:
             return Proposed(
                 candidate=found.candidate,
@@ -211,9 +212,17 @@ class DocumentSteps:
         """Ask for a correction in the conversation that made the candidate. The ledger replays the earlier turns."""
         history = self._history(as_generator_saw(state))
         found = generator.mend(
-            self._work.context, self._models.generator, history, step.attempt, step.candidate, refusal(step)
+            self._work.context,
+            self._writer(step.attempt),
+            history,
+            step.attempt,
+            step.candidate,
+            refusal(step),
         )
         return Mended(candidate=found.candidate, calls=found.calls[step.calls :])
+
+    def _writer(self, attempt: int) -> Model:
+        return self._models.writing(self._work.context.view.document.id, attempt).generator
 
     def _history(self, seen: QAState) -> History:
         model = self._models.generator
@@ -225,7 +234,7 @@ class DocumentSteps:
                 *(one.candidate.evidence for one in seen.rejected),
             ),
             viewed_pages=seen.viewed_pages,
-            also_seen=seen.also_seen,
+            also_seen=(*seen.also_seen, *(f"{NOT_COVERED}: {one}" for one in self._work.missing)),
         )
 
 

@@ -81,10 +81,8 @@ def joined(content: Iterable[Content]) -> str:
 
 
 def shared_text(request: Request) -> Text | None:
-    """The text that other conversations begin with, too; None if there is none.
-
-    Agents put it into the first part of the first message, and their prompt into the second part.
-    """
+    """The text that other conversations begin with, too; None if there is none. Agents put it into the first
+    part of the first message, and their prompt into the second part."""
     first = request.messages[0] if request.messages else None
     parts = first.content[:2] if isinstance(first, UserMessage) else ()
     texts = [part for part in parts if isinstance(part, Text)]

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import Wrapper
 from qagen_dagster.models.messages import (
     AssistantMessage,
     AssistantPart,
@@ -44,15 +44,8 @@ _NAMED = re.compile(r'"(?:tool|name|function|action)"\s{0,9}:\s{0,9}"(\w{1,64})"
 _KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again: it imitates what it sees
 
 
-class EmulatedTools:
+class EmulatedTools(Wrapper):
     """A provider whose callers use native tool calls, while the wrapped provider sends and receives plain text."""
-
-    def __init__(self, provider: Provider) -> None:
-        self._provider = provider
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._provider.spec
 
     def send(self, request: Request) -> dict[str, Any]:
         """As `Provider.send`. The returned body holds the body of the wire and the names of the offered tools."""
@@ -136,10 +129,8 @@ def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, .
 
 
 def _name_and_arguments(action: dict[str, Any], names: list[str]) -> tuple[str, dict[str, Any]]:
-    """The tool and its arguments, also in variants that small models write: other keys, flat arguments, {"search": {...}}.
-
-    Raises ValueError if the object names no tool.
-    """
+    """The tool and its arguments, also in variants that small models write: other keys, flat arguments,
+    {"search": {...}}. Raises ValueError if the object names no tool."""
     for key in _NAME_KEYS:
         name = action.get(key)
         if isinstance(name, str):

@@ -12,15 +12,14 @@ import threading
 from typing import Any
 
 from qagen_dagster.errors import ContextOverflowError, ModelError, RateLimitedError, RequestRefusedError
-from qagen_dagster.models.base import ModelSpec, Provider
-from qagen_dagster.models.messages import Request, Response, ToolChoice
+from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
+from qagen_dagster.models.messages import Request, ToolChoice
 
 _ABOUT = re.compile(r"tool.?choice|function.?call|\brequired\b|\bforc(?:e|ed|ing)\b", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
 _lock = threading.Lock()
-_refusing: set[tuple[str, str | None]] = (
-    set()
-)  # models whose server refused in this process: name and address
+# Models whose server refused in this process: name and address
+_refusing: set[tuple[str, str | None]] = set()
 
 
 def refuses_forcing(error: ModelError) -> bool:
@@ -40,16 +39,12 @@ def as_accepted(spec: ModelSpec, request: Request) -> Request:
     return request.model_copy(update={"tool_choice": ToolChoice.AUTO})
 
 
-class ForcedTools:
+class ForcedTools(Wrapper):
     """A provider that stops forcing tool calls as soon as its server refuses one. A warning says so once per process."""
 
     def __init__(self, provider: Provider) -> None:
-        self._provider = provider
+        super().__init__(provider)
         self._name = provider.spec.name, provider.spec.base_url
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._provider.spec
 
     def send(self, request: Request) -> dict[str, Any]:
         """As `Provider.send`."""
@@ -67,6 +62,3 @@ class ForcedTools:
         if is_first:
             _LOG.warning("warning: %s; tool calls are not forced for it (tool_choice: auto)", refusal)
         return body
-
-    def read(self, body: dict[str, Any]) -> Response:
-        return self._provider.read(body)

@@ -39,9 +39,8 @@ _USUAL = frozenset(
 )
 # Not in quotes: an answer may mention the tags.
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
-_FORMED = re.compile(
-    r"\s*(?:[{\[]|```)"
-)  # the start of JSON or of a code block, in which tags are plain text
+# The start of JSON or of a code block, in which tags are plain text
+_FORMED = re.compile(r"\s*(?:[{\[]|```)")
 # Fields of a message that the next turn sends back unchanged. `reasoning` is not sent back, because servers that use
 # that name refuse it in requests.
 _RETURNED = {"reasoning_content", "reasoning_details"}

@@ -18,15 +18,24 @@ from qagen_dagster.models.messages import AssistantMessage, Request, Response, S
 from qagen_dagster.settings import scripts
 
 Script = Callable[[Request], AssistantMessage]
+Count = Callable[[Request, AssistantMessage], Usage]
 
 _CHARACTERS_PER_TOKEN = 4  # about as many as in English text
+
+
+def _usage(request: Request, message: AssistantMessage) -> Usage:
+    return Usage(
+        input_tokens=len(request.system) // _CHARACTERS_PER_TOKEN + 1,
+        output_tokens=sum(len(str(part)) for part in message.content) // _CHARACTERS_PER_TOKEN,
+    )
 
 
 class ScriptedProvider:
     """Answers with `script`, or with the script named `spec.model`. Raises ConfigError for an unknown name."""
 
-    def __init__(self, spec: ModelSpec, script: Script | None = None) -> None:
-        self._spec, self._script = spec, script or _named(spec.model)
+    def __init__(self, spec: ModelSpec, script: Script | None = None, count: Count = _usage) -> None:
+        self._spec, self._script, self._count = spec, script or _named(spec.model), count
+        self._shown = spec.model  # the name of the model in responses
 
     @property
     def spec(self) -> ModelSpec:
@@ -34,10 +43,7 @@ class ScriptedProvider:
 
     def send(self, request: Request) -> dict[str, Any]:
         message = self._script(request)
-        usage = Usage(
-            input_tokens=len(request.system) // _CHARACTERS_PER_TOKEN + 1,
-            output_tokens=sum(len(str(part)) for part in message.content) // _CHARACTERS_PER_TOKEN,
-        )
+        usage = self._count(request, message)
         return {"message": message.model_dump(mode="json"), "usage": usage.model_dump()}
 
     def read(self, body: dict[str, Any]) -> Response:
@@ -45,9 +51,11 @@ class ScriptedProvider:
             message = AssistantMessage.model_validate(body["message"])
             usage = Usage.model_validate(body["usage"])
         except (KeyError, ValidationError):
-            raise MalformedResponseError("the stored body is not one of a scripted model") from None
+            raise MalformedResponseError(
+                "the stored body is not one of a scripted or embedded model"
+            ) from None
         stop = Stop.TOOLS if message.tool_calls else Stop.END
-        return Response(message=message, stop=stop, usage=usage, model=self._spec.model)
+        return Response(message=message, stop=stop, usage=usage, model=self._shown)
 
 
 def _named(name: str) -> Script:

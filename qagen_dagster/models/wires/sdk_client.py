@@ -42,10 +42,8 @@ _MOST_TOKENS = 100_000_000  # no model reads or writes as many in one call
 
 
 def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
-    """The body of an answer with status 200, without `secret`.
-
-    Raises TransientModelError when it is not a JSON object: then it is the page of a proxy, or a reply that was cut off.
-    """
+    """The body of an answer with status 200, without `secret`. Raises TransientModelError when it is not a JSON
+    object: then it is the page of a proxy, or a reply that was cut off."""
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
     try:  # a NaN in a field that we do not need is no reason to fail
@@ -308,10 +306,8 @@ class SdkClient(Generic[C]):
         return body
 
     def checked(self, shape: type[S], body: dict[str, Any]) -> S:
-        """As `shaped`, but the error quotes the body: servers report failures in forms of their own.
-
-        Older versions stored bodies that report a failure; for these it raises MalformedResponseError, too.
-        """
+        """As `shaped`, but the error quotes the body: servers report failures in forms of their own. Older
+        versions stored bodies that report a failure; for these it raises MalformedResponseError, too."""
         failure = failure_in(self._spec.name, body, self._key)
         if failure is not None:
             raise MalformedResponseError(str(failure))
@@ -343,9 +339,7 @@ def expected(shape: type[S], body: dict[str, Any]) -> S:
 
 def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> list[S]:
     """The lines of a file of results. A line that cannot be read is skipped, and its request has no result.
-
-    Raises TransientModelError when there are lines and none of them can be read: it is the wrong file.
-    """
+    Raises TransientModelError when there are lines and none of them can be read: it is the wrong file."""
     found: list[S] = []
     failure: TransientModelError | None = None
     for line in text.split("\n"):  # not splitlines(): JSON may contain other line separators
@@ -361,9 +355,7 @@ def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> li
 
 def _http_client(make: Callable[..., object], address: str) -> object:
     """The HTTP client that the SDK of `make` makes by default, but with certificates that all clients share.
-
-    For a server on this machine it reads no variable of the environment, and without TLS it trusts nobody.
-    """
+    For a server on this machine it reads no variable of the environment, and without TLS it trusts nobody."""
     http_client: Any = sys.modules[make.__module__.partition(".")[0]].DefaultHttpxClient
     library: Any = sys.modules[http_client.__base__.__module__.partition(".")[0]]
     if not is_loopback(address):

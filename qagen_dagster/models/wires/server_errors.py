@@ -87,11 +87,9 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
 
 
 def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
-    """The error for a body under status 200 whose reply the server could not finish; None if there is no such failure.
-
-    The body itself reports the failure, or a part of it: a choice, an output item or a content block. A failure that a
-    part reports is transient if its kind is unknown.
-    """
+    """The error for a body under status 200 whose reply the server could not finish; None if there is no such
+    failure. The body itself reports the failure, or a part of it: a choice, an output item or a content block.
+    A failure that a part reports is transient if its kind is unknown."""
     if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
         return from_error_body(name, body.get("error"), secret)
     lists = (body.get(key) for key in ("choices", "output", "content"))

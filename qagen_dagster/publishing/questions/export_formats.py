@@ -134,6 +134,21 @@ def llamaindex_files(exported: ExportedSet) -> dict[str, bytes]:
     return {"rag_dataset.json": json_file({"examples": examples})}
 
 
+def mlflow_files(exported: ExportedSet) -> dict[str, bytes]:
+    """Records for `mlflow.genai.evaluate`. Its scorer `Correctness` takes either facts or a response; facts come with their other forms."""
+    records: list[Json] = []
+    for row in exported.rows:
+        facts = [
+            one.text + (f" (or: {'; '.join(one.accepted)})" if one.accepted else "") for one in row.key_facts
+        ]
+        expected = {"expected_facts": facts} if facts else {"expected_response": row.question.answer}
+        tags = {"id": row.question.id, "answer": row.question.answer}
+        records.append(
+            {"inputs": {"question": row.question.question}, "expectations": expected, "tags": tags}
+        )
+    return {"records.jsonl": json_lines(records)}
+
+
 _TEMPLATE = re.compile(r"\{[{%#]|#\}")
 
 
@@ -286,6 +301,7 @@ EXPORT_FORMATS = (
     ExportFormat("llamaindex", llamaindex_files),
     ExportFormat("inspect", inspect_files),
     ExportFormat("promptfoo", promptfoo_files),
+    ExportFormat("mlflow", mlflow_files),
     ExportFormat("beir", beir_files, has_passages, whole_corpus=True),
     ExportFormat("triples", triple_files, has_passages),
     ExportFormat("squad", squad_files, has_span),

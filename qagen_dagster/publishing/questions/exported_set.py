@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from qagen_dagster.english.key_facts import KeyFact, key_facts
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.ids import content_hash
@@ -108,6 +109,13 @@ class ExportedRow:
         return self.contexts if self.proven else []
 
     @property
+    def key_facts(self) -> tuple[KeyFact, ...]:
+        """The key facts of the answer; none if the question has no answer."""
+        quotes = "\n".join(one.quote for one in self.question.evidence)
+        answerable = self.question.answerable
+        return key_facts(self.question.question, self.question.answer, quotes) if answerable else ()
+
+    @property
     def details(self) -> dict[str, Any]:
         """The details of the question for formats with a field for metadata."""
         shown = {
@@ -120,12 +128,14 @@ class ExportedRow:
             "evidence",
             "visuals",
             "answerable",
+            "origin",
         }
-        why = self.question.no_answer
-        grade = self.question.grade
+        why, grade = self.question.no_answer, self.question.grade
+        facts = [asdict(one) for one in self.key_facts]
         return {
             **self.question.model_dump(mode="json", include=shown),
             **({} if why is None else {"reason": why.reason, "documents_searched": why.documents}),
+            **({"key_facts": facts} if facts else {}),
             "mode": self.question.category.value,
             "grade": None if grade is None or grade.grade is None else grade.grade.value,
         }

@@ -244,6 +244,8 @@ def _counts(eval_set: EvalSet) -> Iterator[str]:
         ends = facts.documents_by_outcome
         rows += [(f"documents {words}", ends[end]) for end, words in _ENDS.items() if end in ends]
     rows += [("published questions", len(eval_set.questions))]
+    writers = Counter(one.writer for one in eval_set.questions)
+    rows += [(f"of which {name} wrote", count) for name, count in sorted(writers.items()) if len(writers) > 1]
     verdicts = [one.verdict for one in eval_set.questions if one.verdict is not None]
     unjudged = Counter(name for one in verdicts for name, value in one if value is None)
     rows += [(f"of which nobody judged: {name}", count) for name, count in unjudged.items()]

@@ -18,11 +18,15 @@ from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.questions.results import (
     Evidence,
     GenerationMetadata,
+    Origin,
     RejectedQA,
     RetiredQA,
     VerdictRecord,
+    origin_field,
     without_unjudged,
 )
+
+PEOPLE = "people"  # the writer of imported questions
 
 
 class PublishedVisual(Record):
@@ -88,6 +92,12 @@ class PublishedQuestion(Record):
         True  # if not, `evidence` has the nearest passages, and `answer` says what a good system would say
     )
     no_answer: NoAnswer | None = None  # why it has no answer, and what was searched to prove it
+    origin: Origin = origin_field()
+
+    @property
+    def writer(self) -> str:
+        """The model that wrote the question; `people` if it was imported."""
+        return self.generation_metadata.generator_model if self.origin == "generated" else PEOPLE
 
 
 class RejectedQuestion(RejectedQA):

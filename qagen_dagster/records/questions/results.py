@@ -7,7 +7,7 @@ Names and meanings of the fields of QAPair, RejectedQA, GenerationStats, Generat
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -61,6 +61,14 @@ class RejectionReason(StrEnum):
 CONTROLLED = frozenset((RejectionReason.ANSWERABLE_FROM_TEXT, RejectionReason.NOT_MULTI_HOP))
 
 
+Origin = Literal["generated", "imported"]  # imported: people asked it, in a log that was imported
+
+
+def origin_field() -> Any:
+    """The field `origin`, which is stored only for imported questions, so that other records keep their bytes."""
+    return Field(default="generated", exclude_if=lambda value: value == "generated")
+
+
 class GenerationMetadata(Record):
     generator_model: str
     validator_model: str
@@ -83,6 +91,14 @@ class QAPair(Record):
     generation_metadata: GenerationMetadata
     # of a question that the corpus does not answer; its evidence is then what comes nearest
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
+    origin: Origin = origin_field()
+
+    def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> Candidate:
+        """The question as a candidate, with its evidence or with that which was found anew."""
+        same = {name: getattr(self, name) for name in Candidate.model_fields if name in QAPair.model_fields}
+        own = {"visuals": self.content_refs, "writer": self.generation_metadata.generator_model}
+        found = {} if evidence is None else {"evidence": evidence}
+        return Candidate.model_validate(same | own | found)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -111,6 +127,7 @@ class RejectedQA(Record):
     attempt_number: int = 0
     evidence: tuple[Evidence, ...] = ()
     question_type: str | None = None  # None: it is not known, or the generator proposed nothing
+    origin: Origin = origin_field()
 
 
 class RetiredQA(Record):
@@ -334,6 +351,8 @@ class Candidate(Record):
     gate_detail: str = ""
     computation: str = ""  # "sum of 12 and 30 = 42", after code computed it
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
+    origin: Origin = origin_field()
+    writer: str = Field(default="", exclude_if=lambda value: not value)  # of a question of an earlier version
 
 
 class CandidateDocument(Record):

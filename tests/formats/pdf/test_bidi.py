@@ -70,6 +70,19 @@ def test_lines_of_hebrew_on_a_page_are_read_from_the_right_and_cells_apart() -> 
     )
 
 
+def test_codes_without_a_character_are_marked() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_htmlbox(
+            (60, 60, 500, 80), f"<p style='text-align:right'>{TOWER} {TOWER} {TOWER} 12 {YEAR}</p>"
+        )
+
+    document = pymupdf.open(stream=pdf(draw))
+    for xref in range(1, document.xref_length()):
+        if document.xref_is_stream(xref) and b"begincmap" in (stream := document.xref_stream(xref)):
+            document.update_stream(xref, stream.replace(b"<05d1>", b"<0001>"))  # the letter of `IN`
+    assert lines(document.tobytes()) == [f"{TOWER} {TOWER} {TOWER} 12 {YEAR}".replace(IN, "\ufffd")]
+
+
 def test_brackets_that_are_named_by_their_looks_are_turned() -> None:
     assert with_brackets(f"{BY} ){TOWER} 2008({YEAR}") == f"{BY} ({TOWER} 2008){YEAR}"
     assert with_brackets(f"{BY} ({TOWER}) {YEAR}") == f"{BY} ({TOWER}) {YEAR}"

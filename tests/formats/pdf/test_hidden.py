@@ -62,11 +62,23 @@ def on_grey(page: pymupdf.Page) -> None:
     written(color=(0.95, 0.95, 0.95))(page)
 
 
+def tinted(page: pymupdf.Page) -> None:
+    """White as no tint of a separate ink."""
+    written(color=(1, 0, 1))(page)
+    document, content = page.parent, page.get_contents()[-1]
+    ink = "<</FunctionType 2/Domain[0 1]/C0[1]/C1[0]/N 1>>"
+    resources = int(document.xref_get_key(page.xref, "Resources")[1].split()[0])
+    document.xref_set_key(resources, "ColorSpace", f"<</Ink[/Separation/Ink/DeviceGray{ink}]>>")
+    stream = document.xref_stream(content).replace(b"1 0 1 rg", b"/Ink cs 0 scn")
+    document.update_stream(content, stream)
+
+
 @pytest.mark.parametrize(
     "draw",
     [
         written(color=(1, 1, 1)),
         written(color=(0.99, 0.99, 0.98)),
+        tinted,
         written(fontsize=0.8),
         written(render_mode=3),
         written(fill_opacity=0, stroke_opacity=0),
@@ -80,6 +92,7 @@ def on_grey(page: pymupdf.Page) -> None:
     ids=[
         "white",
         "near white",
+        "no tint",
         "tiny",
         "not painted",
         "transparent",
@@ -189,3 +202,14 @@ def test_text_that_is_not_painted_counts_on_a_scan() -> None:
         page.insert_text((60, 80), "HELLO SCANNED WORLD", fontsize=30, render_mode=3)
 
     assert lines(pdf(draw)) == ["HELLO SCANNED WORLD"]
+
+
+def test_letters_through_which_a_bar_is_painted_are_seen() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        beside(written(render_mode=3))(page)
+        page.insert_text((60, 200), "It holds 18 boats.", render_mode=7)
+        document, content = page.parent, page.get_contents()[-1]
+        stream = document.xref_stream(content).replace(b"ET\n", b"ET\n0 0 1 rg 0 0 600 850 re f\n")
+        document.update_stream(content, stream)
+
+    assert [line for line in lines(pdf(draw)) if line] == [*SEEN, "It holds 18 boats."]

@@ -13,6 +13,7 @@ from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.amounts import Amounts, Range, use_of
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
+from qagen_dagster.loop.questions.imported.coverage import keep_log
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
@@ -20,6 +21,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions.imported import LoggedQuestion
 from qagen_dagster.records.questions.results import CallSummary, CandidateSet, DocumentEnd, GenerationResult
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import waterworks
@@ -360,3 +362,29 @@ def _usd(spec: ModelSpec, read: float, written: float) -> float:
     price = usd(spec, Usage(input_tokens=round(read), output_tokens=round(written)))
     assert price is not None
     return price
+
+
+def test_imported_questions_and_the_prices_of_writers_are_foretold(
+    project: Project, server: WireServer
+) -> None:
+    space, options = Workspace(project.settings()), RunOptions(profile="priced")
+    read(space, "water")
+    before = one(space, options=options)
+    keep_log(
+        space, HERE, [LoggedQuestion(question=f"When does gate {at} open?") for at in range(12)], forget=False
+    )
+    after = one(space, options=options)
+    assert after.calls.expected > before.calls.expected
+    cheap = "writers:\n  second: {provider: openai_compatible, model: cheap, base_url: 'http://127.0.0.1:9', usd_per_million_input: 1, usd_per_million_output: 3}\n"
+    profile = project.profiles / "priced.yaml"
+    profile.write_text(profile.read_text() + cheap)
+    config = project.settings().corpora / "water" / "corpus.yaml"
+    config.write_text(
+        config.read_text().replace("target_count", "writers: {generator: 0.5, second: 0.5}, target_count")
+    )
+    shared = one(Workspace(project.settings()), options=options)
+    roles = [role.role for role in shared.roles]
+    assert roles == ["writer generator", "writer second", "validator", "deduplicator"]
+    assert shared.usd is not None
+    assert after.usd is not None
+    assert shared.usd.expected < after.usd.expected

@@ -113,7 +113,7 @@ def test_sets_without_such_questions_are_scored_as_before(tmp_path: Path) -> Non
     published = mixed_set(tmp_path, 2, 0)
     output = given_output("one", [{"id": "q-1", "answer": "1 m"}], [one.id for one in published])
     (found,) = score_systems([published], [output], Judge()).systems
-    assert set(found.overall.measures) == {"correct"}
+    assert set(found.overall.measures) == {"correct", "key_facts"}
 
 
 def test_passages_count_only_for_questions_with_an_answer(tmp_path: Path) -> None:

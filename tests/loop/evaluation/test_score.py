@@ -141,7 +141,7 @@ def test_questions_without_a_row_are_unanswered_and_not_found(tmp_path: Path) ->
 def test_what_no_row_gives_is_not_measured(tmp_path: Path) -> None:
     (answers,) = scored(tmp_path, given(ANSWERS)).systems
     (passages,) = scored(tmp_path, [{"id": "q-1", "passages": ["a.txt"]}]).systems
-    assert list(answers.overall.measures) == ["correct"]
+    assert list(answers.overall.measures) == ["correct", "key_facts"]
     assert passages.overall.counts == {}
     assert {name.partition("_")[0] for name in passages.overall.measures} == {"document"}
     assert rights(passages) == [None] * 4
@@ -250,3 +250,13 @@ def test_an_answer_of_the_wrong_type_is_wrong_and_no_judge_is_asked(tmp_path: Pa
     (system,) = score_systems(sets, [output], Judge(judge)).systems
     assert (system.overall.counts["wrong"], system.overall.counts["undecided"]) == (1, 0)
     assert judge.requests == []
+
+
+def test_an_answer_gets_credit_for_each_key_fact_also_without_a_judge(tmp_path: Path) -> None:
+    given_ = {"q-1": "every 90 days", "q-2": "12.0 m long", "q-3": "Nils Berg", "q-4": "some rain"}
+    rows = [{"id": name, "answer": answer} for name, answer in given_.items()]
+    (found,) = scored(tmp_path, rows).systems
+    shares = {one.question_id: one.key_facts for one in found.answers}
+    assert shares == {"q-1": 1.0, "q-2": 1.0, "q-3": 0.0, "q-4": 0.0}
+    measure = found.overall.measures["key_facts"]
+    assert (measure.value, measure.not_measured) == (0.5, 0)

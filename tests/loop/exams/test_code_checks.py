@@ -237,6 +237,91 @@ def test_a_rounded_key_needs_a_stem_that_asks_for_it(box: Sandbox) -> None:
     assert names(gates.examine(rounded, box)) == []
 
 
+NINE = "$\\frac{1}{2}\\times 2\\times 3^2=9$ J"
+
+
+@pytest.mark.parametrize(
+    ("end", "more", "named"),
+    [
+        (", so the answer is C.", "", "C"),
+        (". Hence (C).", "", "C"),
+        (". C is correct.", "", "C"),
+        (". Therefore option D.", "", "D"),
+        (", so the lamp is C.", "", "C"),
+        (", so the lamp is C.", " It is heated by the lamps $A$, $B$ and $C$.", ""),
+        (", so the current is $2$ A.", "", ""),
+        (". The value $2$ A is right.", "", ""),
+        (", so B is right.", "", ""),
+    ],
+)
+def test_the_letter_at_which_a_solution_ends(box: Sandbox, end: str, more: str, named: str) -> None:
+    solution = {"reasoning": f"{NINE}{end}", "key_insight": "One formula."}
+    found = gates.examine(package(stem=STEM + more, solution=solution), box)
+    assert names(found) == ([gates.ELSEWHERE] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("stem", "options"),
+    [
+        ("An efficiency of 40% is reached by a motor of $500$ W. What is its useful power?", ["20 W", "200 W", "300 W", "900 W"]),
+        ("A motor of $500$ W gives $200$ W. What is its efficiency?", ["25%", "40%", "60%", "80%"]),
+    ],
+)  # fmt: skip
+def test_a_bare_per_cent_sign_hides_nothing(box: Sandbox, stem: str, options: list[str]) -> None:
+    solution = {"reasoning": "The share is 200/500 = 40%.", "key_insight": "One formula."}
+    check = {"givens": {"P": "500", "u": "200"}, "expression": "u/P"}
+    if "W" in options[0]:
+        check = {"givens": {"P": "500", "e": "40"}, "expression": "e/100*P", "unit": "W"}
+    letters = dict(zip("ABCD", options, strict=True))
+    assert (
+        names(gates.examine(package(stem=stem, options=letters, solution=solution, check=check), box)) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "options", "expected"),
+    [
+        (", to two significant figures", ["3.3 m s$^{-1}$", "29 m s$^{-1}$", "30 m s$^{-1}$", "88 m s$^{-1}$"], []),
+        (" (to the nearest $10$ m s$^{-1}$)", ["3 m s$^{-1}$", "30 m s$^{-1}$", "50 m s$^{-1}$", "90 m s$^{-1}$"], []),
+        ("", ["3.3 m s$^{-1}$", "29 m s$^{-1}$", "44 m s$^{-1}$", "88 m s$^{-1}$"], [gates.NONE_RIGHT]),
+        (", to two significant figures", ["3.3 m s$^{-1}$", "28 m s$^{-1}$", "44 m s$^{-1}$", "88 m s$^{-1}$"], [gates.NONE_RIGHT]),
+    ],
+)  # fmt: skip
+def test_whole_numbers_are_rounded_where_the_stem_asks_for_it(
+    box: Sandbox, asked: str, options: list[str], expected: list[str]
+) -> None:
+    found = gates.examine(
+        package(
+            stem=f"A stone falls from rest for $3.0$ s, where $g=9.8$ m s$^{{-2}}$. What is its speed then{asked}?",
+            options=dict(zip("ABCD", options, strict=True)),
+            solution={"reasoning": "$v=9.8\\times3.0=29.4$.", "key_insight": "One formula."},
+            check={"givens": {"g": "9.8", "t": "3"}, "expression": "g*t", "unit": "m s^-1"},
+        ),
+        box,
+    )
+    assert names(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("stem", "options", "check", "expected"),
+    [
+        ("The distance of two charges is halved. The force was $12$ N. What is it now?", ["6 N", "48 N", "24 N", "3 N"], {"givens": {"F": "12", "k": "1/2"}, "expression": "F/k**2", "unit": "N"}, []),
+        ("The half-life is $6$ h, so that $\\frac{1}{8}$ is left after $18$ h. What share is left after $18$ h?", ["1/6", "1/8", "1/4", "1/3"], {"givens": {"T": "6", "t": "18"}, "expression": "(1/2)**(t/T)"}, [gates.POOR_OPTION]),
+        ("A current of $2$ A in $12\\,\\Omega$ makes $24$ V. What is the voltage?", ["6 V", "24 V", "12 V", "48 V"], {"givens": {"I": "2", "R": "12"}, "expression": "I*R", "unit": "V"}, [gates.POOR_OPTION]),
+        ("The radius of a planet is twice that of another one of the same density. How many times as strong is its gravity?", ["1", "2", "4", "8"], {"givens": {"k": "2"}, "expression": "k**3/k**2"}, []),
+    ],
+)  # fmt: skip
+def test_what_the_stem_gives(
+    box: Sandbox, stem: str, options: list[str], check: dict[str, Any], expected: list[str]
+) -> None:
+    solution = {"reasoning": "It follows from the law.", "key_insight": "One formula."}
+    letters = dict(zip("ABCD", options, strict=True))
+    assert (
+        names(gates.examine(package(stem=stem, options=letters, solution=solution, check=check), box))
+        == expected
+    )
+
+
 def test_options_in_words_are_left_to_the_verifier(box: Sandbox) -> None:
     words = {"A": "It doubles.", "B": "It is halved.", "C": "It stays.", "D": "It vanishes."}
     found = gates.examine(package(options=words, check=None), box)

@@ -183,6 +183,26 @@ def test_promptfoo_gets_every_string_quoted_and_pictures_as_files() -> None:
     assert set(made) == {"tests.yaml", PICTURE.path, other.path}
 
 
+def test_mlflow_gets_facts_with_their_accepted_forms_or_what_a_good_system_says() -> None:
+    quote = Place("The World Health Organization (WHO) and Ida Holm built it.", 0, (FIRST,))
+    two = row(1, quote, question="Who built it?", answer="the World Health Organization and Ida Holm")
+    with_facts, without = lines(files("mlflow", two, impossible())["records.jsonl"])
+    facts = ["the World Health Organization (or: the WHO)", "Ida Holm"]
+    assert with_facts["inputs"] == {"question": "Who built it?"}
+    assert with_facts["expectations"] == {"expected_facts": facts}
+    assert without["expectations"] == {"expected_response": "The documents do not give its length."}
+    assert with_facts["tags"]["id"] == "q-1"
+
+
+@pytest.mark.parametrize(("name", "field"), [("inspect", "metadata"), ("langsmith", "metadata")])
+def test_metadata_have_the_key_facts_with_unit_and_tolerance(name: str, field: str) -> None:
+    (data,) = (
+        data for path, data in files(name, row(1, high(), answer="42.5 m")).items() if path.endswith("jsonl")
+    )
+    (found,) = lines(data)[0][field]["key_facts"]
+    assert found == {"text": "42.5 m", "accepted": [], "value": 42.5, "unit": "m", "tolerance": 0.05}
+
+
 @pytest.mark.parametrize("text", ["{{ env.HOME }}", "{% include 'x' %}{# #}", "file:///etc/passwd", "{{{%"])
 def test_promptfoo_neither_computes_nor_reads_what_a_document_says(text: str) -> None:
     (case,) = yaml.safe_load(files("promptfoo", row(1, question=text, answer=text))["tests.yaml"])

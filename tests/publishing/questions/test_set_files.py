@@ -271,3 +271,12 @@ def test_the_card_names_criteria_that_nobody_judged(explanation: str, unjudged: 
     assert {name.strip(): count.strip() for name, count in shown} == {
         f"of which nobody judged: {name}": "3" for name in unjudged
     }
+
+
+def test_the_card_says_who_wrote_what_if_there_are_several() -> None:
+    asked = pair("q-2").model_copy(update={"origin": "imported"})
+    card = set_files.card_file(eval_set(pair(), pair("q-3"), asked))["README.md"].decode()
+    assert "| of which e:a wrote | 2 |\n| of which people wrote | 1 |" in card
+    assert "wrote" not in set_files.card_file(eval_set(pair()))["README.md"].decode()
+    published = json.loads(set_files.corpus_json(eval_set(pair(), asked))["corpus.json"])["questions"]
+    assert {one["id"]: one.get("origin") for one in published} == {"q-1": None, "q-2": "imported"}

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
+from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import LineSpan
 from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
@@ -197,14 +198,9 @@ class Reading:
 
     def spans(self, chosen: Iterable[int]) -> tuple[LineSpan, ...]:
         """The lines of the chosen parts; adjacent ranges are merged."""
-        spans: list[LineSpan] = []
-        for index in sorted(set(chosen)):
-            part = self.parts[index]
-            if spans and part.start <= spans[-1].end + 1:
-                spans[-1] = LineSpan(start=spans[-1].start, end=max(part.end, spans[-1].end))
-            else:
-                spans.append(LineSpan(start=part.start, end=part.end))
-        return tuple(spans)
+        found = (self.parts[index] for index in chosen)
+        merged = merged_lines((part.start, part.end) for part in found)
+        return tuple(LineSpan(start=start, end=end) for start, end in merged)
 
     def _left_out(self, chosen: tuple[int, ...]) -> str:
         """A sentence that names the back matter which is not shown."""

@@ -5,44 +5,37 @@ With all documents of its evidence the validator must find the answer; with any 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
-from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.across.groups import Group, groups_of
-from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage import Decided, Drafted, StageEvent
+from qagen_dagster.loop.questions.no_answer.stage import (
+    Decided,
+    Drafted,
+    JournaledStage,
+    StageEvent,
+    after,
+)
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.state import Accepted, Dedupe, Done, Judged, QAState, Rejected, Validate
+from qagen_dagster.loop.questions.state import Done, Judged, QAState, Validate
+from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import (
     CallSummary,
-    Candidate,
     DocumentEnd,
     GenerationResult,
-    RejectionReason,
     VerdictRecord,
 )
 
 EACH = 2  # questions that are asked for at a time
-EventT = TypeVar("EventT", Drafted, Decided)
 
 
-@dataclass
-class AcrossStage:
-    """The work on one document. Its events are in the journal, in order."""
-
-    work: DocumentWork
-    models: QAModels
-    corpus: CorpusPassages
-    journal: JournalFile[StageEvent]
+class AcrossStage(JournaledStage):
+    """The work on one document."""
 
     def run(self) -> GenerationResult:
         """Ask about each group until the target is reached. Raises ModelError."""
@@ -74,55 +67,18 @@ class AcrossStage:
             )
             return Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
 
-        drafted = self._event(Drafted, propose, stored)
+        drafted = self.event(Drafted, propose, stored)
         for candidate in drafted.candidates:
             if len(state.accepted) >= self.work.limits.target_count:
                 break
-            decide = partial(self._decide, candidate, state, members)
-            state = _after(state, self._event(Decided, decide, stored))
+            decide = partial(self.decide, candidate, state, partial(self._proved, members=members))
+            state = after(state, self.event(Decided, decide, stored))
         return state
-
-    def _event(self, kind: type[EventT], make: Callable[[], EventT], stored: Iterator[StageEvent]) -> EventT:
-        """The next stored event; if there is none, the one that is made now. Raises ValueError for an event of another kind."""
-        found = next(stored, None)
-        if found is None:
-            found = make()
-            self.journal.append(found)
-        if not isinstance(found, kind):
-            raise ValueError(f"{found.kind} does not fit the journal")
-        return found
 
     def _member(self, name: str, group: Group) -> Member:
         found = self.corpus.about(name, " ".join(group.shared[:8]))
         spans = tuple((one.start_line, one.end_line) for one in found.spans)
         return Member(self.corpus.document(name), found.lines, spans)
-
-    def _decide(self, candidate: Candidate, state: QAState, members: list[Member]) -> Decided:
-        attempt = state.attempts + 1
-        if candidate.gate is not None:
-            return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
-        same = model_checks.compare(
-            Dedupe(candidate=candidate, attempt=attempt), state, self.work, self.models
-        )
-        if same.duplicate_of is not None:
-            of = state.accepted[same.duplicate_of].candidate.question
-            reason = RejectionReason.DUPLICATE
-            return Decided(
-                candidate=candidate, reason=reason, detail=same.detail, duplicate_of=of, calls=same.calls
-            )
-        judged, calls = self._proved(Validate(candidate=candidate, attempt=attempt), members)
-        fault = None if judged.verdict is None else validator.rejection(judged.verdict)
-        if judged.verdict is None:
-            fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
-        elif judged.failure:
-            fault = (RejectionReason.NOT_MULTI_HOP, judged.failure)
-        return Decided(
-            candidate=candidate,
-            reason=None if fault is None else fault[0],
-            detail="" if fault is None else fault[1],
-            verdict=judged.verdict,
-            calls=(*same.calls, *calls),
-        )
 
     def _proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
         """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
@@ -167,7 +123,7 @@ class AcrossStage:
                 for place in step.candidate.evidence
                 if (place.document_id or own) == one.document.id and place.start_line and place.end_line
             ]
-            for first, last in _merged([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
+            for first, last in merged_lines([*one.spans, *((a or 1, b or 1) for a, b in quoted)]):
                 text = "\n".join(one.lines[first - 1 : last])
                 shown.append(Excerpt(len(shown) + 1, first, text, one.title))
         run = answer_from_excerpts(
@@ -183,31 +139,3 @@ class AcrossStage:
             return "", False, run.calls
         same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
-
-
-def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for first, last in sorted(spans):
-        if found and first <= found[-1][1] + 1:
-            found[-1] = (found[-1][0], max(last, found[-1][1]))
-        else:
-            found.append((first, last))
-    return found
-
-
-def _after(state: QAState, event: Decided) -> QAState:
-    attempt = state.attempts + 1
-    verdicts = state.verdicts if event.verdict is None else (*state.verdicts, event.verdict)
-    update: dict[str, object] = {"attempts": attempt, "verdicts": verdicts, "validated_count": len(verdicts)}
-    if event.reason is None:
-        update["accepted"] = (*state.accepted, Accepted(candidate=event.candidate, attempt=attempt))
-    else:
-        lost = Rejected(
-            candidate=event.candidate,
-            attempt=attempt,
-            reason=event.reason,
-            detail=event.detail,
-            duplicate_of=event.duplicate_of,
-        )
-        update["rejected"] = (*state.rejected, lost)
-    return state.model_copy(update=update)

@@ -67,6 +67,7 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.questions.imported import NOT_COVERED
 from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,
@@ -443,8 +444,11 @@ def _every(state: BatchState) -> list[str]:
 
 
 def _avoided(work: DocumentWork) -> list[tuple[str, str]]:
-    """The questions that reviewers rejected, with the reasons."""
-    return [(one.question, f"{one.rejection_reason.value}: {one.rejection_detail}") for one in work.avoided]
+    """The questions that reviewers rejected, with the reasons, and those of people that the set does not cover."""
+    avoided = [
+        (one.question, f"{one.rejection_reason.value}: {one.rejection_detail}") for one in work.avoided
+    ]
+    return [*avoided, *((one, NOT_COVERED) for one in work.missing)]
 
 
 def _rejected(state: BatchState) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +13,7 @@ from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.index.build import build_index, open_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
-from qagen_dagster.records.document import ChunkHit, Document, LineRange, Ranking
+from qagen_dagster.records.document import ChunkHit, Document, IndexEntry, LineRange, Ranking, merged_lines
 
 DOCUMENTS, PASSAGES = 5, 4  # other documents that are asked for an answer, and passages of each
 WHOLE = 4_000  # characters; a document that is not longer is shown whole
@@ -93,6 +92,10 @@ class CorpusPassages:
         """The lines of a document."""
         return self._lines(name)[0]
 
+    def entry(self, name: str) -> IndexEntry:
+        """The line of a document in the index of the corpus."""
+        return self._entries[name]
+
     def document(self, name: str) -> Document:
         """The record of a document. Raises StoreError."""
         return self._space.store.read(Document.key(self._corpus, name), Document)
@@ -103,7 +106,9 @@ class CorpusPassages:
             return DocumentPassages(name, title, (LineRange(start_line=1, end_line=len(lines)),), lines)
         hits = [*self._hits(name, question, most, Ranking.BOTH)]
         hits += self._hits(name, names, max(1, most // 2), Ranking.WORDS)
-        return DocumentPassages(name, title, tuple(_merged(hits)), lines)
+        spans = merged_lines((hit.chunk.start_line, hit.chunk.end_line) for hit in hits)
+        ranges = (LineRange(start_line=start, end_line=end) for start, end in spans)
+        return DocumentPassages(name, title, tuple(ranges), lines)
 
     def _hits(self, document: str | None, query: str, most: int, ranking: Ranking) -> list[ChunkHit]:
         try:
@@ -117,15 +122,3 @@ class CorpusPassages:
         document = store.read(Document.key(self._corpus, name), Document)
         text = stored_text(store, self._corpus, self._entries[name])
         return tuple(text.split("\n")), document.metadata.title or document.source
-
-
-def _merged(hits: Iterable[ChunkHit]) -> list[LineRange]:
-    """The lines of the chunks in order. Those that overlap or touch are one passage."""
-    found: list[LineRange] = []
-    for start, end in sorted((hit.chunk.start_line, hit.chunk.end_line) for hit in hits):
-        if found and start <= found[-1].end_line + 1:
-            last = found.pop()
-            found.append(LineRange(start_line=last.start_line, end_line=max(end, last.end_line)))
-        else:
-            found.append(LineRange(start_line=start, end_line=end))
-    return found

@@ -7,13 +7,13 @@ questions are proved again: unchanged requests cost nothing, because the ledger 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
-from qagen_dagster.agents.questions import no_answer
+from qagen_dagster.agents.questions import no_answer, validator
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.questions import model_checks
@@ -21,7 +21,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.prove import Prover
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of
-from qagen_dagster.loop.questions.state import Accepted, Dedupe, QAState, Rejected
+from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.questions.results import (
@@ -72,6 +72,8 @@ class Decided(Record):
     calls: tuple[CallSummary, ...] = ()
 
 
+EventT = TypeVar("EventT", Drafted, Decided)
+Judge = Callable[[Validate], tuple[Judged, tuple[CallSummary, ...]]]
 StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
 
 
@@ -115,19 +117,21 @@ class _State:
         return next((one for one in self.waiting if NoAnswerKind(one.question_type) in self.missing), None)
 
 
-def without_no_answer(result: GenerationResult) -> GenerationResult:
-    """The result without the questions of this stage, as the loop of the document made it."""
-    accepted = tuple(pair for pair in result.accepted if pair.no_answer is None)
-    rejected = tuple(one for one in result.rejected if one.question_type not in KINDS)
+def without_stages(result: GenerationResult) -> GenerationResult:
+    """The result without questions without an answer and imported ones, as the loop of the document made it."""
+    own = [pair for pair in result.accepted if pair.origin == "generated"]
+    accepted = tuple(pair for pair in own if pair.no_answer is None)
+    lost = [one for one in result.rejected if one.origin == "generated"]
+    rejected = tuple(one for one in lost if one.question_type not in KINDS)
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
     whole = result.model_copy(update={"accepted": accepted, "rejected": rejected, "shortfalls": shortfalls})
-    return _counted(
+    return counted(
         whole.model_copy(update={"no_answer_target": 0, "controls": (0, 0)}),
         result.stats.target_count - result.no_answer_target,
     )
 
 
-def _counted(result: GenerationResult, target: int) -> GenerationResult:
+def counted(result: GenerationResult, target: int) -> GenerationResult:
     """The result with the counts of its questions."""
     reasons = Counter(one.rejection_reason.value for one in result.rejected)
     stats = {
@@ -151,14 +155,91 @@ def distrust(controls: Iterable[tuple[int, int]]) -> str:
     return f"the validator answered only {answered} of {asked} questions that the documents answer"
 
 
-@dataclass(frozen=True)
-class Stage:
-    """The stage of one document."""
+@dataclass
+class JournaledStage:
+    """The work on one document."""
 
     work: DocumentWork
     models: QAModels
     corpus: CorpusPassages
     journal: JournalFile[StageEvent]
+
+    def event(self, kind: type[EventT], make: Callable[[], EventT], stored: Iterator[StageEvent]) -> EventT:
+        """The next stored event; if there is none, the one that is made now. Raises ValueError for an event of another kind."""
+        found = next(stored, None)
+        if found is None:
+            found = make()
+            self.journal.append(found)
+        if not isinstance(found, kind):
+            raise ValueError(f"{found.kind} does not fit the journal")
+        return found
+
+    def refuse(
+        self, candidate: Candidate, accepted: tuple[Accepted, ...], attempt: int
+    ) -> tuple[Decided | None, tuple[CallSummary, ...]]:
+        """The decision on a candidate with a fault of its own, or one that repeats an accepted question; and the calls. Raises ModelError."""
+        if candidate.gate is not None:
+            return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail), ()
+        step = Dedupe(candidate=candidate, attempt=attempt)
+        same = model_checks.compare(step, QAState(accepted=accepted), self.work, self.models)
+        if same.duplicate_of is None:
+            return None, same.calls
+        decided = Decided(
+            candidate=candidate,
+            reason=RejectionReason.DUPLICATE,
+            detail=same.detail,
+            duplicate_of=accepted[same.duplicate_of].candidate.question,
+            calls=same.calls,
+        )
+        return decided, same.calls
+
+    def decide(self, candidate: Candidate, state: QAState, judge: Judge) -> Decided:
+        """Compare the candidate with the accepted questions, and let `judge` decide. A failure beside its verdict says that a passage
+        is not needed.
+
+        Raises ModelError.
+        """
+        early, before = self.refuse(candidate, state.accepted, state.attempts + 1)
+        if early is not None:
+            return early
+        judged, calls = judge(Validate(candidate=candidate, attempt=state.attempts + 1))
+        fault = None if judged.verdict is None else validator.rejection(judged.verdict)
+        if judged.verdict is None:
+            fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
+        elif judged.failure:
+            fault = (RejectionReason.NOT_MULTI_HOP, judged.failure)
+        return Decided(
+            candidate=candidate,
+            reason=None if fault is None else fault[0],
+            detail="" if fault is None else fault[1],
+            verdict=judged.verdict,
+            calls=(*before, *calls),
+        )
+
+
+def after(state: QAState, event: Decided) -> QAState:
+    """The state after a decision."""
+    attempt = state.attempts + 1
+    verdicts = state.verdicts if event.verdict is None else (*state.verdicts, event.verdict)
+    update: dict[str, object] = {"attempts": attempt, "verdicts": verdicts, "validated_count": len(verdicts)}
+    if event.reason is None:
+        update["accepted"] = (*state.accepted, Accepted(candidate=event.candidate, attempt=attempt))
+    else:
+        lost = Rejected(
+            candidate=event.candidate,
+            attempt=attempt,
+            reason=event.reason,
+            detail=event.detail,
+            duplicate_of=event.duplicate_of,
+        )
+        update["rejected"] = (*state.rejected, lost)
+    return state.model_copy(update=update)
+
+
+@dataclass
+class Stage(JournaledStage):
+    """The stage of one document."""
+
     wanted: Mapping[NoAnswerKind, int]
 
     def add(self, result: GenerationResult, earlier: Sequence[QAPair] = ()) -> GenerationResult:
@@ -188,7 +269,7 @@ class Stage:
         if not state.missing or (state.fault and not state.rounds):
             return None
         if earlier and not state.decided and not state.waiting and not state.rounds:
-            known = tuple(map(_candidate, earlier))
+            known = tuple(pair.candidate() for pair in earlier)
             return Drafted(candidates=known, carried=True)
         candidate = state.next_candidate
         if candidate is not None:
@@ -212,27 +293,19 @@ class Stage:
     def _decide(self, candidate: Candidate, state: _State, result: GenerationResult) -> Decided:
         attempt = result.stats.total_attempts + len(state.decided) + 1
         claim = candidate.no_answer
-        if candidate.gate is not None or claim is None:
+        if claim is None:
             return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
-        taken = [Accepted(candidate=_candidate(pair), attempt=0) for pair in result.accepted]
+        taken = [Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted]
         taken += [Accepted(candidate=one.candidate, attempt=0) for one in state.decided if one.reason is None]
-        step = Dedupe(candidate=candidate, attempt=attempt)
-        same = model_checks.compare(step, QAState(accepted=tuple(taken)), self.work, self.models)
-        if same.duplicate_of is not None:
-            of = taken[same.duplicate_of].candidate.question
-            return Decided(
-                candidate=candidate,
-                reason=RejectionReason.DUPLICATE,
-                detail=same.detail,
-                duplicate_of=of,
-                calls=same.calls,
-            )
+        early, before = self.refuse(candidate, tuple(taken), attempt)
+        if early is not None:
+            return early
         proved = Prover(self.work, self.models, self.corpus).prove(candidate, claim, attempt)
         return Decided(
             candidate=proved.candidate,
             reason=proved.reason,
             detail=proved.detail,
-            calls=(*same.calls, *proved.calls),
+            calls=(*before, *proved.calls),
         )
 
     @staticmethod
@@ -276,7 +349,7 @@ class Stage:
                 **({"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended} if ended else {}),
             }
         )
-        return _counted(whole, result.stats.target_count + sum(self.wanted.values()))
+        return counted(whole, result.stats.target_count + sum(self.wanted.values()))
 
     def _shortfalls(self, state: _State, kept: Counter[str], ended: str) -> list[Shortfall]:
         found: list[Shortfall] = []
@@ -305,16 +378,6 @@ def _with_answers(result: GenerationResult) -> list[str]:
         if one.rejection_reason is RejectionReason.TRIVIAL and one.evidence
     )
     return [*(pair.question for pair in result.accepted), *trivial]
-
-
-def _candidate(pair: QAPair) -> Candidate:
-    return Candidate(
-        question=pair.question,
-        answer=pair.answer,
-        evidence=pair.evidence,
-        question_type=pair.question_type,
-        no_answer=pair.no_answer,
-    )
 
 
 def reproved(work: DocumentWork, earlier: GenerationResult) -> list[QAPair]:

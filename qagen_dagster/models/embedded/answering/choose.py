@@ -115,10 +115,8 @@ def _covered(words: Sequence[Token], sentence: Sentence) -> float:
 def _structure(
     words: Sequence[Token], sentence: Sentence, here: frozenset[str], near: frozenset[str], answer: range
 ) -> Counter[str]:
-    """Counts words of the question that stand in another relation in the sentence.
-
-    Either a word that both have has another modifier or another subject or object, or subject and object are exchanged.
-    """
+    """Counts words of the question that stand in another relation in the sentence. Either a word that both have
+    has another modifier or another subject or object, or subject and object are exchanged."""
     found = Counter[str]()
     for word in words:
         word_keys = frozenset(keys(word))
@@ -291,10 +289,8 @@ def choose(question: str, sentences: Sequence[str], fitted: Weights | None = Non
 
 
 def _counts_asked(found: Measured, row: int) -> bool | None:
-    """Whether the number in a span counts what a question with "how many" asks for; None if the question or the span counts nothing.
-
-    Another noun counts the same if its meaning is close, as "inhabitants" and "people".
-    """
+    """Whether the number in a span counts what a question with "how many" asks for; None if the question or the
+    span counts nothing. Another noun counts the same if its meaning is close, as "inhabitants" and "people"."""
     asked = found.question
     focus = next((token for token in asked.doc if token.lemma_.lower() == asked.focus), None)
     noun = _counted(found.span(row))
@@ -350,9 +346,7 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
 
 def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
     """The span with the largest expected word overlap with the right answer, and that expectation (F1, 0 to 1).
-
-    Minimum Bayes risk decoding (Kumar & Byrne 2004) over the best candidates.
-    """
+    Minimum Bayes risk decoding (Kumar & Byrne 2004) over the best candidates."""
     best = np.argsort(-scores, kind="stable")[:AGREEING].tolist()
     shares = np.exp(scores[best] - scores[best[0]])
     shares = shares / shares.sum()

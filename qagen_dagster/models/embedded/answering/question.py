@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spacy.tokens import Doc, Token
 
 from qagen_dagster.english.amounts import SPELLED
-from qagen_dagster.english.words import word_set
+from qagen_dagster.english.words import named_words, word_set
 from qagen_dagster.models.embedded.text.grammar import parse
 
 STOP = word_set(
@@ -19,23 +19,7 @@ _WH = word_set("who whom whose when where why how what which")
 _MEASURED = word_set("long old far tall big large often fast high deep wide heavy soon late")
 _PARTITIVE = word_set("type kind sort name form part one term example")
 _CLASSES = {
-    "date": word_set("year date day month century decade time era period season age"),
-    "number": word_set(
-        "number percent percentage amount population total rate size score cost price quantity proportion length distance fraction "
-        "temperature ratio speed"
-    ),
-    "place": word_set(
-        "city country state place location area region continent river town county island street site nation province "
-        "border district village sea ocean lake mountain"
-    ),
-    "person": word_set(
-        "person man woman king queen president author actor singer scientist player leader director chemist writer philosopher "
-        "emperor scholar quarterback researcher inventor founder mathematician physicist ruler artist historian coach"
-    ),
-    "body": word_set(
-        "organization company team group school university band party agency station network league institution church "
-        "organisation firm corporation club department government army"
-    ),
+    name: frozenset(named_words(f"{name}_nouns")) for name in ("date", "number", "place", "person", "body")
 }
 
 

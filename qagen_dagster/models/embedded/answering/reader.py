@@ -106,6 +106,7 @@ def _expansion(asked: Query, text: str) -> str:
 
 
 WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
+SURE = 0.5  # minimum score or chance of an answer that the reader itself validates
 UNLIKELY = 0.18  # minimum chance of a span of running text that answers; measured, see docs/answering.md
 _EXCERPT = re.compile(
     r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
@@ -125,21 +126,33 @@ class _Found:
 
 
 def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
-    """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing.
-
-    `fitted`: weights that replace the shipped ones.
-    """
+    """The best answer in the excerpts of `prompt`, or "not answerable" if it is weak or missing. `fitted`:
+    weights that replace the shipped ones."""
     shown = excerpts(prompt)
     title = _TITLE.search(prompt)
-    asked = parse_query(section(prompt, "Question"))
-    pieces = pieces_of(shown)
-    formed = _from_structure(asked, pieces, title.group(1) if title else "")
+    return _submit(_best(section(prompt, "Question"), shown, title.group(1) if title else "", fitted), shown)
+
+
+def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
+    """The answer in the lines of `prompt` with its passage; none if it is not SURE, because no other model will check it."""
+    found = _best(section(prompt, "Question (factual)"), [(1, rows(prompt))], card(prompt).title, fitted)
+    answer, evidence = "Insufficient information in the document.", list[dict[str, object]]()
+    if found is not None and found.answerable and found.confidence >= SURE:
+        answer, quote = found.text, found.unit.quote
+        evidence.append({"quote": quote.text, "start_line": quote.start_line})
+    return Action("submit_grounded_answer", {"answer": answer, "evidence": evidence})
+
+
+def _best(
+    question: str, shown: Sequence[tuple[int, list[Line]]], title: str, fitted: Weights | None
+) -> _Found | None:
+    asked, pieces = parse_query(question), pieces_of(shown)
+    formed = _from_structure(asked, pieces, title)
     if formed is not None and formed[1]:
-        return _submit(formed[0], shown)
+        return formed[0]
     spoken = _from_prose(asked, pieces, fitted)
     likely = [answer for answer in (spoken, formed[0] if formed else None) if answer is not None]
-    best = next((answer for answer in likely if answer.answerable), likely[0] if likely else None)
-    return _submit(best, shown)
+    return next((answer for answer in likely if answer.answerable), likely[0] if likely else None)
 
 
 def excerpts(prompt: str) -> list[tuple[int, list[Line]]]:
@@ -148,10 +161,8 @@ def excerpts(prompt: str) -> list[tuple[int, list[Line]]]:
 
 
 def pieces_of(shown: Sequence[tuple[int, list[Line]]]) -> list[Unit]:
-    """The pieces of all excerpts in document order, without duplicates.
-
-    Excerpts may show different parts of one long line: each part is then split separately.
-    """
+    """The pieces of all excerpts in document order, without duplicates. Excerpts may show different parts of
+    one long line: each part is then split separately."""
     known: dict[int, Line] = {}
     parts: list[dict[int, Line]] = []
     for _, lines in sorted(shown, key=lambda excerpt: excerpt[0]):
@@ -253,13 +264,13 @@ _BOILERPLATE = re.compile(
 
 def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
     """Reads on, answers blind, compares, or does another task: the tools that the request offers decide which.
-
-    `fitted` replaces the shipped weights.
-    """
+    `fitted` replaces the shipped weights."""
     if "submit_comparison" in conversation.tools:
         return [compare(conversation.prompt)]
     if "submit_document_answer" in conversation.tools:
         return [answer_from_excerpts(conversation.prompt, fitted)]
+    if "submit_grounded_answer" in conversation.tools:
+        return [answer_with_quote(conversation.prompt, fitted)]
     if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
         return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
     if "submit_mark" in conversation.tools:

@@ -196,11 +196,9 @@ FAR = 20  # maximum distance in the tree; larger ones are cut to it
 
 @dataclass(frozen=True)
 class Sentence:
-    """A parsed sentence.
-
-    `vectors` has a row of unit length for each token; the rows of tokens beyond the encoder's limit are zero. `words` has the
-    keys of each token that carries meaning, and an empty set for the others.
-    """
+    """A parsed sentence. `vectors` has a row of unit length for each token; the rows of tokens beyond the
+    encoder's limit are zero. `words` has the keys of each token that carries meaning, and an empty set for the
+    others."""
 
     doc: Doc
     spans: Spans

@@ -1,17 +1,31 @@
-"""Item families (an idea, named mistakes, and a function from numbers to a question), and LaTeX helpers for them."""
+"""Item families, each a row of `families_of_mathematics.toml` or `families_of_physics.toml`, and the drafts that are made from a row.
+
+A row has the texts of the idea (`summary`, `carrier`, `constraints`, `asked`, `rationale`, and `paths`: one for each wrong option),
+and how a draft is made:
+
+- `settings`: the variants of the row; the fields of a variant go before those of the row. `contexts`: their number, if each occurs several times.
+- `draw`: lines in order. `a b in pairs` draws an element of a list of the row, `a in 1..9` a whole number, `a < b in 1..9` two different ones;
+  `c = a+b` computes; `need a > b` gives the draft up if it is false.
+- `stem`, `reasoning`, `insight`: texts. `<a+b>` stands for a value in LaTeX, `<a:d>` for a decimal, `<a:+>` for a number with its sign, `<a:x>`
+  for a multiple of x, and KEY for the value of the key.
+- `form`: the checkable form over the `givens`. `wrong`: a form for each path, separated by semicolons; an empty one is a path without an option.
+  `key`: a form with the value of `form`, if that has functions. `show`: how values are shown. `only`: the condition on a `value` that is shown.
+
+Other fields are values that the lines and texts may name. The syntax of expressions is that of `exact_of`.
+"""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from importlib.resources import files
+from functools import cached_property
 from typing import Any
 
-from qagen_dagster.mathematics.floats import fraction_of
+from qagen_dagster.mathematics.floats import exact_of
 from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.records.data_files import read_table
 
 
 @dataclass(frozen=True)
@@ -24,47 +38,112 @@ class Draft:
     reasoning: str
     insight: str
     expression: str
-    givens: Mapping[str, Fraction | int | str]
+    givens: Mapping[str, str]
     unit: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
-    """One kind of question. `make(draw, context)` returns None for unsuitable numbers, which are then drawn again."""
+    """One kind of question."""
 
     schema: str
     difficulty: str
-    make: Callable[[Draw, int], Draft | None]
-    summary: str
-    carrier: str
-    constraints: tuple[str, ...]
-    asked: str
-    rationale: str
-    paths: tuple[str, ...]
-    contexts: int = 4
+    row: Mapping[str, Any]
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(self.row["paths"])
+
+    @cached_property
+    def contexts(self) -> int:
+        """The number of its settings."""
+        return self.row.get("contexts", len(self.row.get("settings", range(4))))
+
+    def make(self, draw: Draw, context: int) -> Draft | None:
+        """A draft in the setting of number `context`; None for unsuitable numbers, which are then drawn again."""
+        settings = self.row.get("settings", [{}])
+        row: dict[str, Any] = {**self.row, **settings[context % len(settings)]}
+        names = {name: Fraction(one) if isinstance(one, int) else one for name, one in row.items()}
+        names["context"] = Fraction(context)
+        return _draft(row, names) if all(_step(line, names, draw) for line in row["draw"]) else None
 
 
-def families(schema: str, *makers: Callable[[Draw, int], Draft | None]) -> tuple[Family, ...]:
-    """The families of a schema with their texts of `families_of_*.toml`; `makers` are in the order of its difficulties."""
-    found: list[Family] = []
-    for (difficulty, row), make in zip(_texts()[schema].items(), makers, strict=True):
-        told: dict[str, Any] = row | {name: tuple(row[name]) for name in ("constraints", "paths")}
-        told.pop("settings", None)
-        found.append(Family(schema, difficulty, make, **told))
-    return tuple(found)
+def _step(line: str, names: dict[str, Any], draw: Draw) -> bool:
+    """Executes one line of `draw`: adds its values to `names`. False if a condition does not hold."""
+    if line.startswith("need "):
+        return bool(exact_of(line[5:], names))
+    target, word, source = re.split(r" (in|=) ", line, maxsplit=1)
+    low, _, high = source.partition("..")
+    if word == "=":
+        names[target] = exact_of(source, names)
+        return True
+    values = range(int(exact_of(low, names)), int(exact_of(high, names)) + 1) if high else names[source]
+    targets = re.split(" < | ", target)
+    found: Any = sorted(draw.sample(values, 2)) if " < " in target else draw.choice(values)
+    numbers: Any = found if len(targets) > 1 else [found]
+    names.update(zip(targets, map(Fraction, numbers), strict=True))
+    return True
 
 
-def settings(schema: str, difficulty: str) -> list[Any]:
-    """The settings of a family, by the number of the context: texts, or lists of texts and numbers."""
-    return _texts()[schema][difficulty]["settings"]
+def _draft(row: Mapping[str, Any], names: dict[str, Any]) -> Draft | None:
+    """The draft of the drawn numbers; None if the key cannot be shown."""
+    form = row.get("key", row["form"])
+    show, only = row.get("show", "<value>"), row.get("only", "")
+    if only:
+        names["key"] = exact_of(form, names)
+    right, *others = (_latex(one, names, show, only) for one in (form, *row["wrong"].split(";")))
+    if right is None:
+        return None
+    unit = row.get("unit", "")
+    symbol = unit.replace("ohm", "\\Omega").replace(" ", "\\,").replace("^-1", "^{-1}")
+    end = "\\%" if unit == "%" else f"\\,\\mathrm{{{symbol}}}" if unit else ""
+    stem, reasoning, insight, expression = (
+        _filled(row[name], names) for name in ("stem", "reasoning", "insight", "form")
+    )
+    givens = dict(_given(one, names) for one in row["givens"].split())
+    options = tuple(None if one is None else f"${one}{end}$" for one in others)
+    told = reasoning.replace("KEY", _latex(form, names) or right)
+    return Draft(stem, f"${right}{end}$", options, told, insight, expression, givens, unit)
 
 
-@cache
-def _texts() -> dict[str, dict[str, dict[str, Any]]]:
-    """The texts of the families by schema and difficulty."""
-    folder = files(__package__ or "")
-    names = ("families_of_mathematics.toml", "families_of_physics.toml")
-    return tomllib.loads("".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names))
+def _given(text: str, names: Mapping[str, Any]) -> tuple[str, str]:
+    """The name and the value of a given. A name without a value is a symbol, and its own value."""
+    name, decimals, _ = text.partition(":")
+    value = names.get(name, name)
+    return name, decimal(value) if decimals else str(value)
+
+
+def _latex(form: str, names: Mapping[str, Any], show: str = "<value>", only: str = "") -> str | None:
+    """The value of a form, or of the root of a form, in LaTeX. None for an empty form, and for a value that is not shown."""
+    sign, is_root, square = form.partition("sqrt")
+    if is_root:
+        return sign.strip() + root(exact_of(square, names))
+    value = exact_of(form, names) if form.strip() else ""
+    named = {**names, "value": value}
+    return None if value == "" or (only and not exact_of(only, named)) else _filled(show, named)
+
+
+def _filled(text: str, names: Mapping[str, Any]) -> str:
+    """The text with the values of its places, which may be texts with places themselves."""
+
+    def fill(place: re.Match[str]) -> str:
+        value = names[place[1]] if place[1] in names else exact_of(place[1], names)
+        if isinstance(value, str):
+            return _filled(value, names)
+        if place[2] is None:
+            return number(value)
+        if place[2] == "d":
+            return decimal(value)
+        return f"{int(value):+d}" if place[2] == "+" else times(value, place[2])
+
+    return re.sub(r"<([^<>:]+)(?::([^<>]*))?>", fill, text)
+
+
+def _families() -> tuple[Family, ...]:
+    rows = read_table(__package__, "families_of_mathematics.toml", "families_of_physics.toml")
+    return tuple(
+        Family(schema, difficulty, row) for schema, cells in rows.items() for difficulty, row in cells.items()
+    )
 
 
 def number(value: Fraction | int) -> str:
@@ -105,46 +184,6 @@ def root(square: Fraction | int) -> str:
     return over if front.denominator == 1 else f"\\frac{{{over}}}{{{front.denominator}}}"
 
 
-def draft(
-    stem: str,
-    form: str,
-    wrong: str | Iterable[Fraction | int | None],
-    reasoning: str,
-    insight: str,
-    givens: Mapping[str, Fraction | int | str],
-    unit: str = "",
-    *,
-    key: str | Fraction | int = "",
-    show: Callable[[Fraction], str | None] = number,
-) -> Draft | None:
-    """A draft whose options are computed from forms over the givens; None if the key cannot be shown.
-
-    `wrong` has a form for each path, separated by semicolons; an empty one marks a path without an option. `key` is a form with the
-    value of `form`, if that has functions. A form may be the root of another one. KEY in the reasoning stands for the value.
-    """
-    names = {name: Fraction(value) for name, value in givens.items() if value != name}
-    forms = wrong.split(";") if isinstance(wrong, str) else wrong
-    right, *others = (_shown(one, names, show) for one in (key or form, *forms))
-    if right is None:
-        return None
-    symbol = unit.replace("ohm", "\\Omega").replace(" ", "\\,").replace("^-1", "^{-1}")
-    end = "\\%" if unit == "%" else f"\\,\\mathrm{{{symbol}}}" if unit else ""
-    options = tuple(None if one is None else f"${one}{end}$" for one in others)
-    told = reasoning.replace("KEY", _shown(key or form, names, number) or right)
-    return Draft(stem, f"${right}{end}$", options, told, insight, form, givens, unit)
-
-
-def _shown(
-    form: str | Fraction | int | None, names: Mapping[str, Fraction], show: Callable[[Fraction], str | None]
-) -> str | None:
-    """The value of a form in LaTeX."""
-    text = "" if form is None else str(form).strip()
-    if "sqrt" in text:
-        sign, _, square = text.partition("sqrt")
-        return sign + root(fraction_of(square, names))
-    return show(fraction_of(text, names)) if text else None
-
-
 def times(factor: Fraction | int, symbol: str) -> str:
     """A rational multiple of a symbol in LaTeX."""
     factor = Fraction(factor)
@@ -154,3 +193,6 @@ def times(factor: Fraction | int, symbol: str) -> str:
         return f"{factor.numerator}{symbol}"
     top = symbol if factor.numerator == 1 else f"{factor.numerator}{symbol}"
     return f"\\frac{{{top}}}{{{factor.denominator}}}"
+
+
+FAMILIES = _families()

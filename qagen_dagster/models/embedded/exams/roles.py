@@ -9,25 +9,10 @@ from typing import Any
 from qagen_dagster.mathematics.values import Quantity, equal, known_value, value_of
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.exams.families.m1_proportionality import FAMILIES as M1
-from qagen_dagster.models.embedded.exams.families.m2_reverse_algebra import FAMILIES as M2
-from qagen_dagster.models.embedded.exams.families.m3_functions import FAMILIES as M3
-from qagen_dagster.models.embedded.exams.families.m4_geometry import FAMILIES as M4
-from qagen_dagster.models.embedded.exams.families.m5_trigonometry import FAMILIES as M5
-from qagen_dagster.models.embedded.exams.families.m6_counting import FAMILIES as M6
-from qagen_dagster.models.embedded.exams.families.m7_constraints import FAMILIES as M7
-from qagen_dagster.models.embedded.exams.families.p1_method_choice import FAMILIES as P1
-from qagen_dagster.models.embedded.exams.families.p2_scaling import FAMILIES as P2
-from qagen_dagster.models.embedded.exams.families.p3_graphs import FAMILIES as P3
-from qagen_dagster.models.embedded.exams.families.p4_circuits import FAMILIES as P4
-from qagen_dagster.models.embedded.exams.families.p5_limiting_cases import FAMILIES as P5
-from qagen_dagster.models.embedded.exams.families.p6_waves import FAMILIES as P6
-from qagen_dagster.models.embedded.exams.families.p7_equilibrium import FAMILIES as P7
-from qagen_dagster.models.embedded.exams.family import Draft, Family
-from qagen_dagster.models.embedded.exams.stems_of_mathematics import Solved, solve
+from qagen_dagster.models.embedded.exams.family import FAMILIES, Draft, Family
+from qagen_dagster.models.embedded.exams.stems import Solved, solve
 from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
-FAMILIES = (*M1, *M2, *M3, *M4, *M5, *M6, *M7, *P1, *P2, *P3, *P4, *P5, *P6, *P7)
 OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
 _TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before
@@ -114,12 +99,12 @@ def design(conversation: Conversation) -> list[Action]:
         return []
     plan = {
         "schema_id": family.schema,
-        "idea_summary": family.summary,
-        "function_or_object_type": family.carrier,
-        "constraints_used": list(family.constraints),
-        "what_is_asked": family.asked,
+        "idea_summary": family.row["summary"],
+        "function_or_object_type": family.row["carrier"],
+        "constraints_used": family.row["constraints"],
+        "what_is_asked": family.row["asked"],
         "intended_wrong_paths": list(family.paths),
-        "difficulty_rationale": family.rationale,
+        "difficulty_rationale": family.row["rationale"],
         "mcq_viability": "Each wrong path is walked with the same numbers and ends at a definite value of the same kind as the key.",
     }
     return [Action("submit_idea", plan)]
@@ -184,11 +169,7 @@ def _package(made: Draft, wrong: list[tuple[str, str]], key: str) -> dict[str, A
         },
         "solution": {"reasoning": made.reasoning, "key_insight": made.insight},
         "distractor_map": {letter: path for letter, (_, path) in lettered.items() if letter != key},
-        "check": {
-            "givens": {name: str(value) for name, value in made.givens.items()},
-            "expression": made.expression,
-            "unit": made.unit,
-        },
+        "check": {"givens": made.givens, "expression": made.expression, "unit": made.unit},
     }
 
 

@@ -20,7 +20,6 @@ from qagen_dagster.mathematics.values import Quantity
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems.reading import (
     Chain,
-    Numeral,
     Side,
     UnableError,
     agrees,
@@ -63,26 +62,11 @@ class Step:
         return self.chain.numeric[-1]
 
 
-@dataclass(frozen=True)
 class Layout:
-    """`given` and `computed` map current values to indices of numerals; `free` holds the values that may change."""
+    """The numbers of an item by their roles. Raises UnableError with the reason why they cannot change. `given`
+    and `computed` map current values to indices of `numerals`, `options` has the numeral of each option (of the
+    right one: number `right`), and `free` the values that may change."""
 
-    item: str
-    numerals: tuple[Numeral, ...]
-    given: dict[Fraction, tuple[int, ...]]
-    computed: dict[Fraction, tuple[int, ...]]
-    steps: tuple[Step, ...]
-    options: tuple[int, ...]  # the numeral of each option
-    right: int | None
-    free: tuple[Fraction, ...]
-
-
-def layout_of(item: str) -> Layout:
-    """The layout of the item. Raises UnableError with the reason why its numbers cannot change."""
-    return _Reader(item).layout()
-
-
-class _Reader:
     def __init__(self, item: str) -> None:
         solutions = environments(item, "solution")
         if len(solutions) != 1:
@@ -96,32 +80,17 @@ class _Reader:
         self.given: dict[Fraction, list[int]] = {}
         self.computed: dict[Fraction, list[int]] = {}
         self.used: set[Fraction] = set()
-
-    def layout(self) -> Layout:
-        if r"\includegraphics" in self.item or any(
-            line.strip() == DIAGRAM_MARK for line in self.item.splitlines()
-        ):
+        if r"\includegraphics" in self.item or DIAGRAM_MARK in map(str.strip, self.item.splitlines()):
             raise UnableError("its figure cannot be seen and may show the numbers")
         self._read_givens()
-        steps = tuple(self._steps(chains_of(self.item, *self.solution)))
-        if not steps:
+        self.steps = tuple(self._steps(chains_of(self.item, *self.solution)))
+        if not self.steps:
             raise UnableError("its solution has no equation in numbers that could be computed again")
-        options, right = self._options(self.numerals[steps[-1].result].value)
-        free = tuple(sorted(self.used - self.fixed))
-        if not free:
-            raise UnableError(
-                "no number of its statement can be told apart safely from the constants of its solution"
-            )
-        return Layout(
-            self.item,
-            self.numerals,
-            {value: tuple(places) for value, places in self.given.items()},
-            {value: tuple(places) for value, places in self.computed.items()},
-            steps,
-            options,
-            right,
-            free,
-        )
+        self.options, self.right = self._options(self.numerals[self.steps[-1].result].value)
+        self.free = tuple(sorted(self.used - self.fixed))
+        if not self.free:
+            why = "can be told apart safely from the constants of its solution"
+            raise UnableError(f"no number of its statement {why}")
 
     def _inside(self, index: int, spans: tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> bool:
         return any(start <= self.numerals[index].start < end for start, end in spans)
@@ -244,7 +213,7 @@ _FAR = 30  # maximum ratio between the new and the source's result
 
 def vary(item: str, number: int, earlier: str) -> tuple[str, str]:
     """The item with other numbers, and a description of the changes. Raises UnableError with the reason."""
-    layout = layout_of(item)
+    layout = Layout(item)
     seed = hashlib.sha256(f"{number}\n{item}".encode()).hexdigest()
     for values in islice(_choices(layout, Draw(f"variant/{seed}")), _MOST_TRIES):
         texts = _computed(layout, values)
@@ -328,10 +297,8 @@ def _side_text(layout: Layout, side: Side, texts: Mapping[int, str]) -> str:
 
 
 def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
-    """The result in the format of the source's result, with no more digits; None if that is impossible.
-
-    It must be exact if the source's result is exact.
-    """
+    """The result in the format of the source's result, with no more digits; None if that is impossible. It must
+    be exact if the source's result is exact."""
     source = step.head.value
     if source is None or value.numbers[0] is None or source.numbers[0] is None:
         return None
@@ -429,7 +396,7 @@ def _is_new(made: str, layout: Layout) -> bool:
 def _holds(made: str, layout: Layout) -> bool:
     """Whether the new item, parsed again, has as many equations and all of them hold."""
     try:
-        return len(layout_of(made).steps) == len(layout.steps)
+        return len(Layout(made).steps) == len(layout.steps)
     except UnableError as error:
         return "computed again" not in str(error) and "no number of its statement" in str(error)
 

@@ -18,9 +18,8 @@ _POINTING = re.compile(
     r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
-_CUT = re.compile(
-    r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a)\??$"
-)  # a formula follows
+# A text that ends so is cut off: a formula follows.
+_CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a)\??$")
 _FORMULA = re.compile(
     r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )

@@ -16,11 +16,7 @@ from itertools import zip_longest
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.models.embedded.questions.candidate import Candidate, Context, name_words, plain_words
-from qagen_dagster.models.embedded.questions.candidate_checks import (
-    STRUCTURED,
-    names_something,
-    refusal,
-)
+from qagen_dagster.models.embedded.questions.candidate_checks import STRUCTURED, names_something, refusal
 from qagen_dagster.models.embedded.questions.prose import questions
 from qagen_dagster.models.embedded.questions.structure import acronyms, cell_questions, keyed
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, segment, tables
@@ -111,9 +107,8 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
 
 
 def one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list[Candidate]:
-    """The best question of each sentence, because two questions would reveal each other's answers. Questions about cells, labels
-    and abbreviations all stay.
-    """
+    """The best question of each sentence, because two questions would reveal each other's answers. Questions
+    about cells, labels and abbreviations all stay."""
     best: dict[tuple[int, str], Candidate] = {}
     for candidate in sorted(found, key=lambda item: (item.family not in wanted, -item.quality)):
         if candidate.family not in STRUCTURED:
@@ -122,10 +117,8 @@ def one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates of all families in turn, the best of each family first and from all over the lines.
-
-    At most a quarter asks for a date, because people ask for dates less often.
-    """
+    """The candidates of all families in turn, the best of each family first and from all over the lines. At
+    most a quarter asks for a date, because people ask for dates less often."""
     families: dict[str, list[Candidate]] = {}
     for candidate in sorted(found, key=_order):
         families.setdefault(candidate.family, []).append(candidate)

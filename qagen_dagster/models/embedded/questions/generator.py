@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qagen_dagster.english.words import word_set
+from qagen_dagster.english.words import content_stems, word_set
 from qagen_dagster.models.embedded.conversation import (
     Action,
     Conversation,
@@ -26,6 +26,7 @@ from qagen_dagster.models.embedded.questions.extract import candidates, interlea
 from qagen_dagster.models.embedded.questions.structure import cell_questions
 from qagen_dagster.models.embedded.text.blocks import Kind, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english
+from qagen_dagster.records.questions.imported import NOT_COVERED
 
 _DESCRIPTION = re.compile(
     r"^What the questions are for\n-+\n(.*?)^(?:Write the kind|A good question)", re.M | re.S
@@ -127,6 +128,7 @@ MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool ca
 READS_PER_TURN = 3
 MAX_ACRONYMS = 1  # questions about abbreviations in one document
 
+_MISSING = re.compile(rf"{re.escape(NOT_COVERED)}: (.*)$", re.MULTILINE)
 _OTHER_LANGUAGE = "The document is not in English, and the embedded rules ask about English only."
 _MODE = re.compile(r"^Mode:\s*(\w+)", re.MULTILINE | re.IGNORECASE)
 _EVIDENCE = re.compile(r"\(lines? (\d+)(?:\s*[-\u2013]\s*(\d+))?\)")
@@ -165,9 +167,8 @@ def _textual(conversation: Conversation) -> list[Action]:
             wanted.append(_read(gap[0], gap[-1]))
         elif full or not wanted:
             lines = tuple(known[number] for number in numbers)
-            fresh = _first_fresh(
-                candidates(lines, context, wanted_families(conversation.system)), conversation
-            )
+            found = candidates(lines, context, wanted_families(conversation.system))
+            fresh = _first_fresh(_asked_for_first(found, conversation.prompt), conversation)
             if fresh is not None:
                 return [_submit(fresh)]
     return [_exhausted(_summary(known, total))] if full or not wanted else wanted[:READS_PER_TURN]
@@ -234,15 +235,24 @@ def _context(conversation: Conversation, known: dict[int, Line]) -> Context:
 
 
 def _windows(total: int, resume: int) -> Iterator[range]:
-    """Runs of lines to search: from `resume` to the end, then from the start, so that attempts move through the document.
-
-    A short document is one run.
-    """
+    """Runs of lines to search: from `resume` to the end, then from the start, so that attempts move through the
+    document. A short document is one run."""
     if total <= WINDOW_LINES:
         resume = 1
     for first, end in ((resume, total + 1), (1, min(resume, total + 1))):
         for start in range(first, end, WINDOW_LINES):
             yield range(start, min(start + WINDOW_LINES, end))
+
+
+def _asked_for_first(found: Sequence[Candidate], prompt: str) -> Sequence[Candidate]:
+    """The candidates that share most words with a question that people ask come first; the order stays if the prompt names none."""
+    asked = [{*content_stems(question)} for question in _MISSING.findall(prompt)]
+
+    def shared(item: Candidate) -> int:
+        words = {*content_stems(f"{item.question} {item.quotes[0].text}")}
+        return max(len(words & one) for one in asked)
+
+    return sorted(found, key=shared, reverse=True) if asked else found
 
 
 def _first_fresh(found: Sequence[Candidate], conversation: Conversation) -> Candidate | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from qagen_dagster.models.embedded.conversation import Action, Conversation, Line, split_frame
 from qagen_dagster.models.embedded.questions.candidate import ATTRIBUTES, Candidate, Context
@@ -22,25 +21,20 @@ _PROPERTIES = ("phone number", "age", "address", "height")
 _SHIFTED = (7, -9, 11, -13)  # between a stated number and that of a false premise
 
 
-@dataclass(frozen=True)
-class _Made:
-    kind: str
-    question: str
-    reason: str
-    answer: str
-    quotes: tuple[tuple[str, int], ...]
-    readings: tuple[dict[str, object], ...] = ()
+_Made = dict[str, object]  # a question as the tool takes it
 
-    def arguments(self) -> dict[str, object]:
-        evidence = [{"quote": quote, "start_line": line} for quote, line in self.quotes]
-        return {
-            "kind": self.kind,
-            "question": self.question,
-            "reason": self.reason,
-            "answer": self.answer,
-            "evidence": evidence,
-            "readings": list(self.readings),
-        }
+
+def _made(
+    kind: str,
+    question: str,
+    reason: str,
+    answer: str,
+    *quotes: tuple[str, int],
+    readings: Sequence[_Made] = (),
+) -> _Made:
+    evidence = [{"quote": quote, "start_line": line} for quote, line in quotes]
+    said = {"kind": kind, "question": question, "reason": reason, "answer": answer}
+    return {**said, "evidence": evidence, "readings": list(readings)}
 
 
 def submit(
@@ -54,9 +48,9 @@ def submit(
     }
     made: list[_Made] = []
     for kind, count in _WANTED.findall(conversation.prompt):
-        fresh = (one for one in rules[kind] if one.question not in conversation.prompt)
+        fresh = (one for one in rules[kind] if str(one["question"]) not in conversation.prompt)
         made += [one for one, _ in zip(fresh, range(int(count)), strict=False)]
-    return Action("submit_no_answer", {"questions": [one.arguments() for one in made]})
+    return Action("submit_no_answer", {"questions": made})
 
 
 def _near_misses(lines: Sequence[Line], context: Context) -> Iterator[_Made]:
@@ -72,13 +66,8 @@ def _near_misses(lines: Sequence[Line], context: Context) -> Iterator[_Made]:
             wanted = missing[number % len(missing)]
             question = f"{context.frame()}what is the {wanted} of {name}?"
             says = f"{name} is named, and no line gives a {wanted}"
-            yield _Made(
-                "unanswerable",
-                question,
-                f"{says}.",
-                f"The documents do not give the {wanted} of {name}.",
-                ((line.text.strip(), line.number),),
-            )
+            answer = f"The documents do not give the {wanted} of {name}."
+            yield _made("unanswerable", question, f"{says}.", answer, (line.text.strip(), line.number))
 
 
 def _other_numbers(found: Sequence[Candidate], lines: Sequence[Line]) -> Iterator[_Made]:
@@ -95,13 +84,10 @@ def _other_numbers(found: Sequence[Candidate], lines: Sequence[Line]) -> Iterato
         others = (str(int(number) + by) for by in _SHIFTED if int(number) + by > 9)
         other = next((one for one in others if one not in text), "")
         if other:
-            yield _Made(
-                "false_premise",
-                f"{frame}{asked.replace(number, other)}",
-                f"It takes {other} for granted.",
-                f"It is {number}, not {other}: {' '.join(quote.text.split())}",
-                ((quote.text, quote.start_line),),
-            )
+            question = f"{frame}{asked.replace(number, other)}"
+            reason, place = f"It takes {other} for granted.", (quote.text, quote.start_line)
+            answer = f"It is {number}, not {other}: {' '.join(quote.text.split())}"
+            yield _made("false_premise", question, reason, answer, place)
 
 
 def _without_rows(found: Sequence[Candidate]) -> Iterator[_Made]:
@@ -115,20 +101,11 @@ def _without_rows(found: Sequence[Candidate]) -> Iterator[_Made]:
         first, second = cells[0], next((one for one in cells if one.answer != cells[0].answer), cells[0])
         if first is second:
             continue
-        readings: tuple[dict[str, object], ...] = tuple(
-            {
-                "question": one.question,
-                "answer": one.answer,
-                "evidence": {"quote": one.quotes[0].text, "start_line": one.line},
-            }
-            for one in (first, second)
-        )
-        answers = f"{first.answer} or {second.answer}"
-        yield _Made(
-            "underspecified",
-            f"{begun}?",
-            "It does not say which row of the table is meant.",
-            f"That depends on what is meant: {answers}.",
-            tuple((one.quotes[0].text, one.line) for one in (first, second)),
-            readings,
-        )
+        places = [(one.quotes[0].text, one.line) for one in (first, second)]
+        readings: list[_Made] = [
+            {"question": one.question, "answer": one.answer, "evidence": {"quote": text, "start_line": line}}
+            for one, (text, line) in zip((first, second), places, strict=True)
+        ]
+        reason = "It does not say which row of the table is meant."
+        answer = f"That depends on what is meant: {first.answer} or {second.answer}."
+        yield _made("underspecified", f"{begun}?", reason, answer, *places, readings=readings)

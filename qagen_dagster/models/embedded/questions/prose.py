@@ -80,10 +80,8 @@ def ask_subject(clause: Clause, wh: str) -> str:
 
 
 def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[int]:
-    """The adjuncts of the verb that go until the question has MOST_WORDS content words, those in front and the last ones first.
-
-    Conditions stay, and so does the time of a number, because it makes the answer unique.
-    """
+    """The adjuncts of the verb that go until the question has MOST_WORDS content words, those in front and the
+    last ones first. Conditions stay, and so does the time of a number, because it makes the answer unique."""
     doc, root, gone = clause.doc, clause.root, set[int]()
     left = [index for index in clause.kept if index not in gap]
     found = [

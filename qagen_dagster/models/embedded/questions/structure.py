@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from qagen_dagster.english.abbreviations import SHORT, expansion
 from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import quoted
 from qagen_dagster.models.embedded.questions.candidate import (
@@ -21,11 +22,9 @@ from qagen_dagster.models.embedded.questions.candidate import (
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, Row, Table
 from qagen_dagster.models.embedded.text.passages import plain, split
 
-_SHORT = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)(?=[\s.,;:'\u2019)\]]|$)")
 _COMMON = word_set(
     "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
 )
-_SMALL = word_set("of the and for in on to a an by with or")
 
 
 def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
@@ -33,31 +32,12 @@ def acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
     for block in blocks:
         for sentence in split(block.passage) if block.kind in (Kind.TEXT, Kind.ITEM) else ():
             text = sentence.passage.text
-            for match in _SHORT.finditer(text):
+            for match in SHORT.finditer(text):
                 name = match.group(1)
                 long_form = expansion(text[: match.start()], name)
                 if long_form and name not in _COMMON:
                     asked = f"what does {'the abbreviation ' if name.endswith('s') else ''}{name} stand for?"
                     yield Candidate(asked, long_form, (sentence.passage.quote(),), "acronym", "definition")
-
-
-def expansion(before: str, short: str) -> str:
-    """The words at the end of `before` whose initials spell `short`; empty if there are none."""
-    letters = [char.lower() for char in short.rstrip("s") if char.isalpha()]
-    words = list(re.finditer(r"[A-Za-z][A-Za-z\u2019']*", before))
-    index = len(words) - 1
-    for letter in reversed(letters):
-        while (
-            index >= 0
-            and words[index].group().lower() in _SMALL - {letter}
-            and words[index].group()[0].lower() != letter
-        ):
-            index -= 1
-        if index < 0 or words[index].group()[0].lower() != letter:
-            return ""
-        index -= 1
-    found = re.sub(r"['\u2019]s?$", "", before[words[index + 1].start() :].strip())
-    return found if len(letters) >= 2 and len(found.split()) <= 9 and not re.search(r"[.;:()]", found) else ""
 
 
 _EMPTY = frozenset(
@@ -66,10 +46,8 @@ _EMPTY = frozenset(
 
 
 def cell_questions(tables: Sequence[Table], context: Context, *, visual: bool = False) -> Iterator[Candidate]:
-    """Questions for every table whose rows have names.
-
-    The question names the table in visual mode, and if another one has the same columns; its label or its section must tell it.
-    """
+    """Questions for every table whose rows have names. The question names the table in visual mode, and if
+    another one has the same columns; its label or its section must tell it."""
     places = [_place(table, context) for table in tables]
     for table, place in zip(tables, places, strict=True):
         named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)

@@ -104,11 +104,9 @@ def plain(text: str) -> tuple[str, list[int]]:
 
 
 def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
-    """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends.
-
-    The first line begins at `first_column`, after a list marker. All lines from the first to the last must be given, also
-    blank ones, so that quotes over several lines match the document.
-    """
+    """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends. The first
+    line begins at `first_column`, after a list marker. All lines from the first to the last must be given, also
+    blank ones, so that quotes over several lines match the document."""
     text: list[str] = []
     places: list[Place] = []
     source: dict[int, str] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.loop.questions.no_answer.stage import distrust, without_no_answer
+from qagen_dagster.loop.questions.no_answer.stage import distrust, without_stages
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.questions.results import RejectedQA, RejectionReason
 from tests.loop.conftest import PlayedWorkspace, put_documents
@@ -154,7 +154,7 @@ def test_it_resumes_from_its_journal_and_gives_back_what_was_there_before(
     again = Keeper([])
     assert add(workspace, again, wanted) == found
     assert again.asked == []
-    assert without_no_answer(found).model_copy(update={"calls": ()}) == result()
+    assert without_stages(found).model_copy(update={"calls": ()}) == result()
 
 
 def test_earlier_questions_are_proved_again_before_new_ones_are_asked_for(

@@ -1,0 +1,108 @@
+"""`qagen questions import`: questions that people asked become questions of a set, and the gaps of the set are told."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.options import (
+    asset_config,
+    budget_options,
+    json_option,
+    profile_option,
+)
+from qagen_dagster.cli.output import Terminal, fail, print_json, warn
+from qagen_dagster.cli.progress import Progress
+from qagen_dagster.cli.questions.run import materialize
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.loop.questions.head_start import Work
+from qagen_dagster.loop.questions.imported.coverage import keep_log, measure, read_log
+from qagen_dagster.loop.questions.plan import RunOptions, check_usable
+from qagen_dagster.loop.refresh.products import Scope
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.imported import PUBLISHED, Coverage
+from qagen_dagster.settings import Settings
+
+_SHOWN = 160  # characters of a passage or a reason
+
+
+@click.command("questions import")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
+@click.option("--corpus", help="The corpus of the set.")
+@click.option("--scenario", help="The scenario of the set. Only textual sets take questions.")
+@click.option("--forget", is_flag=True, help="Forget the questions of earlier imports.")
+@click.option(
+    "--no-run", is_flag=True, help="Only keep the questions, for `qagen estimate` and the next `qagen run`."
+)
+@budget_options
+@profile_option
+@json_option
+@click.pass_obj
+def questions_import(
+    settings: Settings,
+    file: Path | None,
+    corpus: str | None,
+    scenario: str | None,
+    forget: bool,
+    no_run: bool,
+    budget: Allowance | None,
+    profile: str | None,
+    as_json: bool,
+) -> int:
+    """Add questions that people asked to a set, and tell its gaps.
+
+    FILE is JSON Lines or CSV with a question and perhaps an answer in each row. Each question is answered from the documents,
+    checked like a generated one, and published with `origin: imported`. Then the command tells which questions no document
+    answers, and what people ask that no question of the set covers. The next `qagen run` shows these gaps to the generator.
+    Without FILE, the questions of earlier imports are used.
+    """
+    space, options = Workspace(settings), RunOptions(**asset_config(profile, budget))
+    combination, *others = space.corpora.combinations(corpus, scenario, Mode.TEXTUAL)
+    if others:
+        keys = ", ".join(one.key for one in (combination, *others))
+        raise ConfigError(f"choose one of {keys} with --corpus and --scenario")
+    check_usable(space, combination, options)
+    found, faults = ([], []) if file is None else read_log(file)
+    log = keep_log(space, combination, found, forget=forget)
+    warn(faults)
+    if no_run:
+        echo(f"{len(log.questions)} imported questions are kept for {combination.key}")
+        return 0
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:
+        failures = materialize(work, Scope((combination,), options), progress)
+    if failures:
+        return fail(failures)
+    coverage = measure(space, combination, log)
+    if as_json:
+        print_json({"combination": combination.key, **coverage.model_dump(mode="json")})
+    else:
+        echo("\n".join(_lines(coverage)))
+    return 0
+
+
+def _lines(coverage: Coverage) -> Iterator[str]:
+    """The fates of the questions, then the gaps."""
+    outcomes = Counter(one.outcome for one in coverage.questions)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    yield f"{len(coverage.questions)} imported questions: {counts}"
+    told = (one for one in coverage.questions if one.outcome != PUBLISHED)
+    for one in sorted(told, key=lambda one: one.outcome):
+        yield f"\n{one.outcome}: {one.question}"
+        places = [
+            (f"nearest: {each.document_id or one.document_id}:{each.start_line}", each.quote)
+            for each in one.passages
+        ]
+        for where, text in places or [(one.document_id, one.detail)]:
+            yield f"  {where}  {textwrap.shorten(text, _SHOWN)}"
+    yield f"\n{len(coverage.gaps)} of {coverage.subjects} subjects that people ask about have no question in the set"
+    for document, questions in coverage.gaps:
+        yield f"  {document}: {' / '.join(questions)}"
+    if coverage.gaps:
+        yield "The next `qagen run` shows them to the generator, and wants as many questions more."

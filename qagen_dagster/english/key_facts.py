@@ -1,0 +1,140 @@
+"""The key facts of an answer, the forms in which each is accepted, and whether another answer states them.
+
+A list has a fact for each item, in any order; a long answer one for each sentence; any other answer is one fact. A number has a
+unit and a tolerance. Names have the aliases that the evidence gives.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from qagen_dagster.english.abbreviations import aliases
+from qagen_dagster.english.amounts import Amount
+from qagen_dagster.english.answers import Match, contradiction, match
+from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
+from qagen_dagster.english.polarity import negates
+from qagen_dagster.english.sentences import split
+from qagen_dagster.english.words import content_stems
+
+SHORT = 8  # content words of an answer that is one fact
+ITEM = 6  # words of an item of a list
+ABOUT = 0.05  # tolerance of a number that the answer calls approximate
+MOST_WORDS = 0.6  # share of the content words of a sentence that must be stated
+_HEDGE = re.compile(
+    r"\b(?:about|around|approximately|approx\.?|roughly|circa|ca\.?|nearly|almost|some)\s*$", re.I
+)
+_ORDER = re.compile(r"\b(?:order|sequence)\b", re.I)
+_RANGE = re.compile(r"\b(?:between|both|either)\b", re.I)
+_CUT = re.compile(r"\s*;\s*|,\s+(?:(?:and|or)\s+)?|\s+and\s+")
+_INTRO = re.compile(r"^.*(?:\b(?:are|were|is|was|included?s?)|:)\s+", re.I)
+_UNIT = re.compile(r"[^\W\d_]+$|[%\u00b0]\S*$")
+_COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
+
+
+@dataclass(frozen=True)
+class KeyFact:
+    """A fact of an answer, and its `accepted` forms besides its own words.
+
+    `value`, `unit` and `tolerance` belong to a fact with one number: `unit` is as written, `tolerance` counts in it.
+    """
+
+    text: str
+    accepted: tuple[str, ...] = ()
+    value: float | None = None
+    unit: str = ""
+    tolerance: float = 0.0
+
+
+def key_facts(question: str, answer: str, evidence: str) -> tuple[KeyFact, ...]:
+    """The key facts of the answer to a question, with the aliases that its evidence gives; none for an empty answer."""
+    named = tuple(dict.fromkeys(aliases(evidence)))
+    return tuple(_fact(text, named) for text in _texts(question, " ".join(answer.split())))
+
+
+def share_stated(wanted: tuple[KeyFact, ...], question: str, given: str) -> float | None:
+    """The share of the facts that an answer states; None if there are none."""
+    return sum(_stated(one, question, given) for one in wanted) / len(wanted) if wanted else None
+
+
+def _texts(question: str, answer: str) -> list[str]:
+    items = [] if _ORDER.search(question) else _items(answer)
+    if items or len(content_stems(answer)) <= SHORT:
+        return items or [answer] * bool(answer)
+    return [one.text for one in split(answer) if content_stems(one.text)]
+
+
+def _items(answer: str) -> list[str]:
+    """The items of a list; empty if the answer is none. A comma in a date or an amount separates nothing."""
+    read, text = facts(answer), answer.rstrip(". ")
+    spans = [(one.start, one.end) for one in (*read.amounts, *read.dates)]
+    cuts = [
+        cut
+        for cut in _CUT.finditer(text)
+        if not any(start < cut.end() and cut.start() < end for start, end in spans)
+    ]
+    several = any(";" in cut[0] or "and" in cut[0] or "or" in cut[0] for cut in cuts) or len(cuts) > 2
+    if not several or _RANGE.search(text):
+        return []
+    edges = [0, *(at for cut in cuts for at in cut.span()), len(text)]
+    parts = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
+    parts[0] = _INTRO.sub("", parts[0])
+    return parts if all(content_stems(one) and len(one.split()) <= ITEM for one in parts) else []
+
+
+def _fact(text: str, named: tuple[tuple[str, str], ...]) -> KeyFact:
+    forms = [_COMMA.sub("", text)]
+    for one, other in (*named, *((b, a) for a, b in named)):
+        forms.append(re.sub(rf"\b{re.escape(one)}(?!\w)", lambda _, to=other: to, text))
+    accepted = tuple(dict.fromkeys(form for form in forms if form != text))
+    read = facts(text)
+    if len(read.amounts) != 1 or read.dates or len(content_stems(text)) > SHORT:
+        return KeyFact(text, accepted)
+    (amount,) = read.amounts
+    written = _UNIT.search(amount.text) if amount.measured else None
+    unit = written[0] if written else amount.unit
+    return KeyFact(text, accepted, amount.number, unit, _tolerance(text, amount))
+
+
+def _tolerance(text: str, amount: Amount) -> float:
+    """Half of the last decimal, or a share of an approximate number; 0 for other whole numbers."""
+    decimals = re.search(r"\d\.(\d+)", amount.text)
+    exact = 0.5 * 10.0 ** -len(decimals[1]) if decimals else 0.0
+    return max(exact, ABOUT * abs(amount.number)) if _HEDGE.search(text[: amount.start]) else exact
+
+
+def _stated(fact: KeyFact, question: str, given: str) -> bool:
+    texts = (given, *(one.text for one in split(given)))  # a denial belongs to one sentence
+    return any(_states(text, form, fact, question) for text in texts for form in (fact.text, *fact.accepted))
+
+
+def _states(given: str, form: str, fact: KeyFact, question: str) -> bool:
+    if match(given, form) is Match.SAME:
+        return True
+    claim, said, asked = facts(form), facts(given), facts(question)
+    free = [one for one in missing_amounts(claim.exact(), said.exact()) if not _near(one, fact, said.amounts)]
+    if (
+        free
+        or missing_dates(claim, said)
+        or set(missing_names(claim, said)) - {name for _, name in asked.names}
+    ):
+        return False
+    if contradiction(form, given) or negates(form) != negates(given):
+        return False
+    if re.search(rf"(?<!\w){re.escape(form)}(?!\w)", given):
+        return True
+    numbers = {stem for one in (*claim.amounts, *claim.dates) for stem in content_stems(one.text)}
+    words = {*content_stems(form)} - numbers - {*content_stems(question)}
+    there = words & {*content_stems(given)}
+    needed = len(words) if len(content_stems(form)) <= SHORT else MOST_WORDS * len(words)
+    return len(there) >= needed and bool(words or numbers)
+
+
+def _near(one: Amount, fact: KeyFact, said: tuple[Amount, ...]) -> bool:
+    """Whether an amount of the other answer is within the tolerance, in the same measure."""
+    factor = one.value / one.number if one.number else 1.0
+    return any(
+        abs(one.value - other.value) <= fact.tolerance * abs(factor) * (1 + 1e-9)
+        for other in said
+        if fact.tolerance and (one.unit == other.unit or not (one.measured and other.measured))
+    )

@@ -1,0 +1,1 @@
+"""Questions that people asked: answered from the documents, checked, and compared with the set."""

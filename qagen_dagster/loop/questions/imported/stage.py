@@ -1,0 +1,160 @@
+"""Adds the questions of an imported log to the result of the document that answers them.
+
+A question is asked of the documents that a search finds likeliest, in order. The first that answers it has the question. The stages
+of the other documents find out the same: their requests are equal, so the ledger has the responses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from qagen_dagster.agents.questions.batch import answerer
+from qagen_dagster.agents.questions.batch.one_reply import Task
+from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
+from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
+from qagen_dagster.english.words import shared_words
+from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions.document_work import DocumentWork
+from qagen_dagster.loop.questions.no_answer import stage as stages
+from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages, DocumentPassages
+from qagen_dagster.loop.questions.result import pairs_of, rejections_of
+from qagen_dagster.loop.questions.state import Accepted, Judged, QAState, Validate
+from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.questions.batch import AnsweredQuestion
+from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion, QuestionLog
+from qagen_dagster.records.questions.results import (
+    CallSummary,
+    Candidate,
+    DocumentEnd,
+    Evidence,
+    GenerationResult,
+    RejectionReason,
+)
+from qagen_dagster.records.questions.submissions import EvidenceQuote
+
+DOCUMENTS = 3  # documents that a question is asked of
+_MOST = 600  # characters of a reason
+_NOT_HERE = ("unanswerable", "evidence_not_found", "answer_not_supported")  # reasons to ask the next document
+Matched = tuple[LoggedQuestion, Sequence[DocumentPassages]]  # the likeliest document first
+
+
+def match_log(log: QuestionLog, corpus: CorpusPassages) -> tuple[Matched, ...]:
+    """Find the likeliest passages of each question. Raises ModelError."""
+    return tuple((one, corpus.best(one.question, "", 1)[:DOCUMENTS]) for one in log.questions)
+
+
+@dataclass
+class ImportStage(stages.JournaledStage):
+    """The stage of one document. `open_document` opens another document by its id."""
+
+    open_document: Callable[[str], DocumentWork]
+
+    def add(self, result: GenerationResult, questions: Sequence[Matched]) -> GenerationResult:
+        """The result with the questions that this document answers, and those that none does if it is the likeliest. Raises ModelError."""
+        known = tuple(Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted)
+        state = QAState(accepted=known, attempts=result.stats.total_attempts)
+        stored, ended = iter(self.journal.events), {}
+        try:
+            for logged, passages in questions:
+                draft = partial(self._draft, logged, passages, state.attempts + 1)
+                for candidate in self.event(stages.Drafted, draft, stored).candidates:
+                    decide = partial(self.decide, candidate, state, self._judge)
+                    state = stages.after(state, self.event(stages.Decided, decide, stored))
+        except BudgetExhaustedError as error:
+            ended = {"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": str(error)}
+        mine = state.model_copy(update={"accepted": state.accepted[len(known) :]})
+        answering = (self.models.answerer or self.models.generator).spec.name
+        pairs = pairs_of(mine, self.work, answering, self.models.validator.spec.name)
+        calls = (call for event in self.journal.events for call in event.calls)
+        added = {
+            "accepted": (*result.accepted, *pairs),
+            "rejected": (*result.rejected, *rejections_of(mine, self.work)),
+            "verdicts": (*result.verdicts, *state.verdicts),
+            "calls": (*result.calls, *calls),
+        }
+        return stages.counted(result.model_copy(update=added | ended), result.stats.target_count)
+
+    def _draft(
+        self, logged: LoggedQuestion, passages: Sequence[DocumentPassages], attempt: int
+    ) -> stages.Drafted:
+        """The question with its answer, if this document is the first that answers it, or if it is the likeliest and none does."""
+        own, calls, tried = self.work.context.view.document.id, list[CallSummary](), list[str]()
+        for one in passages:
+            mine = one.document_id == own
+            found = self._answer(logged, one, attempt if mine else 0)
+            calls += found.calls
+            candidate = found.candidate
+            if candidate is not None and candidate.gate not in _NOT_HERE:
+                return stages.Drafted(candidates=(candidate,) if mine else (), calls=tuple(calls))
+            tried.append(
+                f"{one.document_id}: {found.failure if candidate is None else candidate.gate_detail}"
+            )
+        lost = Candidate(
+            question=logged.question,
+            answer=logged.answer,
+            evidence=tuple(_nearest(one, logged.question, own) for one in passages),
+            question_type=QuestionType.FACTUAL.value,
+            gate=RejectionReason.UNANSWERABLE,
+            gate_detail=f"{NO_DOCUMENT} ({'; '.join(tried)})"[:_MOST],
+            origin="imported",
+        )
+        likeliest = passages[0].document_id == own
+        return stages.Drafted(candidates=(lost,) if likeliest else (), calls=tuple(calls))
+
+    def _answer(self, logged: LoggedQuestion, passages: DocumentPassages, attempt: int) -> answerer.Answered:
+        mine = passages.document_id == self.work.context.view.document.id
+        work = self.work if mine else self.open_document(passages.document_id)
+        reading = Reading(work.context.view)
+        found = reading.around(at for one in passages.spans for at in range(one.start_line, one.end_line + 1))
+        near = (reading.near(logged.question, most) for most in BUDGETS[2:])
+        choices = [tuple(sorted({*one, *found})) if one else one for one in near]
+        asked = answerer.Asked(logged.question, QuestionType.FACTUAL)
+        model, task = self.models.answerer or self.models.generator, Task([*choices, found], attempt, 0)
+        given = answerer.answer(work.context, model, reading, asked, task)
+        return replace(given, candidate=given.candidate and _as_logged(work, logged, given.candidate))
+
+    def _judge(self, step: Validate) -> tuple[Judged, tuple[CallSummary, ...]]:
+        judged = model_checks.validate(step, self.work, self.models)
+        judged = controls.without_document(step, self.work, self.models, judged)
+        failure = judged.failure if isinstance(judged, Judged) and judged.verdict is None else ""
+        return Judged(verdict=judged.verdict, failure=failure), judged.calls
+
+
+def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: Candidate) -> Candidate:
+    """The candidate with the answer of the log, if it has one, and quotes that support it: those that were found, or the line that has it."""
+    mine = {"origin": "imported"}
+    if not logged.answer:
+        return found.model_copy(update=mine)
+    wanted, lines = normalise(logged.answer), enumerate(work.context.view.lines, 1)
+    holding = [EvidenceQuote(quote=text, start_line=at) for at, text in lines if wanted in normalise(text)]
+    holding.sort(key=lambda one: shared_words(logged.question, one.quote), reverse=True)
+    quoted = [EvidenceQuote(quote=one.quote, start_line=one.start_line) for one in found.evidence]
+    checked = [
+        EvidenceCheck(work.context, graded=True).candidate_of(
+            AnsweredQuestion(
+                question=logged.question,
+                answer=logged.answer,
+                question_type=found.question_type,
+                evidence=quotes,
+            )
+        )
+        for quotes in (tuple(quoted), tuple(holding[:1]))
+        if quotes
+    ]
+    best = next((one for one in checked if one.gate is None), checked[0] if checked else found)
+    if best.gate in _NOT_HERE and found.gate is None:
+        detail = f"{best.gate_detail}; the document says {found.answer!r}"
+        mine |= {"gate": RejectionReason.WRONG_ANSWER, "gate_detail": detail}
+    return best.model_copy(update=mine)
+
+
+def _nearest(passages: DocumentPassages, question: str, own: str) -> Evidence:
+    """The line of the passages that shares most words with the question."""
+    lines = [at for one in passages.spans for at in range(one.start_line, one.end_line + 1)]
+    best = max(lines, key=lambda at: shared_words(question, passages.lines[at - 1]))
+    other = passages.document_id if passages.document_id != own else None
+    return Evidence(quote=passages.lines[best - 1], start_line=best, end_line=best, document_id=other)

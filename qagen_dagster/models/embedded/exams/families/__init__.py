@@ -1,1 +1,0 @@
-"""Parameterised item families, one file per exam schema."""

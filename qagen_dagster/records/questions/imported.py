@@ -1,0 +1,65 @@
+"""The questions that people asked, as a log gave them, and how well a set covers them."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import Combination, fingerprint, store_key
+from qagen_dagster.records.questions.results import Evidence
+
+# What the generator is told of a question that the set does not cover.
+NOT_COVERED = "people ask this and no question covers it: ask about it in clear words of your own, if the document answers it"
+NO_DOCUMENT = "none of the likeliest documents answers it"
+PUBLISHED, NOT_TRIED = "published", "not_tried"
+
+
+class LoggedQuestion(Record):
+    """A question of a log; `answer` is empty if the log has none."""
+
+    question: str
+    answer: str = ""
+
+
+class QuestionLog(Record):
+    """The imported questions of a combination.
+
+    `missing` has, by document id, questions that the set did not cover; the generator is shown them. Entries are only added, so that a
+    finished document does not lose the questions that were made for them.
+    """
+
+    questions: tuple[LoggedQuestion, ...]
+    missing: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+
+    @property
+    def digest(self) -> str:
+        return fingerprint([f"{one.question}\n{one.answer}" for one in self.questions])
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"imports/{combination.key}", "log.json")
+
+
+class ImportedQuestion(Record):
+    """What became of a question of the log: PUBLISHED, NOT_TRIED or the reason why it was refused.
+
+    `passages` are the nearest of a question that no document answers.
+    """
+
+    question: str
+    outcome: str
+    document_id: str = ""
+    detail: str = ""
+    passages: tuple[Evidence, ...] = ()
+
+
+class Coverage(Record):
+    """How a set covers the log. `gaps` has by document id the questions about each subject that the document has and the set lacks."""
+
+    questions: tuple[ImportedQuestion, ...]
+    subjects: int  # groups of questions of the log that ask for the same
+    gaps: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @staticmethod
+    def key(combination: Combination) -> str:
+        return store_key(f"imports/{combination.key}", "coverage.json")

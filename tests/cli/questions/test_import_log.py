@@ -1,0 +1,65 @@
+"""`qagen questions import`: from a log to questions of the set and its gaps."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.loop.questions.imported.test_import import ASKED, CORPUS, TEXT, UNKNOWN
+
+KNOWN, OTHER = list(ASKED)[:2]
+
+
+@pytest.fixture
+def pumps(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    monkeypatch.setenv("QAGEN_PROFILE", "embedded")
+    documents = {
+        "harbour.md": TEXT.format(name="Harbour", year=1987, weight=45),
+        "river.md": TEXT.format(name="River", year=1991, weight=51),
+    }
+    qagen.project.corpus("pumps", CORPUS, documents)
+    rows = [
+        {"question": KNOWN},
+        {"question": OTHER, "answer": "May 2003"},
+        {"question": UNKNOWN},
+        {"text": "x"},
+    ]
+    (qagen.project.root / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return qagen
+
+
+def test_a_log_is_published_and_what_is_missing_is_told(pumps: Command) -> None:
+    log = str(pumps.project.root / "log.jsonl")
+    kept = pumps("questions", "import", log, "--corpus", "pumps", "--no-run")
+    assert (kept.code, kept.out) == (0, "3 imported questions are kept for pumps/facts/textual\n")
+    assert "log.jsonl:4: it has no `question`" in kept.err
+    assert pumps("estimate", "--corpus", "pumps").code == 0
+    ended = pumps("questions", "import", log, "--corpus", "pumps")
+    assert ended.code == 0, ended.err
+    assert "3 imported questions: " in ended.out
+    assert f"unanswerable: {UNKNOWN}\n  nearest: " in ended.out
+    assert f"wrong_answer: {OTHER}" in ended.out
+    assert f"have no question in the set\n  river.md: {OTHER}\n" in ended.out
+    assert pumps("run", "--corpus", "pumps").code == 0
+    again = pumps("questions", "import", "--corpus", "pumps", "--json")
+    found = json.loads(again.out)
+    assert {one["question"] for one in found["questions"]} == {KNOWN, OTHER, UNKNOWN}
+    listed = json.loads(pumps("questions", "--corpus", "pumps", "--json").out)
+    assert any(one["question"] == KNOWN and one["outcome"] == "accepted" for one in listed)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("no.jsonl", "--corpus", "pumps"), "no.jsonl"),
+        (("--corpus", "pumps"), "name a file"),
+        (("log.jsonl", "--corpus", "rivers"), "rivers"),
+    ],
+)
+def test_what_cannot_be_imported_is_one_line(pumps: Command, words: tuple[str, ...], message: str) -> None:
+    ended = pumps("questions", "import", *words)
+    assert ended.code != 0
+    assert message in ended.err
+    assert ended.err.count("\n") == 1
