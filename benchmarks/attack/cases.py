@@ -49,9 +49,9 @@ CASES = (
     Case("documents without a reply of use", "they cost little, and are asked again", "loop/questions/test_unusable_replies.py test_a_document_without_a_reply_of_use_is_unfinished_and_cheap test_a_reply_that_the_server_could_not_finish_is_a_failed_request"),
     Case("prompts refused as too long, in any words", "a smaller part is shown; without one the document is unfinished", "loop/questions/test_unusable_replies.py test_a_long_prompt_that_is_refused_is_answered_with_a_smaller_part test_a_document_of_which_no_prompt_was_accepted_is_unfinished"),
     # 3: TeX
-    Case("TeX that reads or writes a file, 50 ways", "refused TeX is not exported", "publishing/problems/test_allowed_tex.py test_no_way_to_a_file_is_allowed test_what_is_refused_is_named"),
+    Case("TeX that reads or writes a file, 50 ways", "refused TeX is not exported", "publishing/test_allowed_tex.py test_no_way_to_a_file_is_allowed test_what_is_refused_is_named"),
     Case("TeX that reads a file, before it is compiled", "it is not given to an engine", "loop/problems/test_bank.py test_only_allowed_items_are_compiled"),
-    Case("TeX of 1 MB that is slow to judge", "it is judged in linear time", "publishing/problems/test_allowed_tex.py test_long_texts_are_judged_in_linear_time"),
+    Case("TeX of 1 MB that is slow to judge", "it is judged in linear time", "publishing/test_allowed_tex.py test_long_texts_are_judged_in_linear_time"),
     Case("commands that read files, in a LaTeX project", "the item is left out by name", "publishing/problems/test_tex_project.py test_what_could_read_or_write_files_is_left_out_and_named"),
     Case("commands in formulae of an exam", "none reaches TeX", "publishing/exams/test_pages.py test_no_command_of_a_formula_reaches_tex_that_could_read_or_redefine"),
     # 4: damaged records

@@ -9,8 +9,8 @@ No agent controls retries or decides on acceptance: code does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
@@ -26,6 +26,7 @@ from qagen_dagster.records.exams.submissions import (
     BlindSolution,
     ExamQuestion,
     ExamSchema,
+    FlawReport,
     IdeaPlan,
     QuestionPackage,
     StyleReport,
@@ -52,13 +53,14 @@ _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can b
 
 @dataclass(frozen=True)
 class ExamContext:
-    """One slot of a part. `item` is its number in the part, from 1."""
+    """One slot of a part. `item` is its number in the part, from 1. `prompts` replace shipped ones, by name."""
 
     config: ExamConfig
     schema: ExamSchema
     difficulty: Difficulty
     item: int
     seed: int
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
 
     @property
     def account(self) -> str:
@@ -116,12 +118,14 @@ _ROLES: dict[
     BlindSolution: (Role.VERIFIER, "solve", "submit_solution", 100),
     VerifierReport: (Role.VERIFIER, "verify", "submit_verdict", 200),
     StyleReport: (Role.STYLE_JUDGE, "style", "submit_style", 300),
+    FlawReport: (Role.STYLE_JUDGE, "style", "submit_style", 300),
 }
 
 
 def prompts() -> tuple[Prompt, ...]:
     """The prompts of the roles."""
-    return (*(load_prompt(f"exams/{name}") for _, name, _, _ in _ROLES.values()), retry_prompt())
+    names = dict.fromkeys(name for _, name, _, _ in _ROLES.values())
+    return (*(load_prompt(f"exams/{name}") for name in names), retry_prompt())
 
 
 def retry_prompt() -> Prompt:
@@ -256,7 +260,10 @@ def judge_style(
         "paths": block(f"{letter}: {path}" for letter, path in sorted(package.distractor_map.items())),
         "verifier": f"{report.verdict.value}{confidence}",
     }
-    return _ask(context, model, StyleReport, values, attempt)
+    kind = StyleReport if context.config.thresholds.most_flaws is None else FlawReport
+    reply = _ask(context, model, kind, values, attempt)
+    result = None if reply.result is None else StyleReport.model_validate(reply.result.model_dump())
+    return Reply(result, reply.failure, reply.raw, reply.calls)
 
 
 def _ask(
@@ -274,8 +281,11 @@ def _ask(
     Raises ModelError when the model is not available, its prompt is too long, or its reply is malformed.
     """
     role, name, terminal, first = _ROLES[kind]
-    prompt, ends = load_prompt(f"exams/{name}"), (Terminal(terminal, kind, check),)
-    prompt = retry_prompt().before(prompt) if retried else prompt
+    ends = (Terminal(terminal, kind, check),)
+    prompt, again = (
+        context.prompts.get(one.name, one) for one in (load_prompt(f"exams/{name}"), retry_prompt())
+    )
+    prompt = again.before(prompt) if retried else prompt
     agent = AgentSpec(f"exam {role.value}", role.value, prompt, (), ends, LIMITS, reads_text=True)
     run = run_agent(agent, model, {}, values, sample=context.sample(first + attempt))
     if isinstance(run.end, GiveUp) and run.end.reason in _AT_ONCE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -43,6 +43,15 @@ class Prompt:
     def hash(self) -> str:
         """Sixteen hexadecimal digits of its content: part of lineage and of fingerprints."""
         return digest(self.system, self.user)[:16]
+
+    @property
+    def fields(self) -> tuple[set[str], set[str], set[str]]:
+        """The placeholders of the system part, of the user part, and those of the user part that stand between tags."""
+        return (
+            _placeholders(self.system),
+            _placeholders(self.user),
+            {inside for _, inside in _FENCED.findall(self.user)},
+        )
 
     def before(self, other: Prompt) -> Prompt:
         """`other` with the user part of this one in front of its own."""
@@ -101,6 +110,36 @@ def load_addition(path: str) -> Prompt:
     if not text:
         raise ConfigError(f"prompt {name} is empty")
     return Prompt(name, "", text)
+
+
+def own_prompts(shipped: Iterable[Prompt], texts: Mapping[str, str]) -> dict[str, Prompt]:
+    """The prompts that a user wrote in place of shipped ones, by name. `texts` are in the form of the shipped files, by their stems.
+
+    Raises ConfigError for a text that replaces no prompt, lacks a part, or has other fields or other fields between tags.
+    """
+    known = {prompt.name.partition("_")[2]: prompt for prompt in shipped}
+    found: dict[str, Prompt] = {}
+    for stem, text in texts.items():
+        prompt = known.get(stem)
+        if prompt is None:
+            raise ConfigError(
+                f"there is no prompt {stem!r} to replace (there are: {', '.join(sorted(known))})"
+            )
+        system, user = text.split(DIVIDER, 1) if prompt.system and DIVIDER in text else ("", text)
+        own = Prompt(prompt.name, system.strip(), user.strip())
+        if not own.user or bool(own.system) is not bool(prompt.system):
+            raise ConfigError(f"prompt {stem} needs a system and a user part, divided by {DIVIDER.strip()!r}")
+        if own.fields != prompt.fields:
+            told = ("system part", "user part", "user part between tags")
+            parts = zip(told, own.fields, prompt.fields, strict=True)
+            wrong = [
+                f"{part} needs {sorted(wanted)}, has {sorted(has)}"
+                for part, has, wanted in parts
+                if has != wanted
+            ]
+            raise ConfigError(f"prompt {stem}: its {'; its '.join(wrong)}")
+        found[prompt.name] = own
+    return found
 
 
 def prompt_name(path: str) -> str:

@@ -69,6 +69,7 @@ def _item(row: ExamRow) -> Row:
         "item_id": None if result.item is None else result.item.id,
         "detail": result.end_detail or None,
         "options": None if last.package is None else dict(last.package.question.options),
+        "flaws": row.flaws,
         "attempts": last.number,
         "models": row.models,
         "fingerprint": result.fingerprint,

@@ -153,6 +153,7 @@ class ExamRow(Record):
     schema_title: str
     models: dict[str, str]  # role -> provider:model
     left_out: RejectedItem | None = None
+    flaws: tuple[str, ...] | None = None  # criteria of item-writing flaws; None: there is no question
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.files import FolderKind, config_path, read_config_text, read_yaml
+from qagen_dagster.configuration.files import (
+    FolderKind,
+    config_path,
+    prompt_texts,
+    read_config_text,
+    read_yaml,
+)
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema
@@ -151,6 +157,7 @@ class Exam:
     config: ExamConfig
     schemas: dict[str, ExamSchema]
     faults: tuple[ConfigError, ...] = ()
+    prompts: dict[str, str] = field(default_factory=dict[str, str])  # texts that replace shipped prompts
 
     def schema(self, schema_id: str) -> ExamSchema:
         """The schema of that id. Raises its ConfigError if it is broken, else one that lists the schemas."""
@@ -210,7 +217,8 @@ def load_exam(folder: Path) -> Exam:
     path = config_path(folder, CONFIG_NAME)
     config = read_yaml(path, ExamConfig)
     library = read_schemas(folder / SCHEMAS_NAME)
-    exam = Exam(folder.name, folder, config, library.schemas, library.faults)
+    texts = prompt_texts(folder, config.prompts, CONFIG_NAME)
+    exam = Exam(folder.name, folder, config, library.schemas, library.faults, texts)
     if not library.schemas:
         raise (
             library.faults[0]

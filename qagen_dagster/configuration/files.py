@@ -257,6 +257,12 @@ def content_folder(folder: Path, name: str, config_name: str) -> Path:
     return real
 
 
+def prompt_texts(folder: Path, name: str | None, config_name: str) -> dict[str, str]:
+    """The texts of the prompts in `folder/name` by the names of their files; empty without a name. Raises ConfigError."""
+    found = () if name is None else content_folder(folder, name, config_name).glob("*.md")
+    return {path.stem: read_config_text(path) for path in sorted(found)}
+
+
 def config_path(folder: Path, config_name: str) -> Path:
     """The path of the configuration file in `folder`. Raises ConfigError when the name of the folder cannot be a key."""
     path = folder / config_name

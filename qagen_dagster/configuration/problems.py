@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, read_yaml
+from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, prompt_texts, read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.problems.config import ProblemSetConfig
 from qagen_dagster.untrusted_file import open_file
@@ -26,6 +26,7 @@ class ProblemSet:
     key: str
     folder: Path
     config: ProblemSetConfig
+    prompts: dict[str, str] = field(default_factory=dict[str, str], hash=False)  # replace shipped prompts
 
     def file(self, name: str) -> Path:
         """The path of a file in sources/."""
@@ -77,7 +78,8 @@ def load_problem_set(folder: Path) -> ProblemSet:
     sources/ cannot be used, or when a source file is missing, is not a regular file, or is outside sources/.
     """
     path = config_path(folder, CONFIG_NAME)
-    found = ProblemSet(folder.name, folder, read_yaml(path, ProblemSetConfig))
+    config = read_yaml(path, ProblemSetConfig)
+    found = ProblemSet(folder.name, folder, config, prompt_texts(folder, config.prompts, CONFIG_NAME))
     home = found.sources_root()
     for place, source in enumerate(found.config.sources):
         key = f"sources.{place}.file"

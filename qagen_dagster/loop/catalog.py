@@ -27,6 +27,7 @@ from qagen_dagster.catalog.source import (
 )
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
+from qagen_dagster.loop.exams.flaws import flaws_of
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
@@ -283,7 +284,11 @@ def _exams(store: Store) -> Iterator[ExamRow]:
             for result in records(store, (name,), SlotResult):
                 lost = left_out.get((made.part, result.slot)) if result.item is not None else None
                 models = made.models_of(name, result.item or result.rejected)
-                yield ExamRow(result=result, schema_title=made.schema_title, models=models, left_out=lost)
+                last = result.attempts[-1] if result.attempts else None
+                flaws = last and last.package and tuple(flaws_of(last.package, last.style))
+                yield ExamRow(
+                    result=result, schema_title=made.schema_title, models=models, left_out=lost, flaws=flaws
+                )
 
 
 def _problems(store: Store) -> Iterator[ProblemRow]:

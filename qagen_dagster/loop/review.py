@@ -17,7 +17,7 @@ from qagen_dagster.loop.statistics import kappa, wilson
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, check_name, question_id
 from qagen_dagster.records.questions.results import RejectedQA, RejectionReason, ValidatedSet
-from qagen_dagster.records.review import Action, Agreement, Decision, ReviewFacts, review_folder
+from qagen_dagster.records.review import MOST_TEXT, Action, Agreement, Decision, ReviewFacts, review_folder
 
 
 class ReviewState(StrEnum):
@@ -104,9 +104,42 @@ def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
     }
 
 
+def edits_of(space: Workspace, set_key: str) -> dict[str, Decision]:
+    """By id of an item of a bank, the edit that applies to it: the latest one that was not undone and after which nobody accepted the
+    original, unless the reviewers disagree or reject the item. Raises StoreError for a damaged file.
+    """
+    found = {name: _edit(some) for name, some in decisions_of(space, set_key).items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def edit_on(space: Workspace, set_key: str, item_id: str) -> Decision | None:
+    """The edit that applies to one item of a bank."""
+    return _edit(decisions_on(space, set_key, item_id, {}))
+
+
+def _edit(decisions: Sequence[Decision]) -> Decision | None:
+    if state_of(decisions).state in (ReviewState.DISAGREED, ReviewState.REJECTED):
+        return None
+    standing = (one for one in _standing(decisions) if one.action in (Action.ACCEPT, Action.EDIT))
+    latest = next(standing, None)
+    edit = next((one for one in (latest, *standing) if one is not None and one.new_item), None)
+    return edit if edit is not None and latest is not None and _view(latest) == _view(edit) else None
+
+
 def state_of(decisions: Iterable[Decision]) -> QuestionReview:
     """The state of one question from all decisions on it."""
     counting: dict[str, Decision] = {}
+    for one in _standing(decisions):
+        counting.setdefault(one.reviewer, one)
+    last = tuple(counting.values())
+    if len({_view(one) for one in last}) > 1 or len({one.new_item for one in last if one.new_item}) > 1:
+        return QuestionReview(ReviewState.DISAGREED, counting)
+    states = {_STATES[one.action] for one in last} or {ReviewState.UNREVIEWED}
+    return QuestionReview(ReviewState.EDITED if ReviewState.EDITED in states else states.pop(), counting)
+
+
+def _standing(decisions: Iterable[Decision]) -> Iterator[Decision]:
+    """The decisions that decide something and were not undone, latest first."""
     undone: set[tuple[str, str]] = set()
     for one in sorted(decisions, key=_order, reverse=True):
         if (one.reviewer, one.id) in undone:
@@ -114,12 +147,16 @@ def state_of(decisions: Iterable[Decision]) -> QuestionReview:
         if one.undoes is not None:
             undone.add((one.reviewer, one.undoes))
         elif one.action in _STATES:
-            counting.setdefault(one.reviewer, one)
-    views = {(one.action, one.new_question, one.new_answer) for one in counting.values()}
-    if len(views) > 1:
-        return QuestionReview(ReviewState.DISAGREED, counting)
-    states = [_STATES[action] for action, *_ in views]
-    return QuestionReview(states[0] if states else ReviewState.UNREVIEWED, counting)
+            yield one
+
+
+def _view(one: Decision) -> tuple[str, ...]:
+    """What a decision says of the item. Who accepts the texts that an edit gave agrees with the edit."""
+    if one.action not in (Action.ACCEPT, Action.EDIT):
+        return (one.action,)
+    is_edit = one.action is Action.EDIT
+    texts = (one.new_question, one.new_answer) if is_edit else (one.question, one.answer)
+    return Action.ACCEPT, *(text[:MOST_TEXT].strip() for text in texts)
 
 
 def _order(decision: Decision) -> tuple[object, str]:

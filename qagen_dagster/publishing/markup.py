@@ -7,7 +7,8 @@ escapes its output, and knows no command that could load, link or run anything. 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from base64 import b64encode
+from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape, unescape
 from itertools import groupby
@@ -16,17 +17,28 @@ from typing import Literal, NamedTuple, TypeAlias
 from lxml import etree
 from math_core import LatexError, LatexToMathML
 
-Kind = Literal["prose", "inline", "display"]
+from qagen_dagster.records.ids import digest
+
+Kind = Literal["prose", "inline", "display", "figure"]
 _FENCES: tuple[tuple[str, str, Kind], ...] = (
     ("$$", "$$", "display"),
     ("$", "$", "inline"),
     ("\\[", "\\]", "display"),
     ("\\(", "\\)", "inline"),
+    ("\\begin{tikzpicture}", "\\end{tikzpicture}", "figure"),
+    ("\\begin{circuitikz}", "\\end{circuitikz}", "figure"),
 )
+FORMULAS = ("inline", "display")
+_GAP = re.compile(r"\n\s*\n")
+_COMMENT = re.compile(r"(?<!\\)%.*")
+_REFERENCE = re.compile(rb"figure-([0-9a-f]{16})")
+_LONGEST_ALT = 500  # characters
+_NOT_DRAWN = "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='40'><text y='25'>The figure is not drawn.</text></svg>"
+Figures: TypeAlias = Mapping[str, bytes]  # PNG or JPEG by figure_id
 
 
 class Segment(NamedTuple):
-    """A piece of a text; a formula is without its delimiters."""
+    """A piece of a text; a formula is without its delimiters, a figure is the whole TikZ environment."""
 
     kind: Kind
     text: str
@@ -74,6 +86,8 @@ def _formula(text: str, at: int, hopeless: set[str]) -> tuple[Segment, int] | No
         end = _closing(text, closing, start)
         if end < 0:
             hopeless.add(closing)
+        elif kind == "figure":
+            return Segment(kind, text[at : end + len(closing)]), end + len(closing)
         elif text[start:end].strip():
             return Segment(kind, text[start:end].strip()), end + len(closing)
     return None
@@ -161,15 +175,60 @@ def with_fences(text: str) -> str:
 
 def paragraphs(text: str, flow: Callable[[str], str]) -> str:
     """A `p` element for each part between empty lines. `flow` makes the HTML of a part."""
-    groups = groupby(text.splitlines(), key=lambda line: bool(line.strip()))
+    groups = groupby(tight(text).splitlines(), key=lambda line: bool(line.strip()))
     parts = ("\n".join(lines).strip() for is_text, lines in groups if is_text)
-    return "".join(f"<p>{flow(part)}</p>" for part in parts)
+    shown = "".join(f"<p>{flow(part)}</p>" for part in parts)
+    return shown.replace('alt="figure"', f'alt="{escape(figure_alt(text))}"')
+
+
+def figures_of(*texts: str) -> list[str]:
+    """The drawings of texts: environments of TikZ."""
+    return [one.text for text in texts for one in split(text) if one.kind == "figure"]
+
+
+def tight(text: str) -> str:
+    """The text without empty lines in its figures."""
+    for code in figures_of(text):
+        text = text.replace(code, _GAP.sub("\n", code))
+    return text
+
+
+def figure_id(code: str) -> str:
+    """Sixteen hexadecimal digits of a hash of a drawing. Spaces and comments do not change it."""
+    return digest("".join(_COMMENT.sub("", code).split()))[:16]
+
+
+def figure_alt(text: str) -> str:
+    """What stands for the figures of a text: the rest of the text."""
+    rest = " ".join(" ".join(one.text for one in split(text) if one.kind != "figure").split())
+    return xml_text(rest[:_LONGEST_ALT]) or "figure"
+
+
+def figure_type(picture: bytes) -> str:
+    """The media type of a drawn figure."""
+    return "image/png" if picture.startswith(b"\x89PNG") else "image/jpeg"
+
+
+def with_figures(data: bytes, figures: Figures) -> bytes:
+    """A file in which the pictures of figures stand in place of their references, as data URIs. Others are replaced by words."""
+
+    def uri(found: re.Match[bytes]) -> bytes:
+        picture = figures.get(found[1].decode())
+        kind, shown = (
+            ("image/svg+xml", _NOT_DRAWN.encode()) if picture is None else (figure_type(picture), picture)
+        )
+        return f"data:{kind};base64,{b64encode(shown).decode()}".encode()
+
+    return _REFERENCE.sub(uri, data)
 
 
 def _html(text: str, formula: Callable[[Segment, str], str]) -> str:
-    """HTML of a text. `formula` makes the HTML of a formula from its segment and its escaped text."""
+    """HTML of a text. `formula` makes the HTML of a formula from its segment and its escaped text. Figures are references."""
     found: list[str] = []
     for segment in split(text):
+        if segment.kind == "figure":
+            found.append(f'<img src="figure-{figure_id(segment.text)}" alt="{escape(figure_alt(text))}"/>')
+            continue
         escaped = escape(xml_text(segment.text), quote=False)
         is_prose = segment.kind == "prose"
         found.append(escaped.replace("\n", "<br/>") if is_prose else formula(segment, escaped))

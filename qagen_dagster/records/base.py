@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from qagen_dagster.records.text import mended
 
@@ -13,6 +14,16 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MathText = Annotated[
     str, Field(min_length=1), BeforeValidator(mended), WithJsonSchema({"type": "string", "minLength": 1})
 ]
+
+
+def _inside(value: str) -> str:
+    path = PurePosixPath(value)
+    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in value:
+        raise ValueError("must be a relative path that stays in its folder")
+    return value
+
+
+Inside = Annotated[str, AfterValidator(_inside)]
 
 
 class Record(BaseModel):

@@ -16,7 +16,8 @@ from qagen_dagster.records.ids import Combination, Name, check_name, store_key
 PAGE_PORT = 3100  # of the review page, unless the command names another
 BY_REVIEWER = "rejected_by_reviewer"  # the reason of items that a reviewer rejected
 _BANKS = ("exams", "problems")
-_Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000)]
+MOST_TEXT = 10_000  # characters
+_Text = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MOST_TEXT)]
 _Reviewer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 
@@ -69,7 +70,8 @@ class Decision(Record):
 
     `set_key` is the partition key of a combination, or the set key of a bank. `question_id` is made from the texts, so the decision
     still applies when the same question is generated again. `question` and `answer` are the judged texts. `reason` is the reason for
-    a decision, or the text of a comment.
+    a decision, or the text of a comment. An edit of an exam item or of a problem has in `new_item` the whole item that was proven: an
+    ExamItem as JSON, or LaTeX.
     """
 
     id: Name = Field(default_factory=lambda: uuid4().hex)
@@ -84,17 +86,19 @@ class Decision(Record):
     reason: _Text = ""
     new_question: _Text = ""  # of an edit, like `new_answer`
     new_answer: _Text = ""
+    new_item: Annotated[str, Field(max_length=200_000)] = ""
     undoes: Name | None = None  # id of the decision that an undo takes back
 
     @model_validator(mode="after")
     def _is_complete(self) -> Decision:
         if self.action is Action.EDIT:
-            if not self.new_question or not self.new_answer:
+            if not self.new_question or not (self.new_answer or self.new_item):
                 raise ValueError("an edit needs new_question and new_answer")
-            if (self.new_question, self.new_answer) == (self.question, self.answer):
+            same_texts = (self.new_question, self.new_answer) == (self.question, self.answer)
+            if same_texts and not self.new_item:
                 raise ValueError("the edit changes nothing")
-        elif self.new_question or self.new_answer:
-            raise ValueError("only an edit has new_question and new_answer")
+        elif self.new_question or self.new_answer or self.new_item:
+            raise ValueError("only an edit has new_question, new_answer and new_item")
         if (self.action is Action.UNDO) != (self.undoes is not None):
             raise ValueError("an undo, and nothing else, names the decision that it undoes")
         if self.action is Action.COMMENT and not self.reason:

@@ -7,10 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.exams.bank import FILES, Bank, gather
+from qagen_dagster.errors import ConfigError
+from qagen_dagster.formats.base import PageImage
+from qagen_dagster.latex.engine import compile_document, find_engine
+from qagen_dagster.loop.exams.bank import FILES, Bank, gather, item_texts
+from qagen_dagster.loop.exams.edited import edited_item, fields_of
+from qagen_dagster.loop.exams.flaws import flaws_of
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.state_machine import finding_of
+from qagen_dagster.loop.figures import Drawing, draw_figures, first_page
+from qagen_dagster.loop.review import edit_on
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.publishing.exams.pages import one_question
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
 from qagen_dagster.records.exams.bank import (
     REVIEW_STAGE,
@@ -24,12 +32,19 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.responses import ItemStatistics, Sitting
-from qagen_dagster.records.exams.submissions import BlindSolution, QuestionPackage, VerifierReport
+from qagen_dagster.records.exams.submissions import (
+    BlindSolution,
+    ExamQuestion,
+    QuestionPackage,
+    VerifierReport,
+)
 from qagen_dagster.records.review import exam_key
 from qagen_dagster.web.review_set import (
     ACCEPTED,
+    COMPILED,
     REJECTED,
     Detail,
+    Edited,
     Entry,
     Lineage,
     ReviewSet,
@@ -39,6 +54,7 @@ from qagen_dagster.web.review_set import (
     calls_of,
     places_of,
     total,
+    with_pictures,
 )
 
 _PROOFS = {
@@ -62,15 +78,16 @@ def exam_source(space: Workspace, exam: str) -> SetSource:
         files = tuple(space.store.get(ItemBank.file_key(exam, name)) for name in FILES[:2])
         return None if files[0] is None else (*files, *space.store.list(Sitting.folder(exam)))
 
-    return SetSource(
-        exam_key(exam), state, lambda: ExamBank(gather(space, exam), latest_statistics(sittings(space, exam)))
-    )
+    def read() -> ReviewSet:
+        return ExamBank(space, gather(space, exam), latest_statistics(sittings(space, exam)))
+
+    return SetSource(exam_key(exam), state, read)
 
 
 class ExamBank(ReviewSet):
-    def __init__(self, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
+    def __init__(self, space: Workspace, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
-        self._bank, self._statistics = bank, statistics
+        self._space, self._bank, self._statistics = space, bank, statistics
 
     def make_rows(self) -> Iterator[Row]:
         judged = [
@@ -85,10 +102,45 @@ class ExamBank(ReviewSet):
         self.find(key)
         one = self._ended[key]
         given = one.given
-        notes = given.reasons if isinstance(given, RejectedItem) else ()
+        edited = (f"edited by {given.edited}",) if isinstance(given, ExamItem) and given.edited else ()
+        notes = given.reasons if isinstance(given, RejectedItem) else edited
         title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
-        sections = (*_sections(one), *_answers(self._statistics.get(key)))
-        return Detail(id=key, source=title, notes=notes, sections=sections)
+        sections = (*_sections(one), *_flaws(given), *_answers(self._statistics.get(key)))
+        texts = item_texts([given]).values() if isinstance(given, ExamItem) else ()
+        figures = draw_figures(self._space, map(Drawing, texts))
+        compiled = (COMPILED,) if isinstance(given, ExamItem) and find_engine() else ()
+        sections = with_pictures(sections, figures)
+        return Detail(id=key, source=title, notes=notes, sections=sections, pictures=compiled)
+
+    def picture(self, key: str, page: int, label: str) -> PageImage | None:
+        self.find(key)
+        given, engine = self._ended[key].given, find_engine()
+        if not isinstance(given, ExamItem) or engine is None:
+            return None
+        return first_page(self._space, compile_document(engine, one_question(given)).pdf)
+
+    def fields(self, key: str) -> dict[str, str]:
+        return fields_of(self._editable(key).question_package)
+
+    def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
+        item = self._editable(key)
+        found = edited_item(self._space, item, fields)
+        if found.question_package == item.question_package:
+            raise ConfigError("the edit changes nothing")
+        return Edited(
+            new_question=found.question.stem,
+            new_answer=_answer(found.question),
+            new_item=found.model_dump_json(),
+        )
+
+    def _editable(self, key: str) -> ExamItem:
+        """The item with the edit that applies to it, also if the bank does not have that edit yet."""
+        self.find(key)
+        given = self._ended[key].given
+        if isinstance(given, RejectedItem):
+            raise ConfigError("only items of the bank can be edited")
+        edit = edit_on(self._space, self.key, key)
+        return given if edit is None else ExamItem.model_validate_json(edit.new_item)
 
     def lineage(self, key: str) -> Lineage:
         self.find(key)
@@ -124,13 +176,18 @@ class ExamBank(ReviewSet):
             document=given.schema_id,
             outcome=REJECTED if isinstance(given, RejectedItem) else ACCEPTED,
             question="" if asked is None else asked.stem,
-            answer="" if asked is None else f"{asked.correct_option}: {asked.options[asked.correct_option]}",
+            answer="" if asked is None else _answer(asked),
+            markup=() if asked is None else (with_mathml(asked.stem), with_mathml(_answer(asked))),
             type=given.difficulty.value,
             reason=given.failure_type if isinstance(given, RejectedItem) else "",
             model=given.models.get(Role.IMPLEMENTER.value, ""),
             usd=total(call.usd for call in one.result.calls),
             place=place,
         )
+
+
+def _answer(question: ExamQuestion) -> str:
+    return f"{question.correct_option}: {question.options[question.correct_option]}"
 
 
 def _sections(one: Ended) -> Iterator[Section]:
@@ -145,6 +202,16 @@ def _sections(one: Ended) -> Iterator[Section]:
         yield Section(title="Idea", entries=idea, is_open=False)
     if len(one.result.attempts) > 1:
         yield Section(title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False)
+
+
+def _flaws(given: ExamItem | RejectedItem) -> Iterator[Section]:
+    package = given.question_package
+    if package is None:
+        return
+    found = flaws_of(package, given.style_report).items()
+    entries = [Entry(label=name.replace("_", " "), text=why, mark="no") for name, why in found]
+    none = Entry(text="none")
+    yield Section(title="Item-writing flaws", entries=tuple(entries) or (none,), is_open=bool(entries))
 
 
 def _answers(found: ItemStatistics | None) -> Iterator[Section]:

@@ -43,9 +43,7 @@ def server_page() -> str:
 def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, object]) -> bytes:
     """The rows and decisions of the sets, and the settings of the server that the page needs."""
     found = list(sets)
-    titles = {
-        one.key: {"title": one.title, "editable": one.editable, "versioned": one.versioned} for one in found
-    }
+    titles = {one.key: {"title": one.title, "versioned": one.versioned} for one in found}
     parts = {
         **{name: json.dumps(value, ensure_ascii=False).encode() for name, value in settings.items()},
         "sets": json.dumps(titles, ensure_ascii=False).encode(),

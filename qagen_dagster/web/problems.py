@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.loop.problems.bank import FILES, items_of
+from qagen_dagster.latex.engine import find_engine
+from qagen_dagster.latex.keyed import stated_answer
+from qagen_dagster.latex.structure import question_of
+from qagen_dagster.loop.figures import draw_figures, rendering
+from qagen_dagster.loop.problems.bank import FILES, drawing, items_of
+from qagen_dagster.loop.problems.edited import edited_latex
 from qagen_dagster.loop.problems.plan import picture_key
+from qagen_dagster.loop.review import edit_on
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml
 from qagen_dagster.publishing.problems.formats import html
@@ -21,11 +27,13 @@ from qagen_dagster.records.problems.result import (
     Stage,
     TaskResult,
 )
-from qagen_dagster.records.review import BY_REVIEWER, problem_set_key
+from qagen_dagster.records.review import BY_REVIEWER, MOST_TEXT, problem_set_key
 from qagen_dagster.web.review_set import (
     ACCEPTED,
+    COMPILED,
     REJECTED,
     Detail,
+    Edited,
     Entry,
     Lineage,
     Picture,
@@ -36,6 +44,7 @@ from qagen_dagster.web.review_set import (
     calls_of,
     places_of,
     total,
+    with_pictures,
 )
 
 _OF_ORIGINAL = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA, Stage.ALTERNATE)
@@ -73,16 +82,41 @@ class ProblemItems(ReviewSet):
         one = self._made[key]
         record = one.record
         picture = (Picture(label="source", page=1, title="Original"),) if record.problem.picture else ()
+        figures = draw_figures(self._space, [drawing(record, one.item)])
+        edited = record.edited.keys() & {one.item.made}
         return Detail(
             id=key,
+            notes=("edited by a reviewer",) if edited else (),
             source=f"{record.id}: {one.item.made} ({record.problem.source_path})",
-            pictures=picture,
-            sections=tuple(_sections(one)),
+            pictures=(*picture, *((COMPILED,) if find_engine() else ())),
+            sections=with_pictures(_sections(one), figures),
+        )
+
+    def fields(self, key: str) -> dict[str, str]:
+        return {"LaTeX": self._editable(key).item.latex}
+
+    def _editable(self, key: str) -> Made:
+        """The item with the edit that applies to it, also if the bank does not have that edit yet."""
+        self.find(key)
+        one, edit = self._made[key], edit_on(self._space, self.key, key)
+        latex = one.item.latex if edit is None else edit.new_item
+        return replace(one, item=one.item.model_copy(update={"latex": latex}))
+
+    def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
+        one = self._editable(key)
+        latex = edited_latex(self._space, self._bank, one.record, one.item, fields.get("LaTeX", ""))
+        return Edited(
+            new_question=question_of(latex)[:MOST_TEXT],
+            new_answer=(stated_answer(latex) or "")[:MOST_TEXT],
+            new_item=latex,
         )
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
         self.find(key)
         found = self._made[key].record.problem.picture
+        if label == COMPILED.label:
+            one = drawing(self._made[key].record, self._made[key].item)
+            return rendering(self._space, one.text, one.preamble, one.libraries)
         if found is None:
             return None
         return PageImage(found.media_type, self._space.store.read_bytes(picture_key(found)), 0, 0)
@@ -129,6 +163,7 @@ class ProblemItems(ReviewSet):
             outcome=REJECTED if why else ACCEPTED,
             question=item.statement,
             answer=item.answer or "",
+            markup=(html(item.statement, with_mathml), with_mathml(f"${item.answer or '?'}$")),
             type=item.made,
             reason=why,
             model=model,

@@ -256,7 +256,6 @@ class QuestionSet(ReviewSet):
     A question that was proposed again with the same answer has the same id, and is listed once.
     """
 
-    editable = True
     versioned = True
 
     def __init__(self, space: Workspace, combination: Combination) -> None:

@@ -9,9 +9,10 @@ from functools import cached_property
 
 from pydantic import Field
 
-from qagen_dagster.errors import StoreError
+from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.loop.review import random_order
+from qagen_dagster.publishing.markup import with_figures
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.published import PublishedGrade, PublishedVerdict
 from qagen_dagster.records.run import CallSummary
@@ -36,6 +37,7 @@ class Row(Record):
     usd: float | None = None
     place: int | None = None
     suspicion: float = 0.0  # the share of a panel's strong answerers that agree on another answer
+    markup: tuple[str, ...] = ()  # question and answer as XHTML, if they have formulas in TeX
 
 
 class Line(Record):
@@ -52,6 +54,9 @@ class Picture(Record):
     page: int
     title: str
     is_open: bool = True
+
+
+COMPILED = Picture(label="compiled", page=1, title="Compiled page", is_open=False)
 
 
 class Entry(Record):
@@ -106,14 +111,20 @@ class Lineage(Record):
     note: str = ""
 
 
+class Edited(Record):
+    """An edited item of a bank, as a decision stores it."""
+
+    new_question: str
+    new_answer: str
+    new_item: str
+
+
 class ReviewSet(ABC):
     """The questions of one set, and everything about them.
 
-    `editable`: reviewers can edit questions; an edited question is checked, then it replaces the original.
     `versioned`: versions of the set can be compared.
     """
 
-    editable = False
     versioned = False
 
     def __init__(self, key: str, title: str) -> None:
@@ -145,6 +156,18 @@ class ReviewSet(ABC):
     @abstractmethod
     def lineage(self, key: str) -> Lineage:
         """Raises StoreError when the set has no such question."""
+
+    def fields(self, key: str) -> dict[str, str]:
+        """The texts of an item that a reviewer can edit, by their names; empty if these are the question and the answer.
+
+        Raises StoreError when the set has no such question.
+        """
+        self.find(key)
+        return {}
+
+    def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
+        """The item with other `fields`, after it was proven again. Raises ConfigError, which says why it is refused, and StoreError."""
+        raise ConfigError(f"{self.key} has no fields to edit")
 
     def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
         """Lines of the document of a question. Raises StoreError when the set has no such question."""
@@ -180,6 +203,15 @@ def calls_of(summaries: Iterable[tuple[str, CallSummary]]) -> tuple[Call, ...]:
 def places_of(keys: Collection[str]) -> dict[str, int]:
     """The place of each question in the random order of its set, from 1."""
     return {key: place for place, key in enumerate(random_order(keys), 1)}
+
+
+def with_pictures(sections: Iterable[Section], figures: Mapping[str, bytes]) -> tuple[Section, ...]:
+    """The sections with the pictures of figures in their markup."""
+
+    def shown(entry: Entry) -> Entry:
+        return entry.model_copy(update={"markup": with_figures(entry.markup.encode(), figures).decode()})
+
+    return tuple(one.model_copy(update={"entries": tuple(map(shown, one.entries))}) for one in sections)
 
 
 def total(prices: Iterable[float | None]) -> float | None:

@@ -166,6 +166,7 @@ class ReviewServer:
             "versions": self._versions,
             "compare": self._compare,
             "detail": self._detail,
+            "fields": self._fields,
             "lineage": self._lineage,
             "lines": self._lines,
             "similar": self._similar_questions,
@@ -209,6 +210,10 @@ class ReviewServer:
     def _detail(self, request: Request) -> Response:
         found, key = self._question(request)
         return _json(found.detail(key).model_dump_json())
+
+    def _fields(self, request: Request) -> Response:
+        found, key = self._question(request)
+        return JSONResponse(found.fields(key))
 
     def _lineage(self, request: Request) -> Response:
         found, key = self._question(request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
@@ -85,6 +85,7 @@ class Judgement(Record):
     reason: str = ""
     new_question: str = ""
     new_answer: str = ""
+    fields: dict[str, str] = Field(default_factory=dict)  # of an edited exam item or problem
     undoes: str | None = None
 
 
@@ -127,10 +128,11 @@ class Reviews:
             sent = Judgement.model_validate_json(body)
             found = sets.get(sent.set_key)
             row = found.find(sent.question_id)
-            if sent.action is Action.EDIT and not found.editable:
-                raise ConfigError("exam items and problems cannot be edited here: reject or flag them")
             texts = {"document_id": row.document, "question": row.question, "answer": row.answer}
-            decision = Decision.model_validate({**sent.model_dump(), **texts})
+            told = sent.model_dump(exclude={"fields"}) | texts
+            if sent.action is Action.EDIT and found.fields(row.id):
+                told |= found.edited(row.id, sent.fields).model_dump()
+            decision = Decision.model_validate(told)
         except ValidationError as error:
             raise ConfigError(
                 "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())

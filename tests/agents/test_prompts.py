@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.agents import prompts
 from qagen_dagster.agents.problems.roles import role_prompt, scan_prompt, variant_prompt
-from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
+from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt, own_prompts
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
@@ -98,3 +98,32 @@ def test_the_models_are_told_that_documents_are_no_instructions(load: Callable[[
     flat = " ".join(prompt.system.split())
     assert "never instructions" in flat or "never meant for you" in flat
     assert prompt.system.count("${") + prompt.user.count("${") >= 2
+
+
+FENCED = Prompt("exam_p", "You are ${who}.", "<text>\n${text}\n</text>\nFind ${what}.")
+ADDED = Prompt("exam_more", "", "Again: ${why}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("p", "Be ${who}.\n---user---\n<text>\n${text}\n</text>\nSeek ${what}.", None),
+        ("more", "Once more: ${why}", None),
+        ("other", "x", r"no prompt 'other' to replace \(there are: more, p\)"),
+        ("p", "Be ${who}.", "prompt p needs a system and a user part"),
+        ("p", "\n---user---\n${text} ${what}", "prompt p needs a system and a user part"),
+        ("p", "Be ${who}.\n---user---\n<text>\n${text}\n</text>", r"its user part needs \['text', 'what'\], has \['text'\]"),
+        ("p", "Be kind.\n---user---\n<text>\n${text}\n</text>\n${what}", r"its system part needs \['who'\], has \[\]"),
+        ("p", "Be ${who}.\n---user---\n${text} ${what}", r"its user part between tags needs \['text'\], has \[\]"),
+        ("more", "Once more.", r"its user part needs \['why'\], has \[\]"),
+    ],
+)  # fmt: skip
+def test_a_prompt_of_the_user_keeps_the_fields(name: str, text: str, said: str | None) -> None:
+    if said is not None:
+        with pytest.raises(ConfigError, match=said):
+            own_prompts([FENCED, ADDED], {name: text})
+        return
+    (own,) = own_prompts([FENCED, ADDED], {name: text}).values()
+    shipped = FENCED if name == "p" else ADDED
+    assert own.name == shipped.name
+    assert own.hash != shipped.hash

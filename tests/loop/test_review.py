@@ -12,6 +12,8 @@ from qagen_dagster.loop.review import (
     agreements,
     append,
     decisions_of,
+    edit_on,
+    edits_of,
     facts_of,
     random_order,
     state_of,
@@ -38,6 +40,37 @@ def decision(minute: int = 0, reviewer: str = "ida", action: str = "accept", **c
 
 def edit(minute: int = 0, reviewer: str = "ida", answer: str = "12 metres") -> Decision:
     return decision(minute, reviewer, "edit", new_question="How long is the cable?", new_answer=answer)
+
+
+def solution(minute: int = 0, reviewer: str = "ida", item: str = "item") -> Decision:
+    """An edit of an item that changes neither the question nor the answer."""
+    texts = {"new_question": "How long is the cable?", "new_answer": "12 m"}
+    return decision(minute, reviewer, "edit", new_item=item, **texts)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "applies"),
+    [
+        ([solution(0)], "d00-ida"),
+        ([solution(0), solution(1, item="later")], "d01-ida"),
+        ([solution(0), solution(1, item="later"), decision(2, action="undo", undoes="d01-ida")], "d00-ida"),
+        ([solution(0), decision(1, action="undo", undoes="d00-ida")], None),
+        ([solution(0), decision(1)], "d00-ida"),
+        ([solution(0), decision(1, action="flag")], "d00-ida"),
+        ([solution(0), decision(1, action="reject")], None),
+        ([solution(0), decision(1, "bo", "reject")], None),
+        ([edit(0).model_copy(update={"new_item": "i"}), decision(1)], None),  # the original is accepted
+        ([edit(0).model_copy(update={"new_item": "i"}), decision(1, answer="12 metres")], "d00-ida"),
+    ],
+)
+def test_the_latest_edit_that_stands_applies(
+    workspace: PlayedWorkspace, decisions: list[Decision], applies: str | None
+) -> None:
+    for one in decisions:
+        append(workspace, one)
+    found = edits_of(workspace, COMBINATION.key)
+    assert {name: one.id for name, one in found.items()} == ({"q-1": applies} if applies else {})
+    assert edit_on(workspace, COMBINATION.key, "q-1") == found.get("q-1")
 
 
 def test_decisions_are_read_by_question_in_the_order_of_their_times(workspace: PlayedWorkspace) -> None:
@@ -99,6 +132,10 @@ def test_a_damaged_decision_is_not_left_out_in_silence(workspace: PlayedWorkspac
         ([decision(0), decision(1, "bo", "reject"), decision(2, "bo")], ReviewState.ACCEPTED),
         ([edit(0), edit(1, "bo")], ReviewState.EDITED),
         ([edit(0), edit(1, "bo", answer="twelve metres")], ReviewState.DISAGREED),
+        ([edit(0), decision(1, "bo", answer="12 metres")], ReviewState.EDITED),  # of the edited text
+        ([edit(0), decision(1, "bo")], ReviewState.DISAGREED),
+        ([solution(0), solution(1, "bo")], ReviewState.EDITED),
+        ([solution(0), solution(1, "bo", item="other")], ReviewState.DISAGREED),
     ],
 )
 def test_the_last_decision_of_each_reviewer_counts(decisions: list[Decision], state: ReviewState) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from qagen_dagster.answering import full_text
 from qagen_dagster.loop.catalog import CATALOG
 from qagen_dagster.loop.exams import bank
+from qagen_dagster.loop.figures import Drawing
 from qagen_dagster.loop.problems import bank as problem_bank
 from qagen_dagster.loop.questions.publication import exports
 from qagen_dagster.publishing.questions import set_files
@@ -26,6 +27,7 @@ from tests.support.source_tree import Source, dotted, package
 VALUES: dict[str, Any] = {
     "Combination.self": Combination.from_key("corpus/scenario/textual"),
     "ExamPart.self": ExamPart.from_key("exam/M1/easy"),
+    "Drawing.self": Drawing(""),
     "Blobs.self": Store("/").blobs("ledger"),
     "combination": Combination.from_key("corpus/scenario/textual"),
     "corpus": "corpus",
@@ -39,6 +41,7 @@ VALUES: dict[str, Any] = {
     "shard": 3,
     "launch": "run",
     "key": "aabbcc",
+    "code": "\\draw;",
     "kind": Kind.CLOSED_BOOK,
     "slot": 7,
     "exam": "exam",

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.exams.bank import publish_bank
+from qagen_dagster.loop.exams.bank import gather, publish_bank
+from qagen_dagster.loop.figures import Drawing
 from qagen_dagster.loop.review import decisions_of
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.exams.bank import ExamItem
+from qagen_dagster.records.problems.result import ProblemBank
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedVerdict
 from tests.support import waterworks
 from tests.support.chromium import Tab, chromium, needs_chromium
-from tests.support.exams.items import hard_item
+from tests.support.exams.items import hard_item, trolley
 from tests.support.exams.mini import accepted, store_part, write_exam
 from tests.support.graph import DAGSTER_WARNINGS, DOCUMENTS, QUESTIONS, GraphRun
 from tests.support.history_project import history
+from tests.support.problems.export import record
+from tests.support.problems.play import mcq
 from tests.support.project import Project
 from tests.support.reviewed import KEY, page, report, reviewed
 from tests.support.wire_reader import read
@@ -34,6 +40,10 @@ CRITERIA = (
     "relevant",
 )
 UNJUDGED = ("supported", "premise-holds", "self-contained", "non-trivial", "relevant")
+FIGURE = "\\begin{tikzpicture}\n\n\\draw (0,0) -- (2,0);\n\\end{tikzpicture}"
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGNgYPiPBw0taYb/AOU+Y52zyqm7AAAAAElFTkSuQmCC"
+)
 AXE = Path(__file__).parent / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="there is no axe-core: `make browser` installs it")
 
@@ -42,10 +52,10 @@ def count(tab: Tab) -> str:
     return tab.run("byId('progress').textContent")
 
 
-def with_exam(space: Workspace) -> Workspace:
-    """The project with an exam of one item, whose formulas have everything."""
+def with_exam(space: Workspace, item: ExamItem | None = None) -> Workspace:
+    """The project with an exam of one item, by default one whose formulas have everything."""
     write_exam(space.settings.corpora)
-    store_part(space, "mini/M1/hard", lambda plan, slot: accepted(plan, slot, hard_item(), None))
+    store_part(space, "mini/M1/hard", lambda plan, slot: accepted(plan, slot, item or hard_item(), None))
     publish_bank(space, "mini", "run")
     return space
 
@@ -141,21 +151,91 @@ def test_hostile_text_stays_text_also_in_a_report(tmp_path: Path) -> None:
         assert tab.run("byId('actions').hidden") is True
 
 
+def with_problem(space: Workspace) -> Workspace:
+    """The project with a problem with a figure, as it was drawn."""
+    drawn = mcq().replace("A cart", f"{FIGURE}\nA cart")
+    one = record(drawn)
+    space.store.write(
+        ProblemBank.file_key("motion", "bank.json"),
+        ProblemBank(name="motion", title="Motion", problems=(one,)),
+    )
+    folder = space.settings.corpora / "problems" / "motion"
+    (folder / "sources").mkdir(parents=True)
+    (folder / "sources" / "a.tex").write_text(drawn)
+    (folder / "problems.yaml").write_text("name: Motion\nsources: [{file: a.tex}]\n")
+    space.store.write_bytes(Drawing("").key(FIGURE), PNG)
+    return space
+
+
+def edit_field(tab: Tab, field: str, old: str, new: str) -> None:
+    tab.press("e")
+    tab.wait("byId('edit-dialog').open")
+    place = f"byId('edit-fields').querySelector('[name=\"{field}\"]')"
+    tab.run(f"{place}.value = {place}.value.replace({old!r}, {new!r})")
+
+
 @needs_chromium
-def test_formulas_of_exam_items_are_set_and_items_cannot_be_edited(tmp_path: Path) -> None:
-    space = with_exam(reviewed(tmp_path / "project"))
+def test_an_exam_item_is_edited_refused_and_undone(tmp_path: Path) -> None:
+    space = with_exam(reviewed(tmp_path / "project"), trolley())
     with chromium(tmp_path / "browser") as tab, page(space) as address:
         tab.open(f"{address}#set=exams/mini")
-        tab.wait("document.querySelector('.entry.yes math mfrac')")
-        assert tab.run("list.shown.length") == 1
-        assert tab.run("document.querySelector('#actions [data-key=e]').disabled") is True
-        assert tab.run(
-            "[...document.querySelectorAll('#detail math *')].every((one) => !one.hasAttribute('style'))"
+        tab.wait("document.querySelector('.entry.yes math')")
+        assert tab.run("document.querySelectorAll('#rows .row-question math').length") == 2
+        assert tab.run("document.querySelectorAll('#rows .row-answer math').length") == 1
+        edit_field(tab, "question.stem", "$3", "$5")
+        tab.press("Enter", ctrl=True)
+        tab.wait(
+            "byId('edit-refusal').textContent.includes('the form gives 10 kg m / s, which no option is')"
         )
+        assert tab.run("byId('edit-dialog').open"), "a refused edit stays in the dialog"
+        stem = "byId('edit-fields').querySelector('[name=\"question.stem\"]').value"
+        assert "$5" in tab.run(stem)
+        tab.press("Escape")
+        tab.wait("!byId('edit-dialog').open")
+        edit_field(tab, "question.stem", "$3", "$4")
+        tab.run(
+            "byId('edit-fields').querySelector('[name=\"distractor_map.A\"]').value = 'the speed was read as three'"
+        )
+        tab.press("Enter", ctrl=True)
+        tab.wait("!byId('edit-dialog').open && byId('decisions').textContent.includes('B: $8')")
+        assert tab.run("stateOf(list.row)") == "edited"
         tab.press("e")
-        assert "cannot be edited" in tab.run("byId('message').textContent")
-        tab.press("a")
-        tab.wait("stateOf(list.row) === 'accepted'")
+        tab.wait("byId('edit-dialog').open")
+        assert "$4" in tab.run(stem), "a further edit begins with the edited texts"
+        tab.press("Escape")
+        (shown,) = gather(space, "mini").bank.items
+        assert (shown.id, shown.question.correct_option) == (trolley().id, "B")
+        tab.wait("!byId('edit-dialog').open")
+        tab.press("u")
+        tab.wait("stateOf(list.row) === 'unreviewed'")
+        assert gather(space, "mini").bank.items == (trolley(),)
+
+
+@needs_chromium
+def test_a_problem_shows_its_figure_and_is_edited(tmp_path: Path) -> None:
+    space = with_problem(reviewed(tmp_path / "project"))
+    file = tmp_path / "report.html"
+    file.write_text(report(space), encoding="utf-8")
+    with chromium(tmp_path / "browser") as tab, page(space) as address:
+        for opened in (file.as_uri(), address):
+            tab.open(f"{opened}#set=problems/motion")
+            for width, height in ((1400, 900), (360, 740)):
+                tab.picture(width, height)
+                tab.run("showDetail()")
+                tab.wait(
+                    "document.querySelector('#detail .entry img')?.naturalWidth > 0 && document.querySelector('#detail math')"
+                )
+                box = tab.run(
+                    "(({ width, height }) => [width, height])(document.querySelector('#detail .entry img').getBoundingClientRect())"
+                )
+                assert 0 < box[0] <= width
+                assert tab.run("document.documentElement.scrollWidth") == width
+        assert tab.run("document.querySelector('#detail .entry img').alt").startswith(
+            "A cart starts from rest"
+        )
+        edit_field(tab, "LaTeX", "A cart", "A trolley")
+        tab.press("Enter", ctrl=True)
+        tab.wait("!byId('edit-dialog').open && byId('decisions').textContent.includes('A trolley starts')")
 
 
 @needs_chromium
@@ -208,7 +288,7 @@ def test_a_sample_is_the_same_for_all_and_the_address_leads_back(tmp_path: Path)
 @needs_chromium
 @needs_axe
 def test_axe_finds_nothing_serious(tmp_path: Path) -> None:
-    space = with_exam(reviewed(tmp_path / "project"))
+    space = with_problem(with_exam(reviewed(tmp_path / "project")))
     file = tmp_path / "report.html"
     file.write_text(report(space), encoding="utf-8")
     with chromium(tmp_path / "browser") as tab, page(space) as address:
@@ -224,9 +304,15 @@ def test_axe_finds_nothing_serious(tmp_path: Path) -> None:
                 assert serious(tab) == []
                 tab.press("Escape")
                 tab.wait("!document.querySelector('dialog[open]')")
-            tab.run("list.select(list.rows.findIndex((row) => row.set_key.startsWith('exams/')))")
-            tab.wait("document.querySelector('math')")
-            assert serious(tab) == []
+            for kind in ("exams/", "problems/"):
+                tab.run(f"list.select(list.rows.findIndex((row) => row.set_key.startsWith('{kind}')))")
+                tab.wait("document.querySelector('math')")
+                assert serious(tab) == []
+            if opened == address:
+                tab.press("e")
+                tab.wait("byId('edit-fields').querySelector('[name=LaTeX]')")
+                assert serious(tab) == []
+                tab.press("Escape")
         tab.picture(360, 740)
         assert serious(tab) == []
         tab.run("showDetail()")

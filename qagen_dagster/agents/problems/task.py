@@ -5,7 +5,7 @@ The caller decides which properties an output must keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -62,6 +62,7 @@ class Asking(Generic[ResultT]):
     pictures: tuple[Image, ...] = ()
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
     sample: int = 0
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # that replace shipped ones
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ def ask(
 ) -> Reply[ResultT]:
     """Run the task. Raises ModelError when the model is not available, or no reply is usable."""
     strikes = _Strikes()
+    prompt = asking.prompts.get(prompt.name, prompt)
     spec = AgentSpec(
         name=f"problem {role}",
         role=role,

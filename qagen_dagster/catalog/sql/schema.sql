@@ -358,6 +358,7 @@ CREATE TABLE exam_items (
     blind_option VARCHAR,           -- what the verifier chose without the key
     style_mean   DOUBLE,            -- of six scores from 0 to 10
     style_least  INTEGER,
+    flaws        VARCHAR[],         -- criteria of item-writing flaws
     attempts     INTEGER NOT NULL,  -- how often the idea was implemented
     models       MAP(VARCHAR, VARCHAR) NOT NULL,
     fingerprint  VARCHAR NOT NULL,

@@ -41,13 +41,16 @@ from qagen_dagster.loop.exams.bank import (
     gather,
     is_bank_current,
     is_part_current,
+    item_texts,
     schema_library,
 )
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
+from qagen_dagster.loop.figures import NOT_DRAWN, undrawn
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
+from qagen_dagster.publishing.exporter import exported
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
@@ -298,14 +301,16 @@ def export(
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
     for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):
-        for path, data in exporter.export(bank).items():
+        for path, data in exported(exporter, bank).items():
             write_output(output / path, data)
             written[exporter.name] = str(output / path)
+    lacking = undrawn(item_texts(bank.items), bank.figures)
     if as_json:
-        print_json({"exam": exam.key, "items": len(bank.items), "files": written})
+        print_json({"exam": exam.key, "items": len(bank.items), "files": written, "not_drawn": lacking})
         return
     for name, path in written.items():
         echo(f"{name}: {path}")
+    warn([NOT_DRAWN.format(", ".join(lacking))] if lacking else [])
 
 
 def _chosen(exams: Exams, key: str | None) -> list[Exam]:

@@ -23,6 +23,7 @@ from qagen_dagster.loop.exams.paper import Drawn, draw_paper
 from qagen_dagster.loop.exams.responses import read_responses
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.papers import PaperHead, paper_files
+from qagen_dagster.publishing.markup import Figures
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_SEED
@@ -47,7 +48,7 @@ def one_exam(settings: Settings, key: str | None) -> Exam:
 
 def bank_of(space: Workspace, exam: Exam) -> ItemBank:
     """The bank of an exam. Raises StoreError if it is empty."""
-    bank = gather(space, exam.key).bank
+    bank = gather(space, exam.key, draw=True).bank
     if not bank.items:
         raise StoreError(
             f"exam {exam.key} has no items yet; make them with: qagen exam run --exam {exam.key}"
@@ -145,7 +146,7 @@ def paper(
     weights = {level: found.weight for level, found in exam.config.difficulties.items()}
     drawn = draw_paper(space, exam.key, bank.items, _blueprint(blueprint, wished), weights)
     engine = find_engine()
-    files, failures = _files(drawn, drawn.paper.blueprint.title or bank.name, engine)
+    files, failures = _files(drawn, drawn.paper.blueprint.title or bank.name, engine, bank.figures)
     output.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         write_output(output / name, data)
@@ -219,14 +220,16 @@ def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
     return Blueprint.model_validate({**dict(found), **given})
 
 
-def _files(drawn: Drawn, title: str, engine: Engine | None) -> tuple[dict[str, bytes], list[str]]:
+def _files(
+    drawn: Drawn, title: str, engine: Engine | None, figures: Figures
+) -> tuple[dict[str, bytes], list[str]]:
     """The files of all forms, and a line for each document that the engine could not set."""
     files: dict[str, bytes] = {}
     failures: list[str] = []
     forms = drawn.paper.forms
     for form in forms:
         head = PaperHead(title, form.number if len(forms) > 1 else 0, drawn.paper.blueprint.minutes)
-        files |= paper_files(head, drawn.printed(form), form.number)
+        files |= paper_files(head, drawn.printed(form), form.number, figures)
     if engine is not None:
         for name in [name for name in files if name.endswith(".tex")]:
             made = compile_document(engine, files[name].decode())

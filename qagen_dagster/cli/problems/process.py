@@ -41,13 +41,14 @@ from qagen_dagster.loop.problems.bank import (
     bank_files,
     changed_sources,
     export_files,
-    export_of,
     items_of,
     keep_sources,
     not_usable,
     open_bank,
     plan_problem_set,
     told_bank,
+    with_pictures,
+    without_pictures,
 )
 from qagen_dagster.loop.problems.finding import find_problems
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
@@ -139,7 +140,8 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
     done = carry_out(request, problems, _wishes(wished), everything=True, run_id=run_id)
     title = (request.image or request.tex or request.output).stem
     bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
-    write_folder(request.output, bank_files(bank) | export_files(export_of(bank)))
+    export = with_pictures(request.space, bank)
+    write_folder(request.output, bank_files(bank) | export_files(export))
     keep_raw_texts(request, done, request.output)
     if request.as_json:
         found = {"finding": [call.model_dump(mode="json") for call in calls]} if calls else {}
@@ -153,7 +155,7 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
             but = f", but it {unusable[record.id]}" if record.id in unusable else ""
             echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}{but}")
         echo(f"{request.output}: {told_bank(bank)}")
-    return tell(done.warnings, done.errors)
+    return tell([*done.warnings, *without_pictures(export)], done.errors)
 
 
 def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
@@ -182,7 +184,9 @@ def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
     errors += [*plan.missing, *failed]
     warnings += changed_sources(space, plan)
     if output is not None:
-        write_folder(output, bank_files(bank) | export_files(export_of(bank)))
+        export = with_pictures(space, bank)
+        write_folder(output, bank_files(bank) | export_files(export))
+        warnings += without_pictures(export)
     if request.as_json:
         print_json(json_record(bank.problems, errors, warnings))
     else:

@@ -8,7 +8,7 @@ import dagster as dg
 
 from qagen_dagster.defs.check_results import WARN, failing_result
 from qagen_dagster.loop.exams.bank import Bank
-from qagen_dagster.publishing.markup import mathml, split
+from qagen_dagster.publishing.markup import FORMULAS, mathml, split
 from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
 from qagen_dagster.records.ids import normalise
 
@@ -45,11 +45,12 @@ def _equal_options(item: ExamItem) -> bool:
 
 
 def _confirmed(item: ExamItem) -> bool:
-    reached = item.blind_solution.right == (item.question.correct_option,)
+    unsolved = bool(item.edited) and not item.blind_solution.right
+    reached = unsolved or item.blind_solution.right == (item.question.correct_option,)
     return reached and item.proof.status is not ProofStatus.REFUTED
 
 
 def _can_be_set(item: ExamItem) -> bool:
     texts = (item.question.stem, *item.question.options.values())
-    formulas = (segment for text in texts for segment in split(text) if segment.kind != "prose")
+    formulas = (segment for text in texts for segment in split(text) if segment.kind in FORMULAS)
     return all(mathml(segment.text) is not None for segment in formulas)

@@ -20,12 +20,13 @@ from qagen_dagster.defs.metadata import (
     review_page,
     svg_picture,
 )
+from qagen_dagster.formats.base import PageImage
+from qagen_dagster.loop.figures import rendering
 from qagen_dagster.loop.problems.bank import (
     EXPORTS,
     PublishedBank,
     items_of,
     not_usable,
-    rendering,
     thumbnail,
 )
 from qagen_dagster.loop.problems.plan import SetPlan
@@ -177,8 +178,8 @@ def _pictures(space: Workspace, problems: Sequence[Problem]) -> Metadata:
     return pictures("pictures", found)
 
 
-def _uri(picture: tuple[str, bytes] | None) -> str | None:
-    return None if picture is None else data_uri(*picture)
+def _uri(picture: PageImage | None) -> str | None:
+    return None if picture is None else data_uri(picture.media_type, picture.data)
 
 
 def _items_at(bank: ProblemBank, stage: Stage) -> list[BankItem]:

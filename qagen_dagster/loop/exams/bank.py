@@ -16,9 +16,11 @@ from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.loop.exams.plan import PartPlan, finished_slot, part_set
 from qagen_dagster.loop.exams.run_part import result_keys
 from qagen_dagster.loop.exams.state_machine import finding_of
-from qagen_dagster.loop.review import rejections_of
+from qagen_dagster.loop.figures import Drawing, draw_figures
+from qagen_dagster.loop.review import edits_of, rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
+from qagen_dagster.publishing.exporter import exported
 from qagen_dagster.records.exams.bank import (
     DUPLICATE_STAGE,
     REJECTED,
@@ -35,7 +37,7 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import ExamPart, Severity
-from qagen_dagster.records.review import BY_REVIEWER, exam_key
+from qagen_dagster.records.review import BY_REVIEWER, Decision, exam_key
 
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
 EXPORTS = "exports"
@@ -169,10 +171,10 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
     return found
 
 
-def gather(workspace: Workspace, key: str, *, former: bool = True) -> Bank:
-    """Build the bank of exam `key` from the results of its parts. Raises ConfigError and StoreError. Writes nothing.
+def gather(workspace: Workspace, key: str, *, former: bool = True, draw: bool = False) -> Bank:
+    """Build the bank of exam `key` from the results of its parts. Raises ConfigError and StoreError.
 
-    `former=False` leaves out the results of `former_parts`.
+    `former=False` leaves out the results of `former_parts`. Writes nothing unless `draw`: then figures that were not drawn yet are drawn.
     """
     exam = find_exam(workspace.settings.corpora, key)
     parts = (*exam.parts(), *(former_parts(workspace, exam) if former else ()))
@@ -182,12 +184,19 @@ def gather(workspace: Workspace, key: str, *, former: bool = True) -> Bank:
     results = tuple(
         one for part, found in by_part.items() for one in _results(workspace, part, found, published)
     )
+    results = _with_edits(results, edits_of(workspace, exam_key(key)))
     kept, withdrawn = _without_rejections(results, rejections_of(workspace, exam_key(key)))
     items, duplicates = _without_duplicates(kept, published)
     left_out = (*duplicates, *withdrawn)
     rejected = (*(one.rejected for one in results if one.rejected is not None), *left_out)
-    bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items))
+    figures = draw_figures(workspace, map(Drawing, item_texts(items).values()), draw=draw)
+    bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items), figures=figures)
     return Bank(bank, rejected, results, stats_of(exam, sets, results, items, left_out), sets)
+
+
+def item_texts(items: Iterable[ExamItem]) -> dict[str, str]:
+    """The stem and the options of items, by their ids."""
+    return {one.id: "\n".join((one.question.stem, *one.question.options.values())) for one in items}
 
 
 def _results(
@@ -221,7 +230,7 @@ def publish_bank(workspace: Workspace, key: str, run_id: str, *, replace: bool =
 
     `replace` also removes the items of `former_parts`.
     """
-    found = gather(workspace, key, former=not replace)
+    found = gather(workspace, key, former=not replace, draw=True)
     files = bank_files(found) | export_files(found.bank)
     changed: list[str] = []
     for path, data in files.items():
@@ -257,7 +266,7 @@ def export_files(bank: ItemBank) -> dict[str, bytes]:
     return {
         f"{EXPORTS}/{path}": data
         for exporter in BANK_EXPORTERS
-        for path, data in exporter.export(bank).items()
+        for path, data in exported(exporter, bank).items()
     }
 
 
@@ -271,6 +280,22 @@ def _published(workspace: Workspace, key: str) -> set[str]:
     """The ids of the items in the bank's file."""
     lines = workspace.store.get(ItemBank.file_key(key, FILES[0])) or b""
     return {one.decode() for one in re.findall(rb'^\{"id":"([^"]+)"', lines, re.MULTILINE)}
+
+
+def _with_edits(results: Sequence[SlotResult], edits: Mapping[str, Decision]) -> tuple[SlotResult, ...]:
+    """The results, with the items that reviewers edited in place of the originals."""
+    return tuple(
+        one
+        if one.item is None or (edit := edits.get(one.item.id)) is None
+        else one.model_copy(
+            update={
+                "item": ExamItem.model_validate_json(edit.new_item).model_copy(
+                    update={"edited": edit.reviewer}
+                )
+            }
+        )
+        for one in results
+    )
 
 
 def _without_rejections(

@@ -34,7 +34,7 @@ from qagen_dagster.mathematics import sandbox as sandboxes
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.publishing.markup import mathml, split
+from qagen_dagster.publishing.markup import FORMULAS, mathml, split
 from qagen_dagster.records.exams.bank import Examination, Fault, ProofStatus
 from qagen_dagster.records.exams.submissions import ExamQuestion, QuestionPackage, Severity
 
@@ -146,7 +146,7 @@ def _latex(case: _Case) -> Iterator[_Found]:
         if fault := latex_fault(text):
             yield _fixable(UNBALANCED_LATEX, f"{place}: {fault}")
         elif place in shown:
-            unset = [one.text for one in split(text) if one.kind != "prose" and mathml(one.text) is None]
+            unset = [one.text for one in split(text) if one.kind in FORMULAS and mathml(one.text) is None]
             yield from (_fixable(UNKNOWN_LATEX, f"{place}: {one} cannot be typeset") for one in unset)
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pydantic import ValidationError
 
 from qagen_dagster.agents.exams import ExamContext, prompts
+from qagen_dagster.agents.prompts import Prompt, own_prompts
 from qagen_dagster.configuration.exams import Exam, chosen, find_exam
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Profile, Role, bound_specs
 from qagen_dagster.errors import ConfigError
@@ -86,9 +87,11 @@ def _deal(weights: tuple[tuple[str, float], ...], seed: int, items: int) -> tupl
     return tuple(order)
 
 
-def exam_prompt_hashes() -> dict[str, str]:
-    """The hashes of the prompts of all four roles, by name."""
-    return {prompt.name: prompt.hash for prompt in prompts()}
+def exam_prompt_hashes(own: Mapping[str, Prompt] | None = None) -> dict[str, str]:
+    """The hashes of the prompts of all four roles, by name. `own` replace shipped ones."""
+    return {
+        name: prompt.hash for name, prompt in ({one.name: one for one in prompts()} | dict(own or {})).items()
+    }
 
 
 def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, seed: int) -> str:
@@ -102,13 +105,14 @@ def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, s
         [
             EXAM_VERSION,
             json.dumps(models, sort_keys=True),
-            json.dumps(exam_prompt_hashes(), sort_keys=True),
+            json.dumps(exam_prompt_hashes(own_prompts(prompts(), exam.prompts)), sort_keys=True),
             config.name,
             config.candidate_profile,
             json.dumps(config.style_notes),
             config.difficulties[part.difficulty].meaning,
             exam.schema(part.schema_id).text,
             str(seed),
+            *(() if config.thresholds.most_flaws is None else ("flaws",)),
         ]
     )
 
@@ -219,7 +223,8 @@ class PartPlan:
         return {role: workspace.model(spec) for role, spec in self.specs.items()}
 
     def work(self, slot: int, models: Mapping[Role, Model]) -> ItemWork:
-        context = ExamContext(self.exam.config, self.schema, self.part.difficulty, slot, self.seed)
+        own = own_prompts(prompts(), self.exam.prompts)
+        context = ExamContext(self.exam.config, self.schema, self.part.difficulty, slot, self.seed, own)
         return ItemWork(self.part, slot, context, self.limits, models)
 
 

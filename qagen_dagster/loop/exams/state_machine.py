@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from qagen_dagster.agents.spec import is_unusable
+from qagen_dagster.loop.exams.flaws import flaws_of
 from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import Attempt, Examination, Finding, Stage
@@ -89,7 +90,7 @@ def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
         return attempt.broken
     found: Finding | None = None
     if attempt.examination is not None:
-        found = _of_code_checks(attempt.examination)
+        found = _of_code_checks(attempt.examination) or _of_flaws(attempt, thresholds)
     if found is None and attempt.blind is not None and attempt.package is not None:
         found = _of_blind(attempt.blind, attempt.package.question.correct_option)
     if found is None and attempt.report is not None:
@@ -108,6 +109,19 @@ def _of_code_checks(examination: Examination) -> Finding | None:
         name=worst.name,
         severity=worst.severity,
         detail="; ".join(f"{one.name}: {one.detail}" for one in examination.faults),
+    )
+
+
+def _of_flaws(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
+    if thresholds.most_flaws is None or attempt.package is None:
+        return None
+    flaws = flaws_of(attempt.package, attempt.style)
+    if len(flaws) <= thresholds.most_flaws:
+        return None
+    detail = "; ".join(f"{name}: {why}" for name, why in flaws.items())
+    stage = Stage.GATES if attempt.style is None else Stage.STYLE_JUDGE
+    return Finding(
+        stage=stage, name="item_writing_flaws", severity=Severity.FIXABLE, detail=detail, instructions=detail
     )
 
 

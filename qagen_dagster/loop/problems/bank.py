@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from qagen_dagster.agents.problems.roles import prompts
+from qagen_dagster.agents.prompts import own_prompts
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
-from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.image import trimmed
+from qagen_dagster.formats.base import PageImage, Source
 from qagen_dagster.latex.engine import (
     USUAL_LIBRARIES,
-    compile_item,
-    find_engine,
     packages_of,
     sign_declarations,
 )
 from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
+from qagen_dagster.loop.figures import NOT_DRAWN, QUIET, SMALL, Drawing, draw_figures, undrawn
 from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     conversion_breaches,
@@ -31,11 +31,11 @@ from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_ke
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set
 from qagen_dagster.loop.problems.state_machine import FULL
-from qagen_dagster.loop.review import rejections_of
+from qagen_dagster.loop.review import edits_of, rejections_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.problems.allowed_tex import own_of, refused
+from qagen_dagster.publishing.exporter import exported
 from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
-from qagen_dagster.publishing.problems.tex_project import allowed_definitions, left_out
+from qagen_dagster.publishing.problems.tex_project import left_out
 from qagen_dagster.records.problems.item import Breach, Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import (
     NOT_SOLVED,
@@ -50,11 +50,8 @@ from qagen_dagster.records.problems.result import (
     Stage,
     Task,
 )
-from qagen_dagster.records.review import problem_set_key
+from qagen_dagster.records.review import Decision, problem_set_key
 
-_SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
-_QUIET = ParseOptions(ocr=False)
-Shown = tuple[str, bytes]  # media type and bytes
 SOURCES = "sources.json"
 FILES = ("bank.json", "results.jsonl")
 EXPORTS = "exports"
@@ -102,7 +99,7 @@ def _whole(record: ProblemRecord) -> bool:
     return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())
 
 
-def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
+def thumbnail(space: Workspace, problem: Problem) -> PageImage | None:
     """The picture of a problem as a thumbnail; None if there is no picture or it cannot be drawn."""
     if problem.picture is None:
         return None
@@ -110,32 +107,11 @@ def thumbnail(space: Workspace, problem: Problem) -> Shown | None:
     return _drawn(space, Source(name, space.store.read_bytes(picture_key(problem.picture))))
 
 
-def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str, ...]) -> Shown | None:
-    """A picture of the first page of `latex`.
-
-    Returns None if there is no TeX engine, or if `latex` contains what is not allowed or does not compile.
-    """
-    engine = find_engine()
-    barred = refused(latex, own_of(allowed_definitions([preamble])))
-    pdf = None if engine is None or barred else compile_item(engine, latex, preamble, libraries).pdf
-    if pdf is None:
-        return None
+def _drawn(space: Workspace, source: Source) -> PageImage | None:
     try:
-        page = space.parsers().render(Source("item.pdf", pdf), 1, _QUIET, RenderOptions())
+        return space.parsers().render(source, 1, QUIET, SMALL)
     except DocumentError:
         return None
-    if page is None:
-        return None
-    drawn = trimmed(page, _SMALL)
-    return drawn.media_type, drawn.data
-
-
-def _drawn(space: Workspace, source: Source) -> Shown | None:
-    try:
-        image = space.parsers().render(source, 1, _QUIET, _SMALL)
-    except DocumentError:
-        return None
-    return None if image is None else (image.media_type, image.data)
 
 
 @dataclass(frozen=True)
@@ -192,8 +168,15 @@ def plan_problem_set(
         references=references,
     )
     given = (wished.profile, wished.seed)
+    own = own_prompts(prompts(), problem_set.prompts)
     plan = replace(
-        plan, former=former, replace=wished.replace, refresh=wished.refresh, given=given, solve=config.solve
+        plan,
+        prompts=own,
+        former=former,
+        replace=wished.replace,
+        refresh=wished.refresh,
+        given=given,
+        solve=config.solve,
     )
     more = _combined(space, plan, problem_set)
     added = more.problems if wished.replace else _as_published(more.problems, former)
@@ -252,24 +235,48 @@ def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
 
 def reviewed(space: Workspace, bank: ProblemBank) -> ProblemBank:
     """The bank, in which the items that reviewers rejected are withdrawn. Raises StoreError for a damaged decision."""
-    rejections = rejections_of(space, problem_set_key(bank.name))
-    problems = tuple(_with_reviews(one, rejections) for one in bank.problems)
+    key = problem_set_key(bank.name)
+    rejections, edits = rejections_of(space, key), edits_of(space, key)
+    problems = tuple(_with_reviews(one, rejections, edits) for one in bank.problems)
     return bank.model_copy(update={"problems": problems})
 
 
-def _with_reviews(record: ProblemRecord, rejections: Mapping[str, str]) -> ProblemRecord:
-    ids = {item.made: item.content_id for item in items_of(record)} if rejections else {}
+def _with_reviews(
+    record: ProblemRecord, rejections: Mapping[str, str], edits: Mapping[str, Decision]
+) -> ProblemRecord:
+    ids = {item.made: item.content_id for item in items_of(record)} if rejections or edits else {}
     withdrawn = {made: rejections[name] for made, name in ids.items() if name in rejections}
-    return record.model_copy(update={"withdrawn": withdrawn})
+    edited = {made: edits[name].new_item for made, name in ids.items() if name in edits}
+    return record.model_copy(update={"withdrawn": withdrawn, "edited": edited})
 
 
 def items_of(record: ProblemRecord) -> Iterator[BankItem]:
-    """The problem itself, its variants and its conversions."""
-    if record.latex.strip():
-        alternates = tuple(one.solution for one in record.alternates)
-        yield _item(record, ORIGINAL, whole_item(record)).model_copy(update={"alternates": alternates})
-    for made, latex in (*record.variants.items(), *record.conversions.items()):
-        yield _item(record, made, latex)
+    """The problem itself, its variants and its conversions, as reviewers edited them."""
+    originals = {ORIGINAL: whole_item(record)} if record.latex.strip() else {}
+    alternates = tuple(one.solution for one in record.alternates)
+    for made, latex in (*originals.items(), *record.variants.items(), *record.conversions.items()):
+        edited = record.edited.get(made)
+        more = {"alternates": alternates} if made == ORIGINAL else {}
+        more |= {"unedited": latex} if edited is not None else {}
+        yield _item(record, made, edited or latex).model_copy(update=more)
+
+
+def with_pictures(space: Workspace, bank: ProblemBank) -> BankExport:
+    """The accepted part of a bank with the pictures of its figures, which are drawn where there is a TeX engine."""
+    figures = draw_figures(space, (drawing(one, item) for one in bank.accepted for item in items_of(one)))
+    return export_of(bank).model_copy(update={"figures": figures})
+
+
+def drawing(record: ProblemRecord, item: BankItem) -> Drawing:
+    """An item of a problem with what its figures need to compile."""
+    libraries = record.tikz.libraries if record.tikz is not None else ()
+    return Drawing(item.latex, record.problem.preamble, libraries)
+
+
+def without_pictures(export: BankExport) -> list[str]:
+    """One line that names the items whose figures are not drawn; empty if there are none."""
+    lacking = undrawn({item.id: item.latex for item in export.items}, export.figures)
+    return [NOT_DRAWN.format(", ".join(lacking))] if lacking else []
 
 
 def export_of(bank: ProblemBank) -> BankExport:
@@ -314,7 +321,7 @@ def told_bank(bank: ProblemBank) -> str:
 
 def export_files(export: BankExport) -> dict[str, bytes]:
     """The files of every export format."""
-    return {path: data for one in PROBLEM_EXPORTERS for path, data in one.export(export).items()}
+    return {path: data for one in PROBLEM_EXPORTERS for path, data in exported(one, export).items()}
 
 
 def bank_files(bank: ProblemBank) -> dict[str, bytes]:
@@ -334,7 +341,7 @@ def publish_problem_bank(space: Workspace, plan: SetPlan, run_id: str) -> Publis
     if former is not None and not plan.replace and bank.problems == former.problems:
         profile, seed = former.profile, former.seed
     bank = bank.model_copy(update={"profile": profile, "seed": seed})
-    export = export_of(bank)
+    export = with_pictures(space, bank)
     files = bank_files(bank) | {f"{EXPORTS}/{path}": data for path, data in export_files(export).items()}
     changed: list[str] = []
     for path, data in files.items():
@@ -350,9 +357,9 @@ def broken_items(bank: ProblemBank) -> dict[str, str]:
     """Check the items of the bank again. Returns the faults of the items that break a property, by the id of the item."""
     found: dict[str, str] = {}
     for record in bank.accepted:
-        whole = next((one.latex for one in items_of(record) if one.made == ORIGINAL), "")
+        whole = whole_item(record)
         for item in items_of(record):
-            breaches = _breaches(whole, item)
+            breaches = item_breaches(whole, item)
             if breaches:
                 found[item.id] = "; ".join(str(one) for one in breaches)
         for number, other in enumerate(record.alternates, 1):
@@ -362,7 +369,8 @@ def broken_items(bank: ProblemBank) -> dict[str, str]:
     return found
 
 
-def _breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
+def item_breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
+    """The properties that an item breaks; `whole` is the problem that it was made of."""
     kind = item.made.rstrip("0123456789").rstrip("-")
     if item.made == ORIGINAL:
         return scan_breaches(item.latex, None, strict=False)

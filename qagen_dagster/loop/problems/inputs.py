@@ -93,6 +93,11 @@ class ProblemWork:
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
     solve: float = 1
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # that replace shipped ones
+
+    def own(self, prompt: Prompt) -> Prompt:
+        """The prompt that is used in place of a shipped one."""
+        return self.prompts.get(prompt.name, prompt)
 
     def solver(self, task: Task) -> Model | None:
         """The model that solves the item of `task`; None if there is none, or the item is not in the sample of share `solve`."""
@@ -199,10 +204,10 @@ def format_of(problem: Problem, state: ProblemState) -> Format:
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
     """The prompt of a task."""
     if task.stage is Stage.SCAN:
-        return scan_prompt(scanned_as(work.problem, state).value)
+        return work.own(scan_prompt(scanned_as(work.problem, state).value))
     if task.stage is Stage.VARIANT:
-        return variant_prompt(task.variant or VariantKind.NUMERICAL)
-    return role_prompt(ROLE_OF[task.stage])
+        return work.own(variant_prompt(task.variant or VariantKind.NUMERICAL))
+    return work.own(role_prompt(ROLE_OF[task.stage]))
 
 
 def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
@@ -215,7 +220,10 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
     ]
     solver = work.solver(task)
     if solver is not None:
-        results += [json.dumps(solver.spec.identity(), sort_keys=True), role_prompt(Role.SOLVER).hash]
+        results += [
+            json.dumps(solver.spec.identity(), sort_keys=True),
+            work.own(role_prompt(Role.SOLVER)).hash,
+        ]
     if work.second_reader(task) is not None:
         results.append("read twice")
     results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from functools import lru_cache
 
+from qagen_dagster.agents.problems.roles import prompts as shipped
 from qagen_dagster.agents.problems.roles import role_prompt
+from qagen_dagster.agents.prompts import own_prompts
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.latex.structure import tikz_pictures
@@ -29,7 +31,9 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
     made = published_bank(space, key)
     name = profile or (made and made.profile) or problem_set.config.profile or space.settings.profile
     specs = problem_specs(space.profile(name), name)
-    prompts, outside = problem_prompt_hashes(), {"name", "profile", "sources"}
+    own = own_prompts(shipped(), problem_set.prompts).items()
+    prompts, outside = problem_prompt_hashes(), {"name", "profile", "sources", "prompts"}
+    prompts |= {prompt: one.hash for prompt, one in own}
     if Role.SOLVER not in specs:
         del prompts[role_prompt(Role.SOLVER).name]
         outside.add("solve")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from qagen_dagster.agents.problems.roles import prompts
+from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.errors import ConfigError
@@ -52,6 +53,7 @@ class SetPlan:
             wanted stay.
         given: the profile and the seed that the launch set.
         solve: the share of items that the solver solves.
+        prompts: the prompts that replace shipped ones, by name.
     """
 
     name: str
@@ -69,6 +71,7 @@ class SetPlan:
     refresh: bool = False
     given: tuple[str | None, int | None] = (None, None)
     solve: float = 1
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])
 
     @cached_property
     def _by_id(self) -> dict[str, Problem]:
@@ -101,6 +104,7 @@ class SetPlan:
             compiler=self.compiler,
             references=self.references,
             solve=self.solve,
+            prompts=self.prompts,
         )
 
     def results(self, problem: Problem, store: Store) -> TaskResults:

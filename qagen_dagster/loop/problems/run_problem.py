@@ -176,7 +176,13 @@ class _TaskRun:
     ) -> TaskResult:
         """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
         asking = Asking[ScanResult](
-            reader, self.work.problem.id, 3, lambda _: (), pictures=pictures, sample=self.work.seed
+            reader,
+            self.work.problem.id,
+            3,
+            lambda _: (),
+            pictures=pictures,
+            sample=self.work.seed,
+            prompts=self.work.prompts,
         )
         said = roles.scan(asking, prompt, word, "", has_diagram=None, role=Role.SOLVER)
         told = f"not read twice: {said.detail}"
@@ -290,6 +296,7 @@ class _TaskRun:
             pictures=self._pictures(),
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
             sample=work.seed,
+            prompts=work.prompts,
         )
 
     def _result(self, said: Reply[ResultT]) -> TaskResult:
@@ -320,7 +327,12 @@ class _TaskRun:
             self.solutions.append((f"{NOT_SOLVED}: {why}", ()))
             return ()
         asking = Asking[BlindSolution](
-            solver, self.work.problem.id, _SOLVED, lambda _: (), sample=self.work.seed
+            solver,
+            self.work.problem.id,
+            _SOLVED,
+            lambda _: (),
+            sample=self.work.seed,
+            prompts=self.work.prompts,
         )
         said = roles.solve_blind(asking, *asked(item))
         told, fault = (f"{NOT_SOLVED}: {said.detail}", "")

@@ -18,6 +18,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import (
+    ORIGINAL,
     PipelineResult,
     ProblemBank,
     ProblemEnd,
@@ -66,11 +67,15 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
     return PipelineResult(
         source_path=record.problem.source_path,
         classification=record.classification,
-        latex=record.latex,
+        latex=record.edited.get(ORIGINAL, record.latex),
         tikz_code=record.tikz.tikz_code if record.tikz is not None else None,
         ideas=record.ideas,
         alternate_solutions=[one.solution for one in record.alternates],
-        variants={made: latex for made, latex in record.variants.items() if made not in record.withdrawn},
+        variants={
+            made: record.edited.get(made, latex)
+            for made, latex in record.variants.items()
+            if made not in record.withdrawn
+        },
     )
 
 

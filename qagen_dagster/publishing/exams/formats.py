@@ -7,11 +7,12 @@ above all the backslash. So GIFT's special characters are written as numeric HTM
 from __future__ import annotations
 
 import json
+import re
 
 from lxml import etree
 
 from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam
-from qagen_dagster.publishing.exams.qti import Qti
+from qagen_dagster.publishing.exams.qti import QTI_3, Canvas, Qti
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.publishing.markup import (
     Element,
@@ -24,6 +25,7 @@ from qagen_dagster.publishing.markup import (
 )
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
+_IMAGE = re.compile(r"<img [^>]*>")
 _SPECIAL = {ord(char): f"&\\#{ord(char)};" for char in "\\~={}:#%[]"}
 
 
@@ -56,7 +58,7 @@ def _gift_question(item: ExamItem) -> str:
 
 def _html(text: str) -> str:
     """One line without anything that GIFT reads."""
-    flat = " ".join(with_fences(text.strip()).split())
+    flat = _IMAGE.sub("[figure]", " ".join(with_fences(text.strip()).split()))
     return flat.translate(_SPECIAL)
 
 
@@ -128,6 +130,8 @@ class InspectSamples:
 
 BANK_EXPORTERS: tuple[Exporter[ItemBank], ...] = (
     Qti(),
+    QTI_3,
+    Canvas(),
     MoodleXml(),
     Gift(),
     InspectSamples(),

@@ -7,11 +7,13 @@ its commands: that converter has no commands for files, definitions or category 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
-from qagen_dagster.publishing.markup import mathml, paragraphs, split, with_mathml, xml_text
-from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
+from qagen_dagster.publishing.allowed_tex import refused
+from qagen_dagster.publishing.markup import figures_of, mathml, paragraphs, split, with_mathml, xml_text
+from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 HEAD = Path(__file__).with_name("exam.tex").read_text(encoding="utf-8")
 QUESTIONS = "\\begin{questions}\n"  # how HEAD ends
@@ -28,15 +30,19 @@ _PROSE = {
     "\u00a0": "~",
 }  # fmt: skip
 _ESCAPES = str.maketrans(_PROSE)
+_DRAWING = (
+    "\\usepackage{tikz}\n\\IfFileExists{circuitikz.sty}{\\usepackage{circuitikz}}{}\n"
+    "\\usetikzlibrary{arrows.meta,calc,angles,quotes,patterns,positioning,decorations.pathmorphing,decorations.markings}\n"
+)
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
 _NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
 STYLE = Path(__file__).with_name("pages.css").read_text(encoding="utf-8")
 _DOT = " \u00b7 "
 _PROOFS = {
-    ProofStatus.PROVEN: "key computed by the form and reached by the verifier",
-    ProofStatus.REFUTED: "key refuted by the form",
-    ProofStatus.UNPROVEN: "key reached by the verifier alone",
-    ProofStatus.ABSENT: "key reached by the verifier alone",
+    "both": "key computed by the form and reached by the verifier",
+    "form": "key computed by the form alone",
+    "solver": "key reached by the verifier alone",
+    "neither": "key not proven",
 }
 
 
@@ -46,11 +52,27 @@ class LatexExam:
     name = "latex"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
-        lines = [HEAD.replace("%(title)s", tex(bank.name))]
+        lines = [head_of(bank.items).replace("%(title)s", tex(bank.name))]
         for number, (_, items) in enumerate(bank.sections(), 1):
             lines.append(f"\\fullwidth{{\\textbf{{Section {number}}}}}\n")
             lines += [latex_question(item) for item in items]
         return {"exam.tex": ("".join(lines) + TAIL).encode()}
+
+
+def head_of(items: Iterable[ExamItem]) -> str:
+    """The beginning of the file, with TikZ if an item has a figure."""
+    drawn = any(figures_of(item.question.stem, *item.question.options.values()) for item in items)
+    return (
+        HEAD.replace("\\usepackage{amsmath,amssymb}\n", f"\\usepackage{{amsmath,amssymb}}\n{_DRAWING}")
+        if drawn
+        else HEAD
+    )
+
+
+def one_question(item: ExamItem) -> str:
+    """A document with one solved question."""
+    head = head_of([item]).replace("% \\printanswers", "\\printanswers %").replace("%(title)s", "")
+    return f"{head}{latex_question(item)}{TAIL}"
 
 
 def latex_question(item: ExamItem, *, solved: bool = True) -> str:
@@ -83,6 +105,8 @@ def tex(text: str) -> str:
     for kind, part in split(xml_text(text)):
         if kind == "prose":
             parts.append(_prose(part))
+        elif kind == "figure":
+            parts.append(f"\\texttt{{{_prose(part)}}}" if refused(part) else f"\n\n{part}\n\n")
         elif not _may_be_set(part):
             parts.append(f"\\texttt{{{_prose(part)}}}")
         else:
@@ -129,7 +153,7 @@ def html_page(name: str, style: str, body: str) -> str:
 def item_html(item: ExamItem) -> str:
     """One item with its collapsed solution, as HTML that is also well-formed XML."""
     attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
-    about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.proof.status], attempts))
+    about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.key_by], attempts))
     paths = "".join(
         f"<dt>{letter}</dt><dd>{with_mathml(item.feedback(letter))}</dd>"
         for letter in item.letters

@@ -11,16 +11,17 @@ from html import escape
 from pathlib import Path
 
 from qagen_dagster.publishing.exams.pages import (
-    HEAD,
     QUESTIONS,
     STYLE,
     TAIL,
+    head_of,
     html_page,
     item_html,
     latex_question,
     question_html,
     tex,
 )
+from qagen_dagster.publishing.markup import Figures, with_figures
 from qagen_dagster.records.exams.bank import ExamItem
 
 _SHEET, _SCHEME = "Answer sheet", "Mark scheme"
@@ -43,7 +44,9 @@ class PaperHead:
         return " \u00b7 ".join(filter(None, (kind, form, time)))
 
 
-def paper_files(head: PaperHead, items: Sequence[ExamItem], number: int) -> dict[str, bytes]:
+def paper_files(
+    head: PaperHead, items: Sequence[ExamItem], number: int, figures: Figures
+) -> dict[str, bytes]:
     """The files of form `number` by name. `items` have their options in the printed order."""
     kinds = {
         "paper": (_paper_tex(head, items), _paper_html(items), ""),
@@ -54,14 +57,15 @@ def paper_files(head: PaperHead, items: Sequence[ExamItem], number: int) -> dict
     for name, (latex, body, kind) in kinds.items():
         found[f"{name}-{number}.tex"] = latex.encode()
         page = f"<p>{escape(head.line(kind))}</p>{body}"
-        found[f"{name}-{number}.html"] = html_page(head.title, f"{STYLE}{_PRINT}", page).encode()
+        html = html_page(head.title, f"{STYLE}{_PRINT}", page).encode()
+        found[f"{name}-{number}.html"] = with_figures(html, figures)
     return found
 
 
-def _head_tex(head: PaperHead, kind: str = "", extra: str = "") -> str:
+def _head_tex(head: PaperHead, items: Sequence[ExamItem], kind: str = "", extra: str = "") -> str:
     """The preamble and the title; a fixed trailer, so that engines write the same bytes again."""
     fixed = "\\ifPDFTeX\\pdftrailerid{}\\fi\n\\usepackage{multicol}\n"
-    start = HEAD.replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
+    start = head_of(items).replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
     lines = tex(head.line(kind))
     before = start.removesuffix(QUESTIONS).replace("%(title)s", tex(head.title))
     return f"{before}\\noindent {lines}\\par\\bigskip\n" if lines else before
@@ -69,7 +73,7 @@ def _head_tex(head: PaperHead, kind: str = "", extra: str = "") -> str:
 
 def _paper_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
     questions = "".join(latex_question(item, solved=False) for item in items)
-    return f"{_head_tex(head)}\\noindent {_RULES}\\par\\bigskip\n{QUESTIONS}{questions}{TAIL}"
+    return f"{_head_tex(head, items)}\\noindent {_RULES}\\par\\bigskip\n{QUESTIONS}{questions}{TAIL}"
 
 
 def _sheet_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
@@ -80,7 +84,7 @@ def _sheet_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
         for number, item in enumerate(items, 1)
     )
     blank = "\\noindent Name: \\hrulefill\\quad Number: \\makebox[4cm]{\\hrulefill}\\par\\bigskip\n"
-    return f"{_head_tex(head, _SHEET)}{blank}\\begin{{multicols}}{{3}}\n{lines}\\end{{multicols}}\n\\end{{document}}\n"
+    return f"{_head_tex(head, (), _SHEET)}{blank}\\begin{{multicols}}{{3}}\n{lines}\\end{{multicols}}\n\\end{{document}}\n"
 
 
 def _scheme_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
@@ -91,7 +95,7 @@ def _scheme_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
     questions = "".join(
         f"{latex_question(item)}\\par{{\\small {tex(_about(item))}}}\\par\\bigskip\n\n" for item in items
     )
-    start = _head_tex(head, _SCHEME, "\\printanswers\n")
+    start = _head_tex(head, items, _SCHEME, "\\printanswers\n")
     return f"{start}\\begin{{multicols}}{{5}}\n{keys}\\end{{multicols}}\n{QUESTIONS}{questions}{TAIL}"
 
 

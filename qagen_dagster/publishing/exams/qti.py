@@ -1,6 +1,7 @@
-"""QTI 2.1: a content package with a file for each item, a test with a section for each schema, and the manifest.
+"""QTI 2.1, QTI 3.0, and QTI 1.2 as Canvas imports it. The last two are made of the first by stylesheets.
 
-Formulas are MathML. Feedback says which mistake leads to the chosen option. Readers of QTI 2.2 and 3.0 accept 2.1, too.
+A content package has a file for each item, a test with a section for each schema, the pictures of figures, and the manifest; for Canvas
+one file has all items. Formulas are MathML. Feedback says which mistake leads to the chosen option.
 """
 
 from __future__ import annotations
@@ -8,10 +9,25 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
 
 from lxml import etree
 
-from qagen_dagster.publishing.markup import Element, plain_mathml, split, xml_text
+from qagen_dagster.publishing.markup import (
+    Element,
+    Figures,
+    figure_alt,
+    figure_id,
+    figure_type,
+    figures_of,
+    plain_mathml,
+    split,
+    tight,
+    xml_text,
+)
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
@@ -19,36 +35,93 @@ PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _QTI_PLACE = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd"
 _PACKAGE_PLACE = f"{PACKAGE} http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd"
+_ITEM = Path(__file__).with_name("qti_item.xml").read_bytes()
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_.-]")
+_CANVAS_FILES = "%24IMS-CC-FILEBASE%24/"
+_XSI_HERE = f' xmlns:xsi="{_XSI}"'
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
+@dataclass(frozen=True)
 class Qti:
-    name = "qti"
+    """A content package. `renewed` replaces texts of the manifest for a later version, whose other files the stylesheet `style` makes."""
+
+    name: str = "qti"
+    version: str = "2.1"
+    style: str = ""
+    renewed: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
-        files = {"imsmanifest.xml": _manifest(bank), "test.xml": _test(bank)}
-        files |= {_file(item): _item(item) for item in bank.items}
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
-            for path, data in files.items():
-                package.writestr(zipfile.ZipInfo(path, _EPOCH), data, zipfile.ZIP_DEFLATED)
-        return {"qti-2.1.zip": buffer.getvalue()}
+        roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
+        renew = _stylesheet(self.style) if self.style else None
+        manifest = _bytes(_manifest(bank)).decode()
+        for old, new in self.renewed.items():
+            manifest = manifest.replace(old, new)
+        files = {path: _bytes(root if renew is None else renew(root)) for path, root in roots.items()}
+        return {f"qti-{self.version}.zip": _package(bank, {"imsmanifest.xml": manifest.encode()} | files)}
 
 
-def _item(item: ExamItem) -> bytes:
+QTI_3 = Qti("qti3", "3.0", "qti3.xsl", {
+    PACKAGE: "http://www.imsglobal.org/xsd/qti/qtiv3p0/imscp_v1p1",
+    "http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd": "https://purl.imsglobal.org/spec/qti/v3p0/schema/xsd/imsqtiv3p0_imscpv1p2_v1p0.xsd",
+    "QTIv2.1 Package": "QTI Package",
+    "<schemaversion>1.0.0": "<schemaversion>3.0.0",
+    "_xmlv2p1": "_xmlv3p0",
+})  # fmt: skip
+
+
+class Canvas:
+    name = "canvas"
+
+    def export(self, bank: ItemBank) -> dict[str, bytes]:
+        whole = etree.Element("bank", identifier=_identifier(bank.exam), title=xml_text(bank.name))
+        whole.extend([_item(one, bank.figures, _CANVAS_FILES) for one in bank.items])
+        quiz = _stylesheet("canvas.xsl")(whole).getroot()
+        for text in quiz.iter("{*}mattext"):
+            inside = "".join(etree.tostring(one, encoding="unicode") for one in text)
+            html = (escape(text.text or "") + inside).replace(f' xmlns="{QTI}"', "").replace(_XSI_HERE, "")
+            for one in list(text):
+                text.remove(one)
+            text.text = html
+        manifest = _root("manifest", PACKAGE, _PACKAGE_PLACE)
+        manifest.set("identifier", _identifier(f"manifest-{bank.exam}"))
+        resources = _under(manifest, "resources")
+        _resource(resources, "quiz", "imsqti_xmlv1p2", "quiz.xml")
+        for path in _pictures(bank):
+            _resource(resources, path, "webcontent", path)
+        return {"canvas.zip": _package(bank, {"imsmanifest.xml": _bytes(manifest), "quiz.xml": _bytes(quiz)})}
+
+
+def _package(bank: ItemBank, files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as package:
+        for path, data in (files | _pictures(bank)).items():
+            package.writestr(zipfile.ZipInfo(path, _EPOCH), data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def _pictures(bank: ItemBank) -> dict[str, bytes]:
+    """The pictures of the bank's figures by their paths in the package."""
+    return {_picture(name, data): data for name, data in sorted(bank.figures.items())}
+
+
+def _picture(name: str, data: bytes) -> str:
+    return f"figures/{name}.{figure_type(data).rpartition('/')[2]}"
+
+
+def _stylesheet(name: str) -> etree.XSLT:
+    return etree.XSLT(etree.parse(Path(__file__).with_name(name)))
+
+
+def _item(item: ExamItem, figures: Figures, folder: str = "../") -> Element:
+    """An item whose pictures are in `folder`. Words stand in place of figures that are not drawn."""
     question = item.question
-    root = _root("assessmentItem", QTI, _QTI_PLACE)
+    root = etree.fromstring(_ITEM)
     root.set("identifier", _identifier(item.id))
     root.set("title", f"Question {item.id.rpartition('-')[2][:8]}")
-    root.set("adaptive", "false")
-    root.set("timeDependent", "false")
-    response = _under(root, "responseDeclaration", identifier="RESPONSE", cardinality="single")
-    response.set("baseType", "identifier")
-    _under(_under(response, "correctResponse"), "value").text = question.correct_option
-    score = _under(root, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
-    _under(_under(score, "defaultValue"), "value").text = "0"
-    _under(root, "outcomeDeclaration", identifier="FEEDBACK", cardinality="single", baseType="identifier")
+    key, processing = next(root.iter("{*}value")), root[-1]
+    key.text = question.correct_option
+    root.remove(processing)
     body = _under(root, "itemBody")
     _paragraphs(body, question.stem)
     choices = _under(
@@ -56,28 +129,23 @@ def _item(item: ExamItem) -> bytes:
     )
     for letter in item.letters:
         _flow(_under(choices, "simpleChoice", identifier=letter), question.options[letter])
-    _processing(root)
+    root.append(processing)
     for letter in item.letters:
         shown = _under(
             root, "modalFeedback", outcomeIdentifier="FEEDBACK", identifier=letter, showHide="show"
         )
         _paragraphs(shown, item.solution_text if item.is_key(letter) else item.feedback(letter))
-    return _bytes(root)
+    for image in root.iter(f"{{{QTI}}}img"):
+        name = image.get("src", "")
+        if name in figures:
+            image.set("src", folder + _picture(name, figures[name]))
+        else:
+            image.attrib.clear()
+            image.tag, image.text = f"{{{QTI}}}code", "The figure is not drawn."
+    return root
 
 
-def _processing(root: Element) -> None:
-    processing = _under(root, "responseProcessing")
-    right = _under(_under(processing, "responseCondition"), "responseIf")
-    match = _under(right, "match")
-    _under(match, "variable", identifier="RESPONSE")
-    _under(match, "correct", identifier="RESPONSE")
-    one = _under(_under(right, "setOutcomeValue", identifier="SCORE"), "baseValue", baseType="float")
-    one.text = "1"
-    chosen = _under(processing, "setOutcomeValue", identifier="FEEDBACK")
-    _under(chosen, "variable", identifier="RESPONSE")
-
-
-def _test(bank: ItemBank) -> bytes:
+def _test(bank: ItemBank) -> Element:
     root = _root("assessmentTest", QTI, _QTI_PLACE)
     root.set("identifier", _identifier(f"test-{bank.exam}"))
     root.set("title", xml_text(bank.name))
@@ -93,10 +161,10 @@ def _test(bank: ItemBank) -> bytes:
             _under(section, "assessmentItemRef", identifier=_identifier(item.id), href=_file(item))
     sums = _under(_under(root, "outcomeProcessing"), "setOutcomeValue", identifier="SCORE")
     _under(_under(sums, "sum"), "testVariables", variableIdentifier="SCORE")
-    return _bytes(root)
+    return root
 
 
-def _manifest(bank: ItemBank) -> bytes:
+def _manifest(bank: ItemBank) -> Element:
     root = _root("manifest", PACKAGE, _PACKAGE_PLACE)
     root.set("identifier", _identifier(f"manifest-{bank.exam}"))
     metadata = _under(root, "metadata")
@@ -107,8 +175,11 @@ def _manifest(bank: ItemBank) -> bytes:
     test = _resource(resources, f"resource-test-{bank.exam}", "imsqti_test_xmlv2p1", "test.xml")
     for item in bank.items:
         _under(test, "dependency", identifierref=_identifier(f"resource-{item.id}"))
-        _resource(resources, f"resource-{item.id}", "imsqti_item_xmlv2p1", _file(item))
-    return _bytes(root)
+        found = _resource(resources, f"resource-{item.id}", "imsqti_item_xmlv2p1", _file(item))
+        for name in map(figure_id, figures_of(item.question.stem, *item.question.options.values())):
+            if name in bank.figures:
+                _under(found, "file", href=_picture(name, bank.figures[name]))
+    return root
 
 
 def _resource(resources: Element, identifier: str, kind: str, href: str) -> Element:
@@ -118,13 +189,13 @@ def _resource(resources: Element, identifier: str, kind: str, href: str) -> Elem
 
 
 def _paragraphs(parent: Element, text: str) -> None:
-    for part in re.split(r"\n[ \t]*\n", text):
+    for part in re.split(r"\n[ \t]*\n", tight(text)):
         if part.strip():
-            _flow(_under(parent, "p"), part.strip())
+            _flow(_under(parent, "p"), part.strip(), figure_alt(text))
 
 
-def _flow(parent: Element, text: str) -> None:
-    """Prose, line breaks and formulas, in order."""
+def _flow(parent: Element, text: str, alt: str = "figure") -> None:
+    """Prose, line breaks, formulas and figures, in order."""
     for segment in split(text):
         if segment.kind == "prose":
             first, *others = xml_text(segment.text).split("\n")
@@ -132,6 +203,9 @@ def _flow(parent: Element, text: str) -> None:
             for line in others:
                 _under(parent, "br")
                 _append_text(parent, line)
+            continue
+        if segment.kind == "figure":
+            _under(parent, "img", src=figure_id(segment.text), alt=alt)
             continue
         formula = plain_mathml(segment.text, display=segment.kind == "display")
         if formula is None:
@@ -157,7 +231,7 @@ def _under(parent: Element, name: str, **attributes: str) -> Element:
     return etree.SubElement(parent, f"{{{etree.QName(parent).namespace}}}{name}", attributes)
 
 
-def _bytes(root: Element) -> bytes:
+def _bytes(root: Element | etree._XSLTResultTree) -> bytes:  # pyright: ignore[reportPrivateUsage]
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from lxml import etree
 
+from qagen_dagster.mathematics.units import ONE
+from qagen_dagster.mathematics.values import Quantity, known_value
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.publishing.markup import (
     Element,
@@ -22,7 +24,6 @@ from qagen_dagster.publishing.markup import (
 from qagen_dagster.publishing.problems.tex_project import TexProject
 from qagen_dagster.records.problems.result import BankExport, BankItem
 
-_DIAGRAM = re.compile(r"\\begin\{(tikzpicture|circuitikz)\}.*?\\end\{\1\}", re.DOTALL)
 _TASKS = re.compile(r"\\begin\{tasks\}.*?\\end\{tasks\}", re.DOTALL)
 _COMMENT = re.compile(r"(?m)(?<!\\)%.*$")
 _FONT = re.compile(r"\\(?:textbf|textit|emph|text|textrm|underline|mbox|textsf|texttt)\{([^{}]*)\}")
@@ -32,7 +33,9 @@ _LAYOUT = re.compile(
 )
 _BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_PLAIN = re.compile(r"\s*\$?\s*(-?\d{1,12}(?:\.\d{1,12})?)\s*\$?\s*")
+_SPACED = re.compile(r"\s*([\^{}/-])\s*")
+_UPRIGHT = re.compile(r"\\(?:mathrm|text|textrm|rm|unit|si|SI|qty|degree|circ|%|Omega|ohm)|[\u00b0%\u03a9]")
+_TOLERANCE = 0.02  # relative, of a value with a unit: as much as a solver's answer may differ from the key
 _SHARES = {
     1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
 }  # fmt: skip  # the fractions that Moodle accepts
@@ -41,7 +44,6 @@ _SHARES = {
 def html(latex: str, flow: Callable[[str], str] = with_fences) -> str:
     """HTML paragraphs that are also well-formed XML; `flow` renders the formulas."""
     text = _COMMENT.sub("", _TASKS.sub("", latex))
-    text = _DIAGRAM.sub("\n\n[diagram: see the TeX of this item]\n\n", text)
     return paragraphs(_flow(text).strip(), flow)
 
 
@@ -50,6 +52,9 @@ def _flow(text: str) -> str:
     number = 0
     parts: list[str] = []
     for segment in split(text):
+        if segment.kind == "figure":
+            parts.append(f"\n\n{segment.text}\n\n")
+            continue
         if segment.kind != "prose":
             fence = ("\\[", "\\]") if segment.kind == "display" else ("\\(", "\\)")
             parts.append(f"{fence[0]}{segment.text}{fence[1]}")
@@ -78,8 +83,8 @@ class MoodleXml:
 
 
 def _question(item: BankItem) -> Element:
-    number = _PLAIN.fullmatch(item.answer or "") if not item.options else None
-    kind = "multichoice" if item.options else "numerical" if number else "essay"
+    value = _value(item.answer or "") if not item.options else None
+    kind = "multichoice" if item.options else "numerical" if value else "essay"
     question = etree.Element("question", {"type": kind})
     text_of(question, "name", item.id)
     html_of(question, "questiontext", html(item.statement))
@@ -88,15 +93,53 @@ def _question(item: BankItem) -> Element:
     etree.SubElement(question, "idnumber").text = item.id[:100]  # the width of Moodle's database column
     if item.options:
         _choices(question, item)
-    elif number:
-        answer = etree.SubElement(question, "answer", {"fraction": "100", "format": "moodle_auto_format"})
-        etree.SubElement(answer, "text").text = number.group(1)
-        etree.SubElement(answer, "tolerance").text = "0"
+    elif value:
+        _number(question, value)
     else:
         etree.SubElement(question, "responseformat").text = "editor"
         html_of(question, "graderinfo", html(item.solution))
     _tags(question, item)
     return question
+
+
+def _value(answer: str) -> Quantity | None:
+    """The number of an answer with its unit; None if it is not one number."""
+    found = known_value(answer.strip().strip("$").strip()) if answer.strip() else None
+    if found is None or len({*found.numbers}) != 1 or not found.numbers[0]:
+        return None
+    return found if found.unit == ONE or _UPRIGHT.search(answer) else None  # 2mg is a product of symbols
+
+
+def _number(question: Element, value: Quantity) -> None:
+    number = float(value.numbers[0] or 0)
+    allowed = abs(number) * _TOLERANCE if value.unit != ONE else float(value.last_place or 0) / 2
+    answer = etree.SubElement(question, "answer", {"fraction": "100", "format": "moodle_auto_format"})
+    etree.SubElement(answer, "text").text = f"{number:.12g}"
+    etree.SubElement(answer, "tolerance").text = f"{allowed:.3g}"
+    if value.unit == ONE:
+        return
+    for name, setting in (
+        ("unitgradingtype", "1"),  # a wrong unit costs a tenth of the mark
+        ("unitpenalty", "0.1"),
+        ("showunits", "0"),  # the unit is typed
+        ("unitsleft", "0"),
+    ):
+        etree.SubElement(question, name).text = setting
+    units = etree.SubElement(question, "units")
+    for name in _spellings(value.unit.text):
+        unit = etree.SubElement(units, "unit")
+        etree.SubElement(unit, "multiplier").text = "1"
+        etree.SubElement(unit, "unit_name").text = name
+
+
+def _spellings(unit: str) -> Iterator[str]:
+    """How a unit may be typed: as powers in a row, and with a slash if there is one negative power."""
+    plain = _SPACED.sub(r"\1", unit).replace("{", "").replace("}", "").removeprefix("^")
+    yield plain
+    above, _, last = plain.rpartition(" ")
+    if above and "^-" in last:
+        below, power = last.split("^-")
+        yield f"{above}/{below}" if power == "1" else f"{above}/{below}^{power}"
 
 
 def _choices(question: Element, item: BankItem) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from qagen_dagster.publishing.problems.allowed_tex import own_of, refused
+from qagen_dagster.publishing.allowed_tex import own_of, refused
 from qagen_dagster.records.problems.result import BankExport
 
 _START = re.compile(

@@ -146,11 +146,12 @@ class ExamItem(Record):
 
     Attributes:
         id: `{schema_id}-{difficulty}-{fingerprint}`, see `item_id`.
-        blind_solution: the answer of the verifier when it knew only the stem and the options.
+        blind_solution: the answer of the verifier, or after an edit of the solver, when it knew only the stem and the options.
         proof: the result of computing the checkable form and comparing it with the options.
         models: by role the name of the model.
         attempts: the number of implementations of the idea, this one included.
         timestamp: when it was accepted, ISO 8601, UTC.
+        edited: the reviewer who edited it; empty and left out if nobody did.
     """
 
     id: Name
@@ -167,6 +168,7 @@ class ExamItem(Record):
     models: dict[str, str] = Field(default_factory=dict)
     attempts: int
     timestamp: str
+    edited: str = Field(default="", exclude_if=lambda value: not value)
 
     @property
     def question(self) -> ExamQuestion:
@@ -230,7 +232,7 @@ class RejectedItem(Record):
 
 
 class ItemBank(Record):
-    """The accepted items of one exam, in the order of schemas, difficulties and slots."""
+    """The accepted items of one exam, in the order of schemas, difficulties and slots. `figures` has the drawn figures by their ids."""
 
     exam: Name
     name: str
@@ -238,6 +240,7 @@ class ItemBank(Record):
     timestamp: (
         AwareDatetime  # of the bank, not of an export, so that exports of the same bank have the same bytes
     )
+    figures: dict[str, bytes] = Field(default_factory=dict)
 
     def sections(self) -> list[tuple[tuple[str, str], list[ExamItem]]]:
         """The items by id and title of their schema, in order."""

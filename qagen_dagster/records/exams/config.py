@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.base import Difficulty, Inside, Record
 from qagen_dagster.records.exams.submissions import StyleScores
 from qagen_dagster.records.ids import Name
 
@@ -38,10 +38,14 @@ DEFAULT_DIFFICULTIES = {
 
 
 class StyleThresholds(Record):
-    """When six style scores pass: no score below `least_score`, and a mean of at least `least_mean`."""
+    """When six style scores pass: no score below `least_score`, and a mean of at least `least_mean`.
+
+    `most_flaws` is the greatest number of item-writing flaws; None: they are not counted, and the style judge is not asked for them.
+    """
 
     least_score: Annotated[int, Field(ge=0, le=10)] = 7
     least_mean: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = 8.0
+    most_flaws: Annotated[int | None, Field(ge=0, le=19, exclude_if=lambda value: value is None)] = None
 
     def accepts(self, scores: StyleScores) -> bool:
         """Whether the scores pass. The verdict of the model does not count."""
@@ -64,6 +68,7 @@ class ExamConfig(Record):
         max_designer_retries: the number of further designs after one that cannot be used.
         max_implementer_retries: the number of further implementations of one idea.
         thresholds: the minimum style scores.
+        prompts: a folder with prompts that replace shipped ones, relative to the folder of the exam.
     """
 
     name: Prose
@@ -80,6 +85,7 @@ class ExamConfig(Record):
     max_designer_retries: Retries = 2
     max_implementer_retries: Retries = 2
     thresholds: StyleThresholds = StyleThresholds()
+    prompts: Inside | None = None
 
     @field_validator("difficulties", mode="before")
     @classmethod

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from qagen_dagster.records.base import Difficulty, MathText, Record
 from qagen_dagster.records.blind import LETTERS, Letter, SaidLetter
@@ -273,6 +274,15 @@ class StyleScores(Record):
         return sum(self.values) / len(self.values)
 
 
+class JudgedFlaw(Record):
+    """A flaw in the writing of the item that code cannot find."""
+
+    criterion: Literal[
+        "ambiguous_information", "implausible_distractors", "gratuitous_information", "logical_cues"
+    ]
+    detail: Annotated[str, Field(min_length=1, description="Where, and why it is a flaw, in one line.")]
+
+
 class StyleReport(Record):
     """Submit your judgement of the style. `verdict` is kept as said; `scores` decide."""
 
@@ -285,3 +295,16 @@ class StyleReport(Record):
         str, Field(description="With FAIL, or with any score below 8: what has to change.")
     ] = ""
     severity: _SaidSeverity = None
+    flaws: SkipJsonSchema[Annotated[tuple[JudgedFlaw, ...], Field(exclude_if=lambda value: not value)]] = ()
+
+
+class FlawReport(StyleReport):
+    """Submit your judgement of the style. `verdict` is kept as said; `scores` decide."""
+
+    flaws: Annotated[
+        tuple[JudgedFlaw, ...],
+        Field(
+            description="Flaws of these four kinds only: unclear wording, wrong options that nobody would choose, information that the "
+            "question does not need, wording that gives the key away. Empty if there are none."
+        ),
+    ] = ()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from qagen_dagster.records.base import Record
+from qagen_dagster.records.base import Inside, Record
 from qagen_dagster.records.ids import Name
 from qagen_dagster.records.problems.item import Format, QuestionKind, VariantKind
 
@@ -16,14 +16,6 @@ IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 SUFFIXES = (*IMAGES, ".pdf", ".tex")
 
 
-def _inside(value: str) -> str:
-    path = PurePosixPath(value)
-    if not path.parts or path.is_absolute() or ".." in path.parts or "\\" in value:
-        raise ValueError("must be a relative path that stays in its folder")
-    return value
-
-
-Inside = Annotated[str, AfterValidator(_inside)]
 _Range = Annotated[
     tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]],
     Field(description="First and last, both included, from 1."),
@@ -64,6 +56,7 @@ class ProblemSetConfig(Record):
         target_style: the style of these new problems, in words.
         references: folders with TikZ references, relative to the folder of the set.
         solve: the share of the items that the solver solves, if the profile binds one.
+        prompts: a folder with prompts that replace shipped ones, relative to the folder of the set.
         seed: the random seed; another seed gives other responses of the models.
     """
 
@@ -78,6 +71,7 @@ class ProblemSetConfig(Record):
     combine: tuple[Annotated[tuple[Name, ...], Field(min_length=2, max_length=8)], ...] = ()
     target_style: str = ""
     references: tuple[Inside, ...] = ()
+    prompts: Inside | None = None
     solve: float = Field(default=1, ge=0, le=1)
     seed: int = Field(default=0, ge=0, le=1_000_000)
 

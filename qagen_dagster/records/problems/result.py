@@ -207,6 +207,7 @@ class ProblemRecord(Record):
         breaches: the reasons why the problem, or an item made of it, was rejected.
         models: by role the name of the model.
         withdrawn: by name (`original`, a variant, a format) the items that reviewers rejected, each with the reviewer and the reason.
+        edited: by name the LaTeX of the items that reviewers edited, each proven again; left out if there are none.
     """
 
     id: Name
@@ -226,6 +227,7 @@ class ProblemRecord(Record):
     breaches: tuple[Breach, ...] = ()
     models: dict[str, str] = Field(default_factory=dict)
     withdrawn: dict[str, str] = Field(default_factory=dict)
+    edited: dict[str, str] = Field(default_factory=dict, exclude_if=lambda value: not value)
     timestamp: str = ""  # of the last task, ISO 8601, UTC
 
     @property
@@ -288,6 +290,7 @@ class BankItem(Record):
         answer: the final answer of the solution; None if code does not find it.
         alternates: other solutions, each a solution environment.
         solved: as in its task result.
+        unedited: the LaTeX before a reviewer edited it; empty and left out if nobody did.
     """
 
     id: Name
@@ -303,11 +306,12 @@ class BankItem(Record):
     source_path: str = ""
     classification: ClassificationResult | None = None
     ideas: IdeaResult | None = None
+    unedited: str = Field(default="", exclude_if=lambda value: not value)
 
     @property
     def content_id(self) -> str:
-        """`p-` and 16 hexadecimal digits of a hash of the LaTeX (spacing ignored): the key of decisions of reviewers."""
-        return "p-" + digest(" ".join(self.latex.split()))[:16]
+        """`p-` and 16 hexadecimal digits of a hash of the LaTeX before edits (spacing ignored): the key of decisions of reviewers."""
+        return "p-" + digest(" ".join((self.unedited or self.latex).split()))[:16]
 
 
 class BankExport(Record):
@@ -317,6 +321,7 @@ class BankExport(Record):
         preambles: the different preambles of the sources.
         libraries: libraries of TikZ, and packages that draw.
         packages: the packages that the items use.
+        figures: the drawn figures, PNG or JPEG, by the ids of `publishing/markup.py`.
         signs: declarations of signs outside ASCII for TeX engines with 8 bits, which do not know them.
     """
 
@@ -327,3 +332,4 @@ class BankExport(Record):
     libraries: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     signs: str = ""
+    figures: dict[str, bytes] = Field(default_factory=dict)

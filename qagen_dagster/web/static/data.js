@@ -28,6 +28,7 @@ const DATA = EMBEDDED
       versions: (set) => ask("versions", { set }),
       compare: (set, first, second) => ask("compare", { set, first, second }),
       detail: (row) => ask("detail", place(row)),
+      fields: (row) => ask("fields", place(row)),
       lines: (row, first, last) => ask("lines", { ...place(row), first, last }),
       similar: (row) => ask("similar", place(row)),
       lineage: (row) => ask("lineage", place(row)),

@@ -6,6 +6,7 @@ const CONTROLS =
 const XHTML = "http://www.w3.org/1999/xhtml";
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const TAGS = ["p", "br", "code"]; // of XHTML; of MathML all that only show something
+const PICTURE = /^data:image\/(png|jpeg|svg\+xml);base64,/; // of a figure
 const BARRED = ["maction", "annotation", "annotation-xml", "mglyph"];
 const ATTRIBUTES = [
   "display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "form", "fence", "separator", "symmetric", "minsize", "maxsize",
@@ -42,6 +43,7 @@ function copied(node) {
   if (node.nodeType !== Node.ELEMENT_NODE) return document.createTextNode(visible(node.textContent));
   const isMath = node.namespaceURI === MATHML && !BARRED.includes(node.localName);
   const isText = node.namespaceURI === XHTML && TAGS.includes(node.localName);
+  if (node.localName === "img" && PICTURE.test(node.getAttribute("src"))) return element("img", { src: node.getAttribute("src"), alt: node.getAttribute("alt") });
   if (!isMath && !isText) return document.createTextNode(visible(node.textContent));
   const made = document.createElementNS(node.namespaceURI, node.localName);
   for (const one of node.attributes) if (isMath && ATTRIBUTES.includes(one.name)) made.setAttribute(one.name, one.value);

@@ -147,8 +147,8 @@ class QuestionList {
       "div",
       { id: `row-${at}`, role: "option", class: `row ${state}`, "aria-selected": String(at === this.at), "aria-setsize": this.shown.length,
         "aria-posinset": at + 1, onclick: () => { this.select(at); showDetail(); } },
-      element("div", { class: "row-question", dir: "auto" }, row.question || "(no question)"),
-      element("div", { class: "row-answer", dir: "auto" }, row.answer || "(no answer)"),
+      element("div", { class: "row-question", dir: "auto" }, row.markup.length ? markup(row.markup[0]) : row.question || "(no question)"),
+      element("div", { class: "row-answer", dir: "auto" }, row.markup.length ? markup(row.markup[1]) : row.answer || "(no answer)"),
       element("div", { class: "row-about" }, element("span", { class: `badge ${state}` }, state), " ", about),
     );
     made.style.top = `${at * ROW_HEIGHT}px`;

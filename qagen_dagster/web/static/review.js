@@ -2,6 +2,8 @@
 // Decisions: keys and buttons, dialogs, progress, undo. This is also where the page starts.
 
 const REASONS = ["wrong answer", "not supported by the document", "ambiguous", "trivial", "duplicate", "irrelevant", "badly worded"];
+const CHECKED = "The next qagen run checks the edited question: its quotes must support the answer, and the validator answers it without seeing the answer.";
+const PROVEN = "The item is proven before the edit is stored: code checks it and computes its form, and the solver of the profile, if there is one, solves it (one call). The next run of the bank publishes it.";
 const POLL = 20_000; // milliseconds between looks at the decisions of others
 
 let reviews = { count: 0, sets: {} };
@@ -53,6 +55,7 @@ async function decide(what, moveOn, row = list.row) {
     if (moveOn && row === list.row && list.at + 1 < list.shown.length) list.move(1);
     else if (row !== list.row) list.show(row);
     refresh(row);
+    return true;
   } catch (error) {
     say(`Not stored: ${error.message}`);
   } finally {
@@ -88,16 +91,32 @@ function answered(dialog) {
   });
 }
 
+/** Edit the texts of the item. A refused edit stays in the dialog, with the reason. */
 async function edit() {
   const row = list.row;
   if (!row) return;
-  if (!sets[row.set_key].editable) return say("Exam items and problems cannot be edited here: reject or flag them.");
-  const [question, answer, reason] = ["edit-question", "edit-answer", "edit-reason"].map(byId);
-  question.value = row.question;
-  answer.value = row.answer;
-  reason.value = "";
-  if (await answered(byId("edit-dialog")))
-    await decide({ action: "edit", new_question: question.value, new_answer: answer.value, reason: reason.value }, true, row);
+  const isBank = !sets[row.set_key].versioned;
+  let texts = { Question: row.question, Answer: row.answer };
+  try {
+    if (isBank) texts = await DATA.fields(row);
+  } catch (error) {
+    return say(error.message);
+  }
+  const inputs = Object.entries(texts).map(([name, text]) => {
+    const input = element("textarea", { name, id: `edit-${name.toLowerCase().replace(/\W+/g, "-")}`, rows: Math.min(16, Math.ceil(text.length / 60) + text.split("\n").length), maxlength: 60_000, dir: "auto" });
+    input.value = text;
+    return input;
+  });
+  byId("edit-fields").replaceChildren(...inputs.map((input) => element("label", {}, input.name.replace(/^(question|solution)\./, "").replaceAll(/[._]/g, " "), " ", input)));
+  byId("edit-note").textContent = isBank ? PROVEN : CHECKED;
+  byId("edit-reason").value = byId("edit-refusal").textContent = "";
+  while (await answered(byId("edit-dialog"))) {
+    const told = Object.fromEntries(inputs.map((input) => [input.name, input.value]));
+    const what = isBank ? { fields: told } : { new_question: told.Question, new_answer: told.Answer };
+    if (await decide({ action: "edit", ...what, reason: byId("edit-reason").value }, !isBank, row)) return;
+    byId("edit-refusal").textContent = byId("message").textContent;
+    say("");
+  }
 }
 
 async function withReason(action, title, choices, moveOn) {
@@ -173,8 +192,6 @@ function followAddress() {
 function select(row) {
   drawDetail(row, row && reviewsOf(row), { rows: list.rows, show: (other) => list.show(other) });
   if (row) history.replaceState(null, "", `#${new URLSearchParams(place(row))}`);
-  const edit = byId("actions").querySelector("[data-key=e]");
-  if (edit) edit.disabled = Boolean(row) && !sets[row.set_key].editable;
 }
 
 function start(data) {

@@ -219,7 +219,7 @@ def test_answers_of_a_known_model_show_both_wrong_keys_and_no_right_one(
             "SELECT item_id, suspected_key, kr20 > 0.5 FROM exam_statistics WHERE suspected_key IS NOT NULL"
         ).fetchall()
     assert {row[0] for row in rows} == set(suspected)
-    page = ExamBank(gather(space, "mini"), latest_statistics(sittings(space, "mini")))
+    page = ExamBank(space, gather(space, "mini"), latest_statistics(sittings(space, "mini")))
     shown = [entry.text for section in page.detail(rows[0][0]).sections for entry in section.entries]
     assert f"wrong key suspected: {rows[0][1]}" in shown
 

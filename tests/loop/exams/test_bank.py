@@ -127,7 +127,16 @@ def test_files_are_as_described(space: Workspace) -> None:
     assert logs[0]["raw_text"] == "\u00e9"
     assert BankStats.model_validate_json(read["stats.json"]) == found.stats
     exports = {key.rpartition("/")[2] for key in space.store.list("exams/mini/exports")}
-    assert exports == {"qti-2.1.zip", "moodle.xml", "gift.txt", "inspect.jsonl", "exam.tex", "preview.html"}
+    assert exports == {
+        "qti-2.1.zip",
+        "qti-3.0.zip",
+        "canvas.zip",
+        "moodle.xml",
+        "gift.txt",
+        "inspect.jsonl",
+        "exam.tex",
+        "preview.html",
+    }
     assert {key.rpartition("/")[2] for key in space.store.list("exams/mini/history/run-1")} == set(FILES)
 
 

@@ -7,12 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.agents.prompts import FOLDER
 from qagen_dagster.configuration.exams import Exam
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.exams.plan import quotas
+from qagen_dagster.loop.exams.plan import ExamOptions, plan_part, quotas
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.config import ExamConfig
-from qagen_dagster.records.exams.submissions import ExamSchema
+from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema
+from tests.support.exams.mini import YAML, write_exam
+from tests.support.project import Project
 
 EASY, MEDIUM, HARD = Difficulty
 
@@ -78,3 +82,34 @@ def test_prefixes_and_weights_of_schemas() -> None:
     for prefixes, weights in ((("X",), None), (None, dict.fromkeys(Difficulty, 0.0))):
         with pytest.raises(ConfigError, match="has a weight above 0"):
             quotas(FOURTEEN, 7, 0, weights, prefixes)
+
+
+def test_prompts_of_the_user_are_used_and_move_the_fingerprint(tmp_path: Path) -> None:
+    project = Project.make(tmp_path / "project")
+    folder = write_exam(project.corpora)
+    space, part = Workspace(project.settings(profile="embedded")), ExamPart.from_key("mini/M1/easy")
+    before = plan_part(space, part, ExamOptions())
+    (folder / "own").mkdir()
+    shipped = (FOLDER / "exams" / "style.md").read_text()
+    (folder / "own" / "style.md").write_text(shipped.replace("You are the last", "You are the very last"))
+    (folder / "exam.yaml").write_text(f"{YAML}prompts: own\n")
+    after = plan_part(space, part, ExamOptions())
+    assert after.fingerprint != before.fingerprint
+    assert [*after.work(1, {}).context.prompts] == ["exam_style"]
+    (folder / "own" / "style.md").write_text(shipped)
+    assert plan_part(space, part, ExamOptions()).fingerprint == before.fingerprint
+    (folder / "own" / "style.md").write_text(shipped.replace("${stem}", ""))
+    with pytest.raises(ConfigError, match="prompt style: its user part needs"):
+        plan_part(space, part, ExamOptions())
+
+
+def test_a_limit_of_flaws_moves_the_fingerprint_and_its_absence_does_not(tmp_path: Path) -> None:
+    project = Project.make(tmp_path / "project")
+    folder = write_exam(project.corpora)
+    space, part = Workspace(project.settings(profile="embedded")), ExamPart.from_key("mini/M1/easy")
+    before = plan_part(space, part, ExamOptions())
+    (folder / "exam.yaml").write_text(f"{YAML}thresholds: {{most_flaws: 2}}\n")
+    after = plan_part(space, part, ExamOptions())
+    assert after.fingerprint != before.fingerprint
+    (folder / "exam.yaml").write_text(f"{YAML}thresholds: {{least_score: 7}}\n")
+    assert plan_part(space, part, ExamOptions()).configuration == before.configuration

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.problems.bank import combined, rendering, told_bank, whole_item
+from qagen_dagster.loop.figures import rendering
+from qagen_dagster.loop.problems.bank import combined, told_bank, whole_item
 from qagen_dagster.loop.problems.inputs import with_diagram
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.item import DIAGRAM_MARK, TikzResult

@@ -142,9 +142,9 @@ def test_each_line_is_a_sample() -> None:
 
 def test_names_are_unique_and_files_apart() -> None:
     names = [one.name for one in BANK_EXPORTERS]
-    assert names == ["qti", "moodle", "gift", "inspect", "latex", "html"]
+    assert names == ["qti", "qti3", "canvas", "moodle", "gift", "inspect", "latex", "html"]
     files = [path for one in BANK_EXPORTERS for path in one.export(bank(item(), hard_item()))]
-    assert len(set(files)) == len(files) == 6
+    assert len(set(files)) == len(files) == 8
 
 
 def test_an_empty_bank_has_files_too() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam, item_html
+from qagen_dagster.publishing.exporter import exported
+from qagen_dagster.publishing.markup import figure_id
 from tests.support.exams.items import bank, hard_item, item, question
 
 LATEX_TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("$\\{}%&#_^~"), max_size=30)
@@ -70,3 +72,25 @@ def test_an_item_is_well_formed_whatever_it_says(text: str) -> None:
     assert root.get("id", "").startswith("M1-easy-")
     names = {etree.QName(element).localname for element in root.iter()}
     assert "script" not in names
+
+
+FIGURE = "\\begin{tikzpicture}\n\\draw (0,0) -- (1,1);\n\\end{tikzpicture}"
+
+
+@pytest.mark.parametrize(
+    ("code", "kept"), [(FIGURE, True), (FIGURE.replace("draw", "input{x} \\draw"), False)]
+)
+def test_an_allowed_figure_is_drawn_by_the_paper(code: str, kept: bool) -> None:
+    found = paper(f"How long?\n\n{code}")
+    assert (code in found) == kept
+    assert "\\usepackage{tikz}" in found
+    assert "tikz" not in paper("How long?")
+
+
+def test_a_page_has_a_figure_with_the_stem_as_alternative() -> None:
+    of = bank(item(question(f"How <long>?\n\n{FIGURE}", "B"))).model_copy(
+        update={"figures": {figure_id(FIGURE): b"\x89PNG"}}
+    )
+    page = exported(HtmlPreview(), of)["preview.html"].decode()
+    (image,) = html.fromstring(page).xpath("//article//img")
+    assert (image.get("src"), image.get("alt")) == ("data:image/png;base64,iVBORw==", "How <long>?")

@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
+from html import unescape
 from pathlib import Path
 
+import pytest
 import qti_convert
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from qagen_dagster.publishing.exams.qti import PACKAGE, QTI, Qti
+from qagen_dagster.publishing.exams.qti import PACKAGE, QTI, QTI_3, Canvas, Qti
+from qagen_dagster.publishing.exporter import Exporter
+from qagen_dagster.publishing.markup import figure_id
 from qagen_dagster.records.exams.bank import ItemBank
 from tests.support.exams.items import bank, hard_item, item, question
 
 GRAMMAR = etree.RelaxNG(etree.parse(Path(__file__).with_name("qti21.rng")))
+
+
+def hyphened(found: re.Match[str]) -> str:
+    kind, name = found.groups()
+    plain = kind == "attribute" or name in ("p", "br", "code", "img")
+    lower = re.sub("([A-Z])", r"-\1", name).lower()
+    return f'<{kind} name="{lower if plain else f"qti-{lower}"}"'
+
+
+def third(grammar: str) -> str:
+    """The grammar of the same part of QTI 3.0. Its names are those of the published schema, against which such packages were validated."""
+    found = re.sub(r'<(element|attribute) name="(\w+)"(?! ns="http)', hyphened, grammar)
+    body = '<zeroOrMore><ref name="p"/></zeroOrMore>'
+    found = found.replace(body, f'<element name="qti-content-body">{body}</element>')
+    return found.replace(QTI, "http://www.imsglobal.org/xsd/imsqtiasi_v3p0")
+
+
+GRAMMAR_3 = etree.RelaxNG(etree.fromstring(third(Path(__file__).with_name("qti21.rng").read_text()).encode()))
 NAMES = {"q": QTI, "p": PACKAGE}
 TEXT = st.text(
     st.characters(exclude_categories=["Cs"]) | st.sampled_from("$\\{}<>&\n"), min_size=1, max_size=40
@@ -75,3 +98,57 @@ def test_another_reader_takes_it_to_qti_3_and_back(tmp_path: Path) -> None:
 
 def test_the_same_bank_gives_the_same_bytes() -> None:
     assert Qti().export(bank(item(), hard_item())) == Qti().export(bank(item(), hard_item()))
+
+
+FIGURE = "\\begin{tikzpicture}[scale=2]\n\n\\draw (0,0) -- (1,1); % a line\n\\end{tikzpicture}"
+PNG = b"\x89PNG drawn"
+
+
+def with_figure(*, drawn: bool = True) -> ItemBank:
+    of = bank(item(question(f"How long is it?\n\n{FIGURE}", "B")), item(), hard_item())
+    return of.model_copy(update={"figures": {figure_id(FIGURE): PNG} if drawn else {}})
+
+
+def unpacked(files: dict[str, bytes]) -> dict[str, bytes]:
+    (data,) = files.values()
+    with zipfile.ZipFile(io.BytesIO(data)) as package:
+        return {name: package.read(name) for name in package.namelist()}
+
+
+@pytest.mark.parametrize(
+    ("form", "src"), [(Qti(), "../"), (QTI_3, "../"), (Canvas(), "%24IMS-CC-FILEBASE%24/")]
+)
+def test_a_package_has_the_pictures_of_figures(form: Exporter[ItemBank], src: str) -> None:
+    path = f"figures/{figure_id(FIGURE)}.png"
+    files = unpacked(form.export(with_figure()))
+    assert files[path] == PNG
+    assert f'href="{path}"'.encode() in files["imsmanifest.xml"]
+    texts = b"".join(data for name, data in files.items() if name.endswith(".xml")).decode()
+    assert f'src="{src}{path}" alt="How long is it?"' in unescape(texts)
+    bare = unpacked(form.export(with_figure(drawn=False)))
+    assert path not in bare
+    assert "The figure is not drawn." in b"".join(bare.values()).decode()
+
+
+def test_items_of_qti_3_are_those_that_another_converter_makes() -> None:
+    old, new = (unpacked(one.export(with_figure())) for one in (Qti(), QTI_3))
+    for name in (one for one in new if one.startswith("items/")):
+        other = etree.fromstring(qti_convert.upgrade_qti2_to_qti3(old[name]).encode())
+        root = etree.fromstring(new[name])
+        assert sorted({str(one.tag) for one in root.iter()}) == sorted({str(one.tag) for one in other.iter()})
+        assert GRAMMAR_3.validate(root), GRAMMAR_3.error_log.last_error
+    assert GRAMMAR_3.validate(etree.fromstring(new["test.xml"])), GRAMMAR_3.error_log.last_error
+
+
+def test_canvas_reads_key_feedback_and_html() -> None:
+    quiz = etree.fromstring(unpacked(Canvas().export(bank(hard_item())))["quiz.xml"])
+    names = {"c": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
+    assert quiz.xpath("string(//c:fieldentry)", namespaces=names) == "multiple_choice_question"
+    assert quiz.xpath("//c:response_label/@ident", namespaces=names) == list("ABCDE")
+    assert quiz.xpath("string(//c:respcondition[c:setvar]//c:varequal)", namespaces=names) == "A"
+    stem = str(quiz.xpath("string(//c:presentation/c:material/c:mattext)", namespaces=names))
+    assert "<math" in stem
+    assert QTI not in stem
+    etree.fromstring(f"<div>{stem}</div>")
+    feedback = quiz.xpath("string(//c:itemfeedback[@ident='B_fb']//c:mattext)", namespaces=names)
+    assert str(feedback).startswith("<p>adds B")

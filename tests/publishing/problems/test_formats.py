@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from lxml import etree
 from moodle_xml_parser.parser import parse_bytes
 
+from qagen_dagster.publishing.exporter import exported as export_made
+from qagen_dagster.publishing.markup import figure_id
 from qagen_dagster.publishing.problems.formats import JsonLines, MoodleXml
 from qagen_dagster.records.problems.result import BankExport, BankItem
 from tests.support.problems.export import exported, record
@@ -19,6 +21,8 @@ from tests.support.problems.play import integer, item, mcq
 TEXT = st.text(
     st.characters(exclude_categories=["Cs", "Cc"]) | st.sampled_from("$\\{}<>&%~"), min_size=1, max_size=40
 )
+
+BOXED = r"10\,\mathrm{m\,s^{-1}}"
 
 
 def written(bank: BankExport) -> bytes:
@@ -41,14 +45,55 @@ def test_one_right_option_is_single_choice_and_several_share_the_mark() -> None:
 
 def test_a_bare_number_is_numerical_and_all_else_an_essay() -> None:
     bare = integer().replace(r"\boxed{10\,\mathrm{m\,s^{-1}}}", r"\boxed{-2.5}")
-    root = etree.fromstring(written(exported(record(bare), record(item(), name="p-02"))))
+    symbols = item().replace(BOXED, "2mg")
+    root = etree.fromstring(written(exported(record(bare), record(symbols, name="p-02"))))
     _, number, _, essay = root
     assert [one.get("type") for one in root] == ["category", "numerical", "category", "essay"]
     assert number.findtext("answer/text") == "-2.5"
     assert [one.get("fraction") for one in number.iter("answer")] == ["100"]
-    assert number.findtext("answer/tolerance") == "0"
-    assert "10" in essay.findtext("graderinfo/text", "")
+    assert number.findtext("answer/tolerance") == "0.05"
+    assert number.find("units") is None
+    assert "2mg" in essay.findtext("graderinfo/text", "")
     assert essay.findtext("generalfeedback/text") == essay.findtext("graderinfo/text")
+
+
+@pytest.mark.parametrize(
+    ("answer", "number", "tolerance", "units"),
+    [
+        (r"10\,\mathrm{m\,s^{-1}}", "10", "0.2", ["m s^-1", "m/s"]),
+        (r"-4.0\times 10^{3}\,\text{kg m s}^{-2}", "-4000", "80", ["kg m s^-2", "kg m/s^2"]),
+        (r"2.5\,\mathrm{m/s}", "2.5", "0.05", ["m/s"]),
+        (r"30^\circ", "30", "0.6", ["\u00b0"]),
+        (r"7", "7", "0", []),
+        (r"0.125", "0.125", "0.0005", []),
+        (r"\frac{3}{4}", "0.75", "0", []),
+    ],
+)
+def test_a_value_is_numerical_with_its_unit_and_a_tolerance(
+    answer: str, number: str, tolerance: str, units: list[str]
+) -> None:
+    root = etree.fromstring(written(exported(record(item().replace(BOXED, answer)))))
+    question = root[1]
+    assert question.get("type") == "numerical"
+    assert question.findtext("answer/text") == number
+    assert question.findtext("answer/tolerance") == tolerance
+    assert [one.text for one in question.iter("unit_name")] == units
+    assert question.findtext("showunits") == ("0" if units else None)
+
+
+def test_a_drawn_figure_is_in_the_text_and_the_statement_is_its_alternative() -> None:
+    figure = "\\begin{tikzpicture}\n\n\\draw (0,0) -- (1,0); % line\n\\end{tikzpicture}"
+    of = exported(record(item().replace("A cart", f"{figure}\nA cart")))
+    for figures, kind in ({figure_id(figure): b"\x89PNG"}, "image/png"), ({}, "image/svg+xml"):
+        made = of.model_copy(update={"figures": figures})
+        text = etree.fromstring(export_made(MoodleXml(), made)["moodle.xml"]).findtext(
+            "question/questiontext/text", ""
+        )
+        image = etree.fromstring(f"<div>{text}</div>").find(".//img")
+        assert image is not None
+        assert image.get("src", "").startswith(f"data:{kind};base64,")
+        assert image.get("alt", "").startswith("A cart starts from rest with acceleration")
+        assert "tikz" not in text
 
 
 def test_a_category_for_each_problem_and_a_number_for_each_item() -> None:
@@ -79,7 +124,7 @@ def test_a_category_for_each_problem_and_a_number_for_each_item() -> None:
         (r"\textbf{Fast} 5~km % no", "<p>Fast 5 km</p>"),
         (r"$a < b$ & c", r"<p>\(a &lt; b\) &amp; c</p>"),
         (r"\begin{enumerate}\item one\item[(q)] two\end{enumerate}", "<p>(a) one</p><p>(q) two</p>"),
-        (r"See \begin{tikzpicture}\draw (0,0);\end{tikzpicture} now", "<p>See</p><p>[diagram: see the TeX of this item]</p><p>now</p>"),
+        (r"See \begin{tikzpicture}\draw (0,0);\end{tikzpicture} now", "<p>See</p><p><img src="),
     ],
 )  # fmt: skip
 def test_what_stands_around_formulas_is_html(latex: str, shown: str) -> None:
@@ -105,7 +150,7 @@ def test_an_item_a_line_with_its_parts() -> None:
     lines = JsonLines().export(bank)["items.jsonl"].decode().splitlines()
     assert [BankItem.model_validate_json(line) for line in lines] == list(bank.items)
     original, open_one = (json.loads(line) for line in lines)
-    assert set(original) == set(BankItem.model_fields)
+    assert set(original) == set(BankItem.model_fields) - {"unedited"}
     assert (original["id"], original["problem"], original["made"]) == ("p-01", "p-01", "original")
     assert original["statement"].startswith("A cart starts from rest")
     assert original["statement"].endswith("$5\\,\\mathrm{s}$?"), "options stand apart"

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from qagen_dagster.latex.structure import split_items
-from qagen_dagster.publishing.problems.allowed_tex import refused
+from qagen_dagster.publishing.allowed_tex import refused
 from qagen_dagster.publishing.problems.tex_project import TexProject, definitions, left_out, packages
 from qagen_dagster.records.problems.result import BankExport
 from qagen_dagster.settings import PROJECT_ROOT

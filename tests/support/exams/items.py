@@ -34,6 +34,10 @@ HARD_OPTIONS = {
     "E": "None $ of these",
 }
 
+MOMENTUM = "A trolley of mass $2\\,\\mathrm{kg}$ moves at $3\\,\\mathrm{m\\,s^{-1}}$. What is its momentum?"
+MOMENTUM_UNIT = "\\,\\mathrm{kg\\,m\\,s^{-1}}$"
+_VALUES = {"A": "6", "B": "8", "C": "1.5", "D": "12"}
+
 
 def question(stem: str = "What is $1 + 1$?", key: str = "B", **options: str) -> ExamQuestion:
     shown: dict[str, str] = options or {"A": "$1$", "B": "$2$", "C": "$3$", "D": "$4$"}
@@ -113,6 +117,20 @@ def scores(value: int = 9) -> StyleScores:
 def hard_item() -> ExamItem:
     """One that holds whatever has a meaning in some format."""
     return item(question(HARD_STEM, "A", **HARD_OPTIONS), "P2", Difficulty.HARD)
+
+
+def trolley() -> ExamItem:
+    """One whose key is proven, with units; D and B are the key if the mass is 4 kg or the speed 4 m/s."""
+    asked = question(
+        MOMENTUM, "A", **{letter: f"${value}{MOMENTUM_UNIT}" for letter, value in _VALUES.items()}
+    )
+    made = package(
+        asked,
+        solution={"reasoning": "Momentum is mass times speed.", "key_insight": "It is a product."},
+        distractor_map={letter: f"the wrong formula leads to {letter}" for letter in "BCD"},
+        check={"givens": {"m": "2", "v": "3"}, "expression": "m*v", "unit": "kg m/s"},
+    )
+    return item(asked, question_package=made)
 
 
 def bank(*items: ExamItem) -> ItemBank:

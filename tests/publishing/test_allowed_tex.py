@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from qagen_dagster.publishing.problems.allowed_tex import own_of, refused
+from qagen_dagster.publishing.allowed_tex import own_of, refused
 from qagen_dagster.publishing.problems.tex_project import allowed_definitions
 from tests.support.problems.attacks import ATTACKS
 

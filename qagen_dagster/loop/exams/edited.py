@@ -1,0 +1,105 @@
+"""Edits of exam items by reviewers: the fields of an item, and the edited item, whose key is proven again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from pydantic import ValidationError
+
+from qagen_dagster.agents.exams import shown_question
+from qagen_dagster.configuration.exams import find_exam
+from qagen_dagster.latex.amounts import amounts
+from qagen_dagster.loop.editing import refuse, solver_answer
+from qagen_dagster.loop.exams.code_checks import examine
+from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.blind import BlindSolution
+from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
+from qagen_dagster.records.exams.submissions import QuestionPackage
+
+_STEM, _KEY, _GIVEN = "question.stem", "question.correct_option", "check.givens."
+_UNSOLVED = BlindSolution(reasoning="Nobody solved it.", value="", right_options=(), chosen_option=None)
+
+
+def fields_of(package: QuestionPackage) -> dict[str, str]:
+    """The texts of an item that a reviewer can edit, by their places, such as `question.options.A`."""
+    told = package.model_dump(mode="json")
+    told["check"] = told["check"] or {"expression": "", "unit": ""}
+    told["distractor_map"] = dict.fromkeys(sorted(package.question.options), "") | told["distractor_map"]
+    return dict(_flat(told))
+
+
+def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> ExamItem:
+    """The item with other texts. Numbers that change in the stem change in the givens of the form, too, and the key is the option that has
+    the value of the form.
+
+    Raises ConfigError if code finds a fault that the item did not have, if the key was proven and is no longer, or if the solver of the
+    profile reaches another answer. A profile without a solver is asked nothing.
+    """
+    before = item.question_package
+    told = fields_of(before) | {name: text.strip() for name, text in fields.items()}
+    if all(told.get(name) == text for name, text in fields_of(before).items() if name.startswith(_GIVEN)):
+        told |= _moved(told, before.question.stem)
+    package, key = _package(told), before.question.correct_option
+    found, known = examine(package), examine(before)
+    matching = found.proof.matching
+    if found.proof.status is ProofStatus.REFUTED and len(matching) == 1 and told[_KEY] == key:
+        package = _package(told | {_KEY: matching[0]})
+        found, key = examine(package), matching[0]
+    refuse([f"{one.name}: {one.detail}" for one in found.faults if one not in known.faults])
+    if known.proof.status is ProofStatus.PROVEN is not found.proof.status:
+        refuse([f"the form no longer proves the key: {found.proof.detail}"])
+    update: dict[str, object] = {"question_package": package, "proof": found.proof}
+    if package.question != before.question:
+        profile = find_exam(space.settings.corpora, item.exam).config.profile or space.settings.profile
+        shown = shown_question(package.question)
+        blind = solver_answer(space, profile, item.id, shown["stem"], shown["options"])
+        disagreement = None if blind is None else blind.disagreement((package.question.correct_option,))
+        refuse([] if disagreement is None else [f"the key is {key}, but the solver {disagreement[1]}"])
+        update["blind_solution"] = blind or _UNSOLVED
+    return item.model_copy(update=update)
+
+
+def _flat(value: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
+    for name, one in value.items():
+        if isinstance(one, dict):
+            yield from _flat(one, f"{place}{name}.")  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            yield f"{place}{name}", str(one)
+
+
+def _package(fields: Mapping[str, str]) -> QuestionPackage:
+    """The item of the fields that are not empty. A mistake behind the key, and a form without an expression, are left out."""
+    told: dict[str, Any] = {"distractor_map": {}}
+    for place, text in fields.items():
+        *outer, name = place.split(".")
+        inside = told
+        for one in outer:
+            inside = inside.setdefault(one, {})
+        if text:
+            inside[name] = text
+    told["distractor_map"].pop(fields[_KEY], None)
+    if not fields["check.expression"]:
+        del told["check"]
+    try:
+        return QuestionPackage.model_validate(told)
+    except ValidationError as error:
+        refuse([f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()])
+        raise
+
+
+def _moved(fields: Mapping[str, str], before: str) -> dict[str, str]:
+    """The givens whose numbers changed in the stem, with the new numbers. A given that may be one of several numbers stays."""
+    old, new = tuple(amounts(before)), tuple(amounts(fields[_STEM]))
+    pairs = {*zip(old, new, strict=True)} if len(old) == len(new) else ()
+    found: dict[str, str] = {}
+    for name, text in fields.items():
+        try:
+            value = Fraction(text.replace(" ", "")) if name.startswith(_GIVEN) else Fraction(0)
+        except ValueError:
+            continue  # a symbol, a root or a multiple of pi
+        scales = {other.value / one.value for one, other in pairs if value and value in (one.value, one.base)}
+        if len(scales) == 1 and scales != {1}:
+            found[name] = str(value * scales.pop())
+    return found
