@@ -20,7 +20,7 @@ import pytest
 
 from benchmarks.attack.cases import CASES, missing
 from qagen_dagster.agents.answering import answerer
-from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.agents.evaluation import closed_book, relevance
 from qagen_dagster.agents.prompts import FOLDER, prompt_name
 from qagen_dagster.loop.exams.plan import exam_prompt_hashes
 from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes
@@ -65,6 +65,7 @@ OWNERS = {
         "index/",
         "loop/exams/item_statistics.py",
         "loop/questions/duplicates/similarity.py",
+        "loop/score_table.py",
         "models/embedders.py",
         "models/wires/openai_embeddings.py",
         "models/embedded/answering/",
@@ -202,7 +203,7 @@ def test_every_prompt_and_query_file_is_used() -> None:
     used.add(answerer.prompt().name)
     used |= set(exam_prompt_hashes())
     used |= set(problem_prompt_hashes())
-    used |= {prompt.name for prompt in closed_book.prompts()}
+    used |= {prompt.name for prompt in (*closed_book.prompts(), relevance.prompt())}
     paths = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.*")]
     assert {prompt_name(path) for path in paths} == used
     asked = {

@@ -26,7 +26,8 @@ ALONE: dict[str, set[str]] = {
     "grading": {"grading_config", "grounding_report"},
     "evaluation": {
         *("index_config", "document_index", "closed_book_config", "closed_book_check", "retrieval_config"),
-        *("retrieval_baseline", "answer_config", "answer_baseline"),
+        *("retrieval_baseline", "answer_config", "answer_baseline", "label_config", "relevance_labels"),
+        *("panel_config", "answer_panel"),
     },
     "exams": {"exam_config", "exam_schemas", "idea_plans", "exam_items", "item_bank"},
 }

@@ -27,7 +27,7 @@ from qagen_dagster.catalog.rows import evaluation_rows, history_rows, table_rows
 from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 
 def sql(name: str) -> str:
@@ -91,7 +91,7 @@ def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 TABLES = (
     "documents", "document_versions", "sections", "visuals", "runs", "run_results", "checks", "sets", "set_questions",
     "outcomes", "candidates", "verdicts", "questions", "retired_questions", "decisions", "grades", "evaluations", "closed_book", "retrievals",
-    "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "exam_statistics", "problem_items", "problem_tasks",
+    "relevance_labels", "panel_questions", "baseline_answers", "model_calls", "exam_items", "exam_attempts", "exam_calls", "exam_statistics", "problem_items", "problem_tasks",
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0

@@ -27,6 +27,9 @@ from qagen_dagster.records.evaluation import (
     ClosedBookAnswer,
     EvaluatedQuestion,
     EvaluationReport,
+    Label,
+    LabelledQuestion,
+    PanelQuestion,
     RetrievedQuestion,
 )
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
@@ -363,7 +366,20 @@ def _question(one: EvaluatedQuestion, row: Row) -> Iterable[TableRow]:
             "confidence": None if one.grading is None else one.grading.confidence,
         }
         return [("baseline_answers", row)]
+    if isinstance(one, LabelledQuestion):
+        known = {
+            name: row[name] for name in ("combination", "corpus", "scenario", "mode", "run_id", "question_id")
+        }
+        return (("relevance_labels", known | _label(label)) for label in one.labels)
+    if isinstance(one, PanelQuestion):
+        del row["answers"]
+        return [("panel_questions", row | {"other": one.other or None})]
     return _retrieved(one, row) if isinstance(one, RetrievedQuestion) else ()
+
+
+def _label(one: Label) -> Row:
+    row = one.model_dump(exclude={"text_hash", "by"})
+    return row | {"document_id": one.document_id, "graded_by": one.by or None}
 
 
 def _retrieved(one: RetrievedQuestion, row: Row) -> Iterator[TableRow]:

@@ -50,7 +50,14 @@ from qagen_dagster.publishing.score_markdown import (
     score_markdown,
     shown_measure,
 )
-from qagen_dagster.records.evaluation import ClosedBookAnswer, EvaluationReport, Kind, ScoreReport
+from qagen_dagster.records.evaluation import (
+    SEARCHING,
+    USUAL,
+    ClosedBookAnswer,
+    EvaluationReport,
+    Kind,
+    ScoreReport,
+)
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.settings import Settings
@@ -63,6 +70,9 @@ _COLUMNS = (
     ("exact", Kind.ANSWERS, "exact_match"),
     ("F1", Kind.ANSWERS, "token_f1"),
     ("grounded", Kind.ANSWERS, "grounded_share"),
+    ("judged\n@10", Kind.LABELS, "judged_share_at_10"),
+    ("suspected", Kind.PANEL, "suspected_share"),
+    ("leaked", Kind.PANEL, "leaked_share"),
 )
 
 
@@ -72,7 +82,7 @@ _COLUMNS = (
     "--only",
     type=OneOf(Kind),
     multiple=True,
-    help="Only this evaluation. Can be repeated. Default: all three.",
+    help="Only this evaluation. Can be repeated. Default: closed_book, retrieval and answers.",
 )
 @click.option("--force", is_flag=True, help="Also repeat evaluations that are up to date.")
 @budget_options
@@ -92,9 +102,9 @@ def evaluate(
 ) -> int:
     """Evaluate published question sets.
 
-    There are three evaluations. closed_book: can a model answer the questions without the documents? retrieval: does a
-    search of the corpus find the document and the evidence? answers: can a model answer from the document? Questions
-    that were evaluated before are not evaluated again. Every report is kept.
+    closed_book: can a model answer the questions without the documents? retrieval: does a search of the corpus find the
+    document and the evidence? answers: can a model answer from the document? labels (only if named): which passages of the
+    corpus answer? panel (only if named): what `qagen panel` makes. Questions that were evaluated before are not evaluated again. Every report is kept.
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(corpus, scenario, mode)
@@ -105,7 +115,7 @@ def evaluate(
     ]
     if not published:
         raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
-    kinds = only or tuple(Kind)
+    kinds = only or USUAL
     due, failures = _due(space, published, kinds, profile, budget, force=force)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         if due:
@@ -114,6 +124,20 @@ def evaluate(
             progress.note("nothing can be evaluated" if failures else "everything is up to date")
     _print_evaluations(space, published, kinds, failures, as_json)
     return fail(failures)
+
+
+def _panel(**options: Any) -> int:
+    return click.get_current_context().invoke(evaluate, only=(Kind.PANEL,), **options)
+
+
+panel = click.Command(
+    "panel",
+    callback=_panel,
+    params=[one for one in evaluate.params if one.name != "only"],
+    help="Let several answerers answer published questions.\n\nThe embedded reader answers from what different searches find, and "
+    "so does each model of the profile, which also answers without documents. For each question: the share that is right, its "
+    "discrimination, whether its published answer is suspected to be wrong, whether it is leaked.",
+)
 
 
 def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) -> dict[str, Any]:
@@ -136,6 +160,10 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
         if kind is Kind.CLOSED_BOOK:
             guessed = [answer for answer in found.questions if isinstance(answer, ClosedBookAnswer)]
             row[kind.value]["leaked_questions"] = [answer.question_id for answer in guessed if answer.leaked]
+        if kind is Kind.PANEL:
+            suspects = sorted(found.questions, key=lambda one: (-one.suspicion, one.question_id))
+            shown = {"question_id", "question", "answer", "other", "suspicion", "suspected"}
+            row[kind.value]["suspects"] = [one.model_dump(include=shown) for one in suspects if one.suspicion]
     return row
 
 
@@ -165,7 +193,7 @@ def _materialize(
 ) -> list[str]:
     """Make the evaluations, and first the search indexes that they need. Returns a line for each failure."""
     searched = dict.fromkeys(
-        combination.corpus for combination, kinds in due.items() if Kind.RETRIEVAL in kinds
+        combination.corpus for combination, kinds in due.items() if {*SEARCHING} & {*kinds}
     )
     indexes = [key for key in searched if not is_indexed(space, key)]
     failures: list[str] = []
@@ -198,6 +226,9 @@ def _print_evaluations(
     for row in reports:
         table.add_row(slashed(row["combination"]), *(_cell(row, kind, metric) for _, kind, metric in shown))
     Terminal().print(table)
+    for one in (one for row in reports for one in row.get(Kind.PANEL.value, {}).get("suspects", ())):
+        if one["suspected"]:
+            echo(f"{one['question_id']} {one['question']} Published: {one['answer']} Panel: {one['other']}")
 
 
 def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:

@@ -46,6 +46,7 @@ COMMANDS = {
     "init": ("corpora", "Make the folder of a new corpus."),
     "ledger": ("ledger", "Count and remove stored model responses."),
     "mcp": ("mcp", "Serve question sets to an agent over stdio, by the Model Context Protocol."),
+    "panel": ("evaluation", "Let several answerers answer published questions."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),
     "questions": ("questions.show", "List questions, accepted and rejected."),
     "questions import": (
@@ -72,7 +73,7 @@ COMMANDS = {
 GROUPS = {  # the groups of commands in --help
     "Question sets": (
         "init", "corpora", "documents", "estimate", "run", "status", "stale", "questions", "questions import", "show", "review", "report", "stats", "runs", "compare",
-        "evaluate", "export", "score",
+        "evaluate", "panel", "export", "score",
     ),
     "Search and answers": ("index", "answer"),
     "Grading": ("grade", "summary"),

@@ -199,17 +199,19 @@ class GradingOptions(Record):
 
 
 class EvaluationOptions(Record):
-    """When the checks of the evaluations of a published set fail. None: never.
+    """How a published set is evaluated, and when the checks of its evaluations fail. None: never.
 
     Attributes:
         max_leaked: the check fails if the share of questions that are answered without their document is larger.
         min_recall_at_5: it fails if the share of questions whose document is among the first five found is smaller.
         min_answer_f1: it fails if the mean F1 of the answers from the document is lower.
+        judge_labels: whether the judge of the profile grades the passages whose relevance code does not know.
     """
 
     max_leaked: Share | None = 0.1
     min_recall_at_5: Share | None = None
     min_answer_f1: Share | None = None
+    judge_labels: bool = False
 
 
 class Publish(StrEnum):
@@ -235,6 +237,25 @@ class Audience(StrEnum):
     SEARCHER = "searcher"  # somebody who has not
 
 
+class Drop(StrEnum):
+    """Questions that evaluations found faulty."""
+
+    LEAKED = "leaked"  # answered rightly without documents
+    SUSPECTED = "suspected"  # their answer is likely to be wrong
+
+
+class PublishOptions(Record):
+    """Which validated questions are published. A string in corpus.yaml is `only`."""
+
+    only: Publish = Publish.ALL
+    drop: tuple[Drop, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: object) -> object:
+        return {"only": given} if isinstance(given, str) else given
+
+
 class ScenarioConfig(Record):
     """A named evaluation context. `name` and `description` are required.
 
@@ -248,7 +269,7 @@ class ScenarioConfig(Record):
         strategy: how candidates are made.
         batch: the options of the batch strategy.
         grading: how answers are graded.
-        evaluation: when the checks of `qagen evaluate` fail.
+        evaluation: how sets are evaluated, and when the checks of `qagen evaluate` fail.
         search_meaning: whether agents may also search the document by meaning.
         text_control: whether a visual question is rejected if the validator answers it without pictures.
         language: the ISO 639-1 code of the language of the questions; None: that of the document.
@@ -258,7 +279,7 @@ class ScenarioConfig(Record):
         personas: who asks, each in a sentence; only the generator is told.
         mix: the shares of `target_count` that go to kinds of questions without an answer; only of textual mode.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
-        publish: which validated questions are published.
+        publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
         writers: the shares of the questions that models of the profile write: its `generator`, and its `writers` by name. None: the
             generator writes all.
@@ -285,7 +306,7 @@ class ScenarioConfig(Record):
     style: Annotated[dict[Style, Share] | None, Field(min_length=1)] = None
     personas: tuple[_Prose, ...] = ()
     mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
-    publish: Publish = Publish.ALL
+    publish: PublishOptions = Field(default_factory=PublishOptions)
     max_unreviewed: Share | None = None
     writers: Annotated[dict[Name, Annotated[Share, Field(gt=0)]] | None, Field(min_length=1)] = None
 

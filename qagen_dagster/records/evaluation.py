@@ -7,7 +7,7 @@ the reason. `loop/evaluation` computes the scores.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field
 
@@ -18,13 +18,22 @@ from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, store_key
 from qagen_dagster.records.run import CallSummary
 
+Grade = Annotated[int, Field(ge=0, le=3)]
+RELEVANT = 2  # the lowest grade of a passage that answers
+
 
 class Kind(StrEnum):
-    """The three evaluations. The values are also the names of their files."""
+    """The evaluations. The values are also the names of their files."""
 
     CLOSED_BOOK = "closed_book"
     RETRIEVAL = "retrieval"
     ANSWERS = "answers"
+    LABELS = "labels"
+    PANEL = "panel"
+
+
+USUAL = (Kind.CLOSED_BOOK, Kind.RETRIEVAL, Kind.ANSWERS)  # the others are made only if they are named
+SEARCHING = (Kind.RETRIEVAL, Kind.LABELS, Kind.PANEL)  # kinds that need the search index
 
 
 class Decided(StrEnum):
@@ -103,6 +112,55 @@ class RetrievedQuestion(EvaluatedQuestion):
     untitled_placements: tuple[Placement, ...] = ()
 
 
+class Label(Record):
+    """How well a passage answers a question, on the scale of UMBRELA.
+
+    0: it has nothing to do with the question. 1: it is about the subject and does not answer. 2: it has an answer, unclear or among other
+    matter. 3: it answers. None: unjudged. Lines are 1-based lines of `text.txt`.
+    """
+
+    passage: str  # its id in exports: the id of the document, # and a number
+    text_hash: str  # of its text; a changed passage has no label
+    start_line: int
+    end_line: int
+    place: int | None = None  # the best place among the results of the rankings; None: not found by any
+    grade: Grade | None = None
+    by: str = ""  # code or judge; empty: nobody
+
+    @property
+    def document_id(self) -> str:
+        return self.passage.rpartition("#")[0]
+
+
+class LabelledQuestion(EvaluatedQuestion):
+    """A question with the pool of passages that search finds for it, the best first, and those with its evidence."""
+
+    labels: tuple[Label, ...] = ()
+
+
+class PanelAnswer(Record):
+    """What one answerer of a panel answered. `right` is None if it is undecided. An empty answer says that there is none."""
+
+    answerer: str
+    given: str
+    right: bool | None
+    reads: bool = True  # whether it was shown passages; otherwise it answers without documents
+
+
+class PanelQuestion(EvaluatedQuestion):
+    """A question with the answers of a panel, and what the answers to all questions say about it. `docs/evaluation.md` defines the figures."""
+
+    answers: tuple[PanelAnswer, ...] = ()
+    share_right: Share | None = None
+    discrimination: float | None = None  # None: the answers do not vary
+    difficulty: float | None = None  # None: there are too few answerers
+    slope: float | None = None
+    other: str = ""  # the answer that strong answerers give rather than the published one
+    suspicion: Share = 0.0
+    suspected: bool = False
+    leaked: bool | None = None  # None: no answerer could be
+
+
 class DocumentEvaluation(Record, Generic[QuestionT]):
     """The evaluated questions of one document. It is stored so that nothing is asked twice."""
 
@@ -154,11 +212,15 @@ class EvaluationReport(Record, Generic[QuestionT]):
 ClosedBookReport = EvaluationReport[ClosedBookAnswer]
 RetrievalReport = EvaluationReport[RetrievedQuestion]
 AnswerReport = EvaluationReport[BaselineAnswer]
+LabelReport = EvaluationReport[LabelledQuestion]
+PanelReport = EvaluationReport[PanelQuestion]
 
 REPORTS: dict[Kind, type[EvaluationReport[Any]]] = {
     Kind.CLOSED_BOOK: ClosedBookReport,
     Kind.RETRIEVAL: RetrievalReport,
     Kind.ANSWERS: AnswerReport,
+    Kind.LABELS: LabelReport,
+    Kind.PANEL: PanelReport,
 }
 
 
@@ -212,6 +274,7 @@ class ScoredAnswer(EvaluatedQuestion):
         None  # share of the key facts that the answer states; None: no answers were given
     )
     writer: str = ""  # the model that wrote the question; "people" if it was imported
+    graded: dict[str, float] = Field(default_factory=dict)  # measures by relevance labels, if it has any
 
 
 class Measure(Record):

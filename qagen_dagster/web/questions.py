@@ -13,13 +13,15 @@ from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.loop.catalog import CATALOG, catalog_file
+from qagen_dagster.loop.evaluation.run_questions import latest_report
 from qagen_dagster.loop.judges import judge_agreements, stored_lines
 from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
-from qagen_dagster.records.corpus_config import Publish
+from qagen_dagster.records.corpus_config import PublishOptions
 from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType, merged_lines
+from qagen_dagster.records.evaluation import EvaluationReport, Kind, PanelReport
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -228,11 +230,12 @@ Costs = Mapping[tuple[str, int], float | None]
 
 def question_source(space: Workspace, combination: Combination) -> SetSource:
     def state() -> object:
-        """The version, and the time of the catalog, which has the costs."""
+        """The version, the panel, and the time of the catalog, which has the costs."""
         latest = space.store.get(LatestVersion.key(combination))
+        panel = space.store.hash_of(EvaluationReport.key(combination, Kind.PANEL))
         catalog = space.store.local_path(CATALOG)
         made = catalog.stat().st_mtime_ns if catalog is not None and catalog.is_file() else 0
-        return None if latest is None else (latest, made)
+        return None if latest is None else (latest, panel, made)
 
     return SetSource(combination.key, state, lambda: QuestionSet(space, combination))
 
@@ -254,6 +257,8 @@ class QuestionSet(ReviewSet):
         self._generator = "" if made is None else made.models.get(Role.GENERATOR.value, "")
         self._costs = _costs(space, combination)
         self._questions = _questions(space, combination)
+        report = latest_report(space.store, PanelReport, combination, Kind.PANEL)
+        self._panel = {} if report is None else {one.question_id: one for one in report.questions}
 
     def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:
         judged = (one for one in self._questions.values() if not isinstance(one, RetiredQuestion))
@@ -268,7 +273,11 @@ class QuestionSet(ReviewSet):
         return {entry.id: entry for entry in self._space.index(self._combination.corpus).documents}
 
     def detail(self, key: str) -> Detail:
-        return detail(self._asked(key))
+        found, panel = detail(self._asked(key)), self._panel.get(key)
+        if panel is None or not panel.other:
+            return found
+        note = f"{panel.suspicion:.0%} of the strong answerers of the panel answer: {panel.other}"
+        return found.model_copy(update={"notes": (*found.notes, note)})
 
     def lineage(self, key: str) -> Lineage:
         return lineage(self._asked(key))
@@ -318,6 +327,7 @@ class QuestionSet(ReviewSet):
             attempt=attempt,
             usd=self._costs.get((one.document_id, attempt)),
             place=place,
+            suspicion=self._panel[key].suspicion if key in self._panel else 0.0,
         )
 
 
@@ -343,7 +353,7 @@ def _questions(space: Workspace, combination: Combination) -> dict[str, Question
 
 def _waiting(space: Workspace, combination: Combination) -> tuple[PublishedQuestion, ...]:
     """The validated questions, if the scenario publishes only reviewed ones, because some of them wait for a decision."""
-    if space.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
+    if space.corpus(combination.corpus).scenario(combination.scenario).publish == PublishOptions():
         return ()
     validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     return () if validated is None else PublishedRows(space, combination, validated).questions()

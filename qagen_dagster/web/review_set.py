@@ -37,6 +37,7 @@ class Row(Record):
     attempt: int = 0
     usd: float | None = None
     place: int | None = None
+    suspicion: float = 0.0  # the share of a panel's strong answerers that agree on another answer
     markup: tuple[str, ...] = ()  # question and answer as XHTML, if they have formulas in TeX
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qagen_dagster.agents.answering import answerer as document_answerer
-from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.agents.evaluation import closed_book, relevance
 from qagen_dagster.agents.exams import retry_prompt
 from qagen_dagster.agents.problems.roles import material, numbered
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -28,6 +28,7 @@ PROMPTS = {
         retry_prompt().before(load_prompt("exams/implementer")),
         document_answerer.prompt(),
         *closed_book.prompts(),
+        relevance.prompt(),
         judge.judge_prompt(),
     )
 }

@@ -30,7 +30,7 @@ def test_records_round_trip(tmp_path: Path, make_world) -> None:
         "documents": 3, "document_versions": 3, "sections": 0, "visuals": 6, "runs": 1, "run_results": 0, "checks": 0,
         "sets": 0, "set_questions": 0, "outcomes": 4, "candidates": 9, "verdicts": 9,
         "questions": 4, "retired_questions": 0, "decisions": 0, "grades": 0, "evaluations": 0, "closed_book": 0,
-        "retrievals": 0, "baseline_answers": 0, "model_calls": 3 * 3 * 2 + 2,
+        "retrievals": 0, "relevance_labels": 0, "panel_questions": 0, "baseline_answers": 0, "model_calls": 3 * 3 * 2 + 2,
         "exam_items": 0, "exam_attempts": 0, "exam_calls": 0, "exam_statistics": 0, "problem_items": 0, "problem_tasks": 0,
         "problem_calls": 0,
     }  # fmt: skip

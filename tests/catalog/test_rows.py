@@ -14,15 +14,16 @@ from qagen_dagster.grounding.grade import grade_document
 from qagen_dagster.grounding.grade import report as grade_report
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
-    AnswerReport,
+    REPORTS,
     BaselineAnswer,
     ClosedBookAnswer,
-    ClosedBookReport,
     Decided,
     EvaluationReport,
     Kind,
+    Label,
+    LabelledQuestion,
+    PanelQuestion,
     Placement,
-    RetrievalReport,
     RetrievedQuestion,
 )
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
@@ -67,13 +68,6 @@ def test_an_edited_question_counts_as_accepted_in_the_place_of_the_original() ->
     assert found["rejected_by_reason"]["edited_by_reviewer"] == 2
 
 
-REPORTS: dict[Kind, type[EvaluationReport[Any]]] = {
-    Kind.CLOSED_BOOK: ClosedBookReport,
-    Kind.RETRIEVAL: RetrievalReport,
-    Kind.ANSWERS: AnswerReport,
-}
-
-
 def report(kind: Kind, run: int, metrics: dict[str, float], *questions: Any) -> EvaluationReport[Any]:
     return REPORTS[kind](
         kind=kind, corpus="c", scenario="s", mode=Mode.TEXTUAL, run_id=f"e{run}", launch="l",
@@ -95,7 +89,12 @@ def evaluated(tmp_path: Path, make_world: Any) -> tuple[Path, str]:
     source: CatalogSource = make_world(size=3).source()
     sets = list(source.sets)
     pair = sets[0].questions[0]
-    asked = {"question_id": pair.id, "document_id": "d0", "question": pair.question, "answer": pair.answer}
+    asked: dict[str, Any] = {
+        "question_id": pair.id,
+        "document_id": "d0",
+        "question": pair.question,
+        "answer": pair.answer,
+    }
     places = tuple(
         Placement(ranking=ranking, document=place, chunks=(3,), evidence=(None, 3))
         for ranking, place in ((Ranking.WORDS, None), (Ranking.MEANING, 2), (Ranking.BOTH, 1))
@@ -114,6 +113,19 @@ def evaluated(tmp_path: Path, make_world: Any) -> tuple[Path, str]:
                 grading=AnswerGrade(is_grounded=True, confidence=0.75, method="semantic"),
             ),
         ),
+        report(
+            Kind.LABELS,
+            3,
+            {},
+            LabelledQuestion(
+                **asked,
+                labels=(
+                    Label(passage="d0#1", text_hash="", start_line=1, end_line=4, place=2, grade=3, by="code"),
+                    Label(passage="d1#7", text_hash="", start_line=5, end_line=5, place=1),
+                ),
+            ),
+        ),
+        report(Kind.PANEL, 3, {}, PanelQuestion(**asked, share_right=0.25, other="43", suspicion=1.0, suspected=True)),
     ]  # fmt: skip
     path = tmp_path / "catalog.duckdb"
     rebuild(replace(source, sets=sets, evaluations=reports, evaluated=reports[1:]), path)
@@ -158,6 +170,15 @@ def test_each_question_has_a_row_of_how_it_fared(evaluated: tuple[Path, str]) ->
     places = ask(path, "SELECT ranking, document_place, evidence FROM retrievals ORDER BY ranking")
     assert places == [("bm25", None, [None, 3]), ("embedding", 2, [None, 3]), ("fused", 1, [None, 3])]
     assert stats.question(path, name).leaked is True
+    labels = ask(
+        path,
+        "SELECT passage, document_id, place, grade, graded_by, end_line FROM relevance_labels ORDER BY passage",
+    )
+    assert labels == [("d0#1", "d0", 2, 3, "code", 4), ("d1#7", "d1", 1, None, None, 5)]
+    panel = ask(
+        path, "SELECT question_id, share_right, other, suspected, leaked, difficulty FROM panel_questions"
+    )
+    assert panel == [(name, 0.25, "43", True, None, None)]
 
 
 def test_evaluating_has_a_price_of_its_own(

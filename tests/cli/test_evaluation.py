@@ -46,6 +46,22 @@ def test_evaluate_makes_what_is_missing_and_reports(qagen: Command) -> None:
     assert "leaked" not in shown.out
 
 
+def test_labels_and_the_panel_are_made_if_they_are_named(qagen: Command) -> None:
+    project = qagen.project
+    project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
+    assert qagen("run", "--json").code == 0
+    (labels,) = qagen("evaluate", "--only", "labels", "--profile", "embedded", "--json").value["combinations"]
+    assert labels["labels"]["metrics"]["labelled"] == labels["labels"]["questions"] > 0
+    found = qagen("panel", "--profile", "embedded", "--json")
+    (panel,) = found.value["combinations"]
+    assert (found.code, panel["panel"]["metrics"]["answerers"]) == (0, 9)
+    assert "suspected" in qagen("panel", "--profile", "embedded").out
+    shown = qagen("export", "--format", "beir", "--output", str(project.root / "out"))
+    assert shown.code == 0
+    rows = next((project.root / "out").rglob("test.tsv")).read_text().splitlines()[1:]
+    assert {row.split("\t")[2] for row in rows} <= {"2", "3"}, "nobody but code has judged"
+
+
 def test_force_makes_a_report_anew_and_keeps_the_old_one(qagen: Command) -> None:
     project = qagen.project
     project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})

@@ -44,7 +44,7 @@ def prompts() -> tuple[Prompt, ...]:
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
     """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
-    return _outcome(SubmittedGuess, guessing(model, "answerer", question, corpus_context))
+    return outcome(SubmittedGuess, guessing(model, "answerer", question, corpus_context))
 
 
 def guessing(model: Model, role: str, question: str, corpus_context: str) -> AgentRun:
@@ -59,7 +59,7 @@ def guessing(model: Model, role: str, question: str, corpus_context: str) -> Age
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:
     """Whether `given` is right. The caller records the calls. Raises ModelError."""
-    return _outcome(Mark, marking(model, role, question, reference, given))
+    return outcome(Mark, marking(model, role, question, reference, given))
 
 
 def marking_prompt() -> Prompt:
@@ -73,7 +73,8 @@ def marking(model: Model, role: str, question: str, reference: str, given: str) 
     return run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
 
 
-def _outcome(kind: type[ResultT], run: AgentRun) -> Outcome[ResultT]:
+def outcome(kind: type[ResultT], run: AgentRun) -> Outcome[ResultT]:
+    """The result of a run, or why it has none."""
     end = run.end
     if isinstance(end, Finish):
         return Outcome(kind.model_validate(end.result))

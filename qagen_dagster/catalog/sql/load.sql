@@ -78,6 +78,12 @@ SELECT * EXCLUDE (result_id) FROM raw_closed_book ORDER BY combination, document
 INSERT INTO retrievals BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_retrievals ORDER BY combination, document_id, question_id, ranking;
 
+INSERT INTO relevance_labels BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_relevance_labels ORDER BY combination, question_id, place, passage;
+
+INSERT INTO panel_questions BY NAME
+SELECT * EXCLUDE (result_id) FROM raw_panel_questions ORDER BY combination, document_id, question_id;
+
 INSERT INTO baseline_answers BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_baseline_answers ORDER BY combination, document_id, question_id;
 

@@ -221,7 +221,7 @@ CREATE TABLE evaluations (
     corpus      VARCHAR NOT NULL,
     scenario    VARCHAR NOT NULL,
     mode        VARCHAR NOT NULL,
-    kind        VARCHAR NOT NULL,  -- closed_book, retrieval or answers
+    kind        VARCHAR NOT NULL,  -- closed_book, retrieval, answers, labels or panel
     run_id      VARCHAR NOT NULL,
     created     TIMESTAMP NOT NULL,
     profile     VARCHAR NOT NULL,
@@ -263,6 +263,45 @@ CREATE TABLE retrievals (
     document_place INTEGER,           -- 1-based; here and below NULL: not among the chunks searched
     evidence_place INTEGER,           -- of the first chunk that holds a quote
     evidence       INTEGER[],         -- the same for each quote
+    failure        VARCHAR,
+    run_id         VARCHAR NOT NULL
+);
+
+-- The passages that search finds for each question, and how well they answer it; one row per question and passage.
+CREATE TABLE relevance_labels (
+    question_id VARCHAR NOT NULL,
+    combination VARCHAR NOT NULL,
+    corpus      VARCHAR NOT NULL,
+    scenario    VARCHAR NOT NULL,
+    mode        VARCHAR NOT NULL,
+    passage     VARCHAR NOT NULL,
+    document_id VARCHAR NOT NULL,  -- of the passage
+    start_line  INTEGER NOT NULL,
+    end_line    INTEGER NOT NULL,
+    place       INTEGER,
+    grade       INTEGER,
+    graded_by   VARCHAR,
+    run_id      VARCHAR NOT NULL
+);
+
+-- What a panel of answerers says about each question.
+CREATE TABLE panel_questions (
+    question_id    VARCHAR NOT NULL,
+    combination    VARCHAR NOT NULL,
+    corpus         VARCHAR NOT NULL,
+    scenario       VARCHAR NOT NULL,
+    mode           VARCHAR NOT NULL,
+    document_id    VARCHAR NOT NULL,
+    question       VARCHAR NOT NULL,
+    answer         VARCHAR NOT NULL,
+    share_right    DOUBLE,
+    discrimination DOUBLE,
+    difficulty     DOUBLE,
+    slope          DOUBLE,
+    suspicion      DOUBLE,
+    suspected      BOOLEAN,
+    other          VARCHAR,
+    leaked         BOOLEAN,
     failure        VARCHAR,
     run_id         VARCHAR NOT NULL
 );

@@ -17,12 +17,14 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
+from qagen_dagster.loop.evaluation.labels import measure_labels
+from qagen_dagster.loop.evaluation.panel import ask_panel
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, open_evaluation, report_version
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.refresh.products import TABLE, Group, Product
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.evaluation import EvaluationReport, Kind
+from qagen_dagster.records.evaluation import SEARCHING, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 
 
@@ -62,6 +64,22 @@ STAGES = {
         measure=measure_answers,
         shown=metadata.of_answers,
     ),
+    Kind.LABELS: Stage(
+        kinds={MODELS, "duckdb"},
+        description="Which passages of the corpus answer each published question: graded by code as far as it can know, the "
+        "others by the judge if the scenario has `judge_labels`.",
+        verb="labelled",
+        measure=measure_labels,
+        shown=metadata.of_metrics,
+    ),
+    Kind.PANEL: Stage(
+        kinds={MODELS, "duckdb"},
+        description="What several answerers answer to each published question: how hard it is, whether its answer is likely to "
+        "be wrong, and whether it is leaked.",
+        verb="answered",
+        measure=ask_panel,
+        shown=metadata.of_metrics,
+    ),
 }
 
 
@@ -80,7 +98,7 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
         Group.EVALUATION,
         partitions_def=partitions.combinations,
         kinds=stage.kinds,
-        deps=["corpus_json", *configuration, *(searched if kind is Kind.RETRIEVAL else [])],
+        deps=["corpus_json", *configuration, *(searched if kind in SEARCHING else [])],
         checks=check_descriptions(kind),
         description=stage.description,
     )

@@ -52,24 +52,27 @@ _CHECKS = {
 
 def check_descriptions(kind: Kind) -> dict[str, str]:
     """The checks of a kind of evaluation, by name."""
-    return {
-        _CHECKS[kind].name: _CHECKS[kind].description,
-        "complete": "Warns when a question has no result, or a model must be asked again in the next run.",
-    }
+    bound = {_CHECKS[kind].name: _CHECKS[kind].description} if kind in _CHECKS else {}
+    complete = "Warns when a question has no result, or a model must be asked again in the next run."
+    return {**bound, "complete": complete}
 
 
 def evaluation_results(
     options: EvaluationOptions, report: EvaluationReport[Any]
 ) -> list[dg.AssetCheckResult]:
-    """Results of a report's two checks. A metric that was not measured is within its bound."""
-    check = _CHECKS[report.kind]
+    """Results of a report's checks. A metric that was not measured is within its bound."""
+    counts = {"questions": len(report.questions), "failed": report.failed, "asked_again": report.unheard}
+    whole = report.failed == 0 and report.unheard == 0
+    check = _CHECKS.get(report.kind)
+    bounded = [] if check is None else [_bounded(check, options, report)]
+    return [*bounded, warning_result("complete", whole, counts)]
+
+
+def _bounded(
+    check: BoundCheck, options: EvaluationOptions, report: EvaluationReport[Any]
+) -> dg.AssetCheckResult:
     bound, value = check.bound(options), report.metrics.get(check.metric)
     good = bound is None or value is None or (value <= bound if check.upper else value >= bound)
     numbers = {} if value is None else {check.metric: value}
     limit = {} if bound is None else {"maximum" if check.upper else "minimum": bound}
-    counts = {"questions": len(report.questions), "failed": report.failed, "asked_again": report.unheard}
-    whole = report.failed == 0 and report.unheard == 0
-    return [
-        warning_result(check.name, good, numbers | limit),
-        warning_result("complete", whole, counts),
-    ]
+    return warning_result(check.name, good, numbers | limit)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 import dagster as dg
@@ -12,8 +10,6 @@ import dagster as dg
 from qagen_dagster.defs.metadata import (
     ROW_COUNT,
     Metadata,
-    bar_chart,
-    chart,
     cost,
     markdown_table,
     stored_file,
@@ -34,13 +30,11 @@ from qagen_dagster.records.evaluation import (
 
 MOST_RUNS = 20  # earlier runs in the table
 SECONDS = 19  # characters of an ISO 8601 time up to its seconds
-_COLORS = {"bm25": "#b8bcc4", "embedding": "#4f7cac", "fused": "#3d8a5f"}
 _LEVELS = ("document", "evidence")
 
 
 def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
     """How many questions a model answers without their document, and which."""
-    ends = Counter(_closed_end(one) for one in report.questions)
     rows = [
         (
             one.question_id,
@@ -56,7 +50,6 @@ def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
     header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
     return {
         **_numbers(report),
-        "answers": bar_chart(ends, "answers without the document"),
         "questions": markdown_table(header, rows),
         **_common(space, report, ("leaked_share", "leaked", "undecided")),
     }
@@ -70,7 +63,6 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
         ROW_COUNT: len(report.questions),
         "failed": report.failed,
         "embedder": report.model,
-        "recall": _recall_chart(report.metrics),
         "metrics": _metrics(report.metrics),
         "not_ranked_first": _not_ranked_first(report.questions),
         **_common(
@@ -89,7 +81,6 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
 
 def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
     """How well questions are answered from their own document, and the worst answers."""
-    bands = Counter(_band(one) for one in report.questions)
     rows = [
         (
             one.question_id,
@@ -106,10 +97,14 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
     header = ("id", "F1", "grounded", "question", "answer", "answer from the document, or failure")
     return {
         **_numbers(report),
-        "answers": bar_chart(bands, "answers by token F1"),
         "questions": markdown_table(header, rows),
         **_common(space, report, ("exact_match", "token_f1", "grounded_share")),
     }
+
+
+def of_metrics(space: Workspace, report: EvaluationReport[Any]) -> Metadata:
+    """The metrics of a report."""
+    return {**_numbers(report), **_common(space, report, tuple(report.metrics)[:4])}
 
 
 def _numbers(report: EvaluationReport[Any]) -> Metadata:
@@ -163,16 +158,6 @@ def _closed_order(one: ClosedBookAnswer) -> tuple[int, str]:
     return ("leaked", "undecided", "wrong", "unknown").index(_closed_end(one)), one.question_id
 
 
-def _band(one: BaselineAnswer) -> str:
-    if one.f1 is None:
-        return "no answer"
-    if one.exact:
-        return "exact match"
-    if one.f1 >= 0.5:
-        return "F1 0.5 or more"
-    return "F1 below 0.5" if one.f1 else "F1 of 0"
-
-
 def _grounded(one: BaselineAnswer) -> str:
     grounded = None if one.grading is None else one.grading.is_grounded
     return "" if grounded is None else "yes" if grounded else "no"
@@ -211,30 +196,6 @@ def _not_ranked_first(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMeta
         for one, place in late
     ]
     return markdown_table(("id", "rank of document", "ranks of evidence", "question", "document"), rows)
-
-
-def _recall_chart(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
-    """A bar chart of recall by target (documents, evidence) and number of results, with a colour for each ranking."""
-    groups = [(f"{level}, first {cut}", f"{level}_recall_at_{cut}") for level in _LEVELS for cut in CUTS]
-    parts: list[str] = []
-    for number, (name, color) in enumerate(_COLORS.items()):
-        x = 140 + 110 * number
-        parts.append(f'<rect x="{x}" y="4" width="12" height="12" fill="{color}"/>')
-        parts.append(f'<text x="{x + 17}" y="14" fill="#555">{name}</text>')
-    for number, (label, measure) in enumerate(groups):
-        parts += _group(label, {name: metrics.get(f"{name}_{measure}") for name in _COLORS}, 54 * number + 30)
-    return dg.MetadataValue.md(chart("recall over the corpus", 560, 54 * len(groups) + 34, parts))
-
-
-def _group(label: str, values: Mapping[str, float | None], top: int) -> list[str]:
-    parts = [f'<text x="132" y="{top + 28}" text-anchor="end" fill="#555">{escape(label)}</text>']
-    for row, (name, value) in enumerate(values.items()):
-        y, width = top + 15 * row, round(330 * (value or 0.0))
-        parts.append(f'<rect x="140" y="{y}" width="{max(1, width)}" height="13" fill="{_COLORS[name]}"/>')
-        parts.append(
-            f'<text x="{146 + width}" y="{y + 11}" fill="#555">{_share(value) or "not measured"}</text>'
-        )
-    return parts
 
 
 def _share(value: float | None) -> str:

@@ -37,6 +37,8 @@ class Row:
 # A proof asks the validator with all passages, with the document, and with each of the others; one of three candidates is refused early.
 _EACH_PROOF = DOCUMENTS + 3.5
 SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
+# Of a judge that grades the pool of a question in four calls.
+LABELS = Use(calls=4.0, input_tokens=12_000.0, output_tokens=400.0, seconds=16.0)
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
 TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
     (Strategy.AGENT, Mode.TEXTUAL): {

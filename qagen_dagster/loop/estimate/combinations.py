@@ -11,21 +11,25 @@ from math import ceil
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate.amounts import METRICS, Amounts, Range, Use, price, total, use_of
-from qagen_dagster.loop.estimate.assumed_calls import TABLE
+from qagen_dagster.loop.estimate.assumed_calls import LABELS, TABLE
 from qagen_dagster.loop.estimate.documents import Document, DocumentEstimator, Example
 from qagen_dagster.loop.estimate.limits import BudgetEnd, budget_ends, run_time
 from qagen_dagster.loop.estimate.past import PastRun, document_of, example_of, kind_of, past_run, visual_count
+from qagen_dagster.loop.evaluation.labels import label_judge
+from qagen_dagster.loop.evaluation.run_questions import configured_evaluation
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 
 # share of questions that are compared with those of other documents, before any set was compared
 _RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
+LABEL_JUDGE = "judge of labels"
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 _BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
 
@@ -133,8 +137,8 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
     for document, paid in work.to_do:
         for role, use in estimator.uses(document).items():
             uses[Role(role)] = uses[Role(role)].plus(use.without(paid.get(role, Use())))
+    made = earlier.accepted if earlier is not None else 0
     if work.to_do:
-        made = earlier.accepted if earlier is not None else 0
         twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
         uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
     writers = planned.profile.writing(planned.scenario.writers, planned.combination.mode)
@@ -147,6 +151,11 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
             else {role.value: (models[role], 1.0)}
         ).items()
     )
+    judge = label_judge(configured_evaluation(space, planned.combination, planned.profile_name))
+    if judge is not None:
+        known = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
+        use = LABELS.times(accepted if known else accepted + made)  # those of earlier runs have no labels yet
+        roles += (_role(LABEL_JUDGE, judge, use, estimator, 1.0),)
     sums = Amounts()
     for one in roles:
         sums = sums.plus(one)

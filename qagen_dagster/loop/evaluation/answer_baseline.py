@@ -29,9 +29,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
     Progress,
     Session,
     blank,
+    make_report,
     plan_evaluation,
-    report_fields,
-    store_report,
 )
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.report import judge_spec, picture_of
@@ -71,16 +70,10 @@ def measure_answers(found: Evaluation, progress: Progress | None = None) -> Answ
     workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
     record = DocumentEvaluation[BaselineAnswer]
     questions = EvaluationRun(found, evaluator.ask, BaselineAnswer, record, progress).run(planned, workers)
-    report = AnswerReport(
-        **report_fields(found, Kind.ANSWERS),
-        fingerprint=planned.fingerprint,
-        model=spec.name,
-        judge_model="" if judge is None else judge.name,
-        metrics=dict(_metrics(questions)),
-        questions=questions,
-    )
-    store_report(found, report)
-    return report
+    return make_report(
+        found, Kind.ANSWERS, AnswerReport, questions, dict(_metrics(questions)),
+        fingerprint=planned.fingerprint, model=spec.name, judge_model="" if judge is None else judge.name,
+    )  # fmt: skip
 
 
 def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]:

@@ -16,9 +16,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
     Progress,
     Session,
     blank,
+    make_report,
     plan_evaluation,
-    report_fields,
-    store_report,
 )
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.statistics import share_with_bounds
@@ -73,16 +72,10 @@ def check_closed_book(found: Evaluation, progress: Progress | None = None) -> Cl
     workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
     record = DocumentEvaluation[ClosedBookAnswer]
     questions = EvaluationRun(found, evaluator.ask, ClosedBookAnswer, record, progress).run(planned, workers)
-    report = ClosedBookReport(
-        **report_fields(found, Kind.CLOSED_BOOK),
-        fingerprint=planned.fingerprint,
-        model=answerer.spec.name,
-        judge_model=comparer.name,
-        metrics=_metrics(questions),
-        questions=questions,
-    )
-    store_report(found, report)
-    return report
+    return make_report(
+        found, Kind.CLOSED_BOOK, ClosedBookReport, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=answerer.spec.name, judge_model=comparer.name,
+    )  # fmt: skip
 
 
 def _metrics(questions: Sequence[ClosedBookAnswer]) -> dict[str, float]:

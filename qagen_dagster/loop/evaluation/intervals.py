@@ -82,6 +82,7 @@ def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion
 _FUSED = NAMES[Ranking.BOTH]
 _MAIN: Mapping[str, Callable[[EvaluatedQuestion], float | None]] = {
     "leaked_share": _field("leaked"),
+    "suspected_share": _field("suspected"),
     f"{_FUSED}_document_recall_at_{_CUT}": _found("document"),
     f"{UNTITLED}{_FUSED}_document_recall_at_{_CUT}": _found("document", untitled=True),
     f"{_FUSED}_evidence_recall_at_{_CUT}": _found("evidence"),

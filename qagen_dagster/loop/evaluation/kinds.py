@@ -10,6 +10,8 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_settings
 from qagen_dagster.loop.evaluation.answer_baseline import answer_models, how_answered, plan_answers
 from qagen_dagster.loop.evaluation.closed_book import closed_book_models, how_asked, plan_closed_book
+from qagen_dagster.loop.evaluation.labels import how_labelled, label_judge, plan_labels
+from qagen_dagster.loop.evaluation.panel import how_answered_by_panel, panel_models, plan_panel
 from qagen_dagster.loop.evaluation.retrieval_baseline import VERSION, retrieval_fingerprint
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
@@ -29,6 +31,8 @@ _FINGERPRINTS: dict[Kind, Callable[[Evaluation], str]] = {
     Kind.CLOSED_BOOK: lambda found: plan_closed_book(found).fingerprint,
     Kind.RETRIEVAL: retrieval_fingerprint,
     Kind.ANSWERS: lambda found: plan_answers(found).fingerprint,
+    Kind.LABELS: lambda found: plan_labels(found).fingerprint,
+    Kind.PANEL: lambda found: plan_panel(found).fingerprint,
 }
 
 
@@ -52,9 +56,17 @@ def wanted_evaluation(
     """The configuration with which a run would evaluate the published set. Raises ConfigError."""
     found = configured_evaluation(space, combination, profile)
     index = index_version(space, combination.corpus, profile)
+    embedder = space.profile(profile or space.settings.profile).embedder.name
     if kind is Kind.RETRIEVAL:
-        name = space.profile(profile or space.settings.profile).embedder.name
-        return Configuration(fingerprint([VERSION, index]), {"embedder": name})
+        return Configuration(fingerprint([VERSION, index]), {"embedder": embedder})
+    if kind is Kind.LABELS:
+        judge = label_judge(found)
+        parts = {"embedder": embedder, Role.JUDGE.value: NONE if judge is None else judge.name}
+        return Configuration(fingerprint([*how_labelled(found), index]), parts)
+    if kind is Kind.PANEL:
+        readers, judge = panel_models(found)
+        parts = _parts(", ".join(readers), judge and judge.name)
+        return Configuration(fingerprint([*how_answered_by_panel(found), index]), parts)
     if kind is Kind.CLOSED_BOOK:
         answerer, judge = closed_book_models(found)
         how = how_asked(found)
@@ -98,6 +110,8 @@ def why_unevaluated(
 def _made_with(report: EvaluationReport[Any]) -> dict[str, str]:
     if report.kind is Kind.RETRIEVAL:
         return {"embedder": report.model}
+    if report.kind is Kind.LABELS:
+        return {"embedder": report.model, Role.JUDGE.value: report.judge_model or NONE}
     return _parts(report.model, report.judge_model)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from qagen_dagster.records.document import Ranking
-from qagen_dagster.records.evaluation import Placement, RetrievedQuestion
+from qagen_dagster.records.evaluation import RELEVANT, Placement, RetrievedQuestion
 
 CUTS = (1, 5, 10)
 GAIN_CUT = 10
@@ -69,6 +69,28 @@ def reciprocal_rank(places: Iterable[int | None]) -> float:
     """One divided by the best place; 0 if there is none."""
     first = min((place for place in places if place is not None), default=None)
     return 0.0 if first is None else 1 / first
+
+
+def graded_measures(grades: Sequence[int | None], known: Iterable[int]) -> dict[str, float]:
+    """The measures of results with these grades, if `known` has those of all judged passages.
+
+    An unjudged result (None) counts as not relevant; with the prefix `condensed_` it is left out of the ranking (Sakai, SIGIR 2007).
+    """
+    rankings = {
+        "graded": [one or 0 for one in grades],
+        "condensed": [one for one in grades if one is not None],
+    }
+    first, ideal = grades[:GAIN_CUT], _discounted(sorted(known, reverse=True))
+    judged = {f"judged_at_{GAIN_CUT}": sum(one is not None for one in first) / len(first)} if first else {}
+    gains = {f"{name}_ndcg_at_{GAIN_CUT}": min(1, _discounted(one) / ideal) for name, one in rankings.items()}
+    relevant = {
+        name: [at for at, one in enumerate(some, 1) if one >= RELEVANT] for name, some in rankings.items()
+    }
+    return judged | gains | {f"{name}_mrr": reciprocal_rank(places) for name, places in relevant.items()}
+
+
+def _discounted(grades: Sequence[int]) -> float:
+    return sum(grade / math.log2(1 + place) for place, grade in enumerate(grades[:GAIN_CUT], 1))
 
 
 def _gain(places: Iterable[int | None]) -> float:

@@ -17,8 +17,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
     Progress,
     blank,
-    report_fields,
-    store_report,
+    make_report,
 )
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import counter, map_in_parallel
@@ -106,15 +105,10 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
         questions = tuple(map_in_parallel(one, found.questions, workers=workers))
     finally:
         search.searcher.close()
-    report = RetrievalReport(
-        **report_fields(found, Kind.RETRIEVAL),
-        fingerprint=print_,
-        model=spec.name,
-        metrics=metrics(questions),
-        questions=questions,
-    )
-    store_report(found, report)
-    return report
+    return make_report(
+        found, Kind.RETRIEVAL, RetrievalReport, questions, metrics(questions),
+        fingerprint=print_, model=spec.name,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -19,13 +19,19 @@ from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel
+from qagen_dagster.loop.questions.publication.evaluated import dropped
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.document import Document, IndexEntry
-from qagen_dagster.records.evaluation import DocumentEvaluation, EvaluatedQuestion, EvaluationReport, Kind
+from qagen_dagster.records.evaluation import (
+    DocumentEvaluation,
+    EvaluatedQuestion,
+    EvaluationReport,
+    Kind,
+)
 from qagen_dagster.records.ids import Combination, fingerprint
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import QAPair, ValidatedSet
@@ -88,7 +94,7 @@ def open_evaluation(
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
-    known = {one.id for one in published.questions}
+    known = {one.id for one in published.questions} | dropped(space, combination)
     # A question without an answer has nothing to be found
     questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
@@ -157,25 +163,31 @@ def blank(kind: type[QuestionT], pair: QAPair) -> QuestionT:
     return kind(question_id=pair.id, document_id=pair.document_id, question=pair.question, answer=pair.answer)
 
 
-def report_fields(found: Evaluation, kind: Kind) -> dict[str, Any]:
-    """The fields that every report has."""
-    return {
-        "kind": kind,
-        "corpus": found.combination.corpus,
-        "scenario": found.combination.scenario,
-        "mode": found.combination.mode,
-        "run_id": found.run.run_id,
-        "launch": found.run.launch,
-        "created": datetime.now(UTC).isoformat(timespec="microseconds"),
-        "profile": found.profile_name,
-    }
-
-
-def store_report(found: Evaluation, report: EvaluationReport[Any]) -> None:
-    """Store a report as the latest one and in the history of its run."""
-    store, name = found.space.store, report.kind.value
-    store.write(found.combination.history_key(report.run_id, f"{name}.json"), report)
-    store.write(EvaluationReport.key(found.combination, report.kind), report)
+def make_report(
+    found: Evaluation,
+    kind: Kind,
+    report: type[EvaluationReport[QuestionT]],
+    questions: tuple[QuestionT, ...],
+    metrics: dict[str, float],
+    **fields: str,
+) -> EvaluationReport[QuestionT]:
+    """Make a report of evaluated questions, and store it as the latest one and in the history of its run."""
+    made = report(
+        kind=kind,
+        corpus=found.combination.corpus,
+        scenario=found.combination.scenario,
+        mode=found.combination.mode,
+        run_id=found.run.run_id,
+        launch=found.run.launch,
+        created=datetime.now(UTC).isoformat(timespec="microseconds"),
+        profile=found.profile_name,
+        metrics=metrics,
+        questions=questions,
+        **fields,
+    )
+    found.space.store.write(found.combination.history_key(made.run_id, f"{kind.value}.json"), made)
+    found.space.store.write(EvaluationReport.key(found.combination, kind), made)
+    return made
 
 
 def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:

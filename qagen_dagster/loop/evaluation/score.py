@@ -13,18 +13,22 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.key_facts import key_facts, share_stated
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_abstention, mark_answer
+from qagen_dagster.loop.evaluation.ranking_measures import graded_measures
 from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.evaluation.self_preference import with_own
 from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.parallel import map_in_parallel, worker_count
+from qagen_dagster.loop.questions.publication.evaluated import labels_of
+from qagen_dagster.loop.questions.publication.passages import shared_lines
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import (
     Decided,
+    Label,
     Passage,
     ScoredAnswer,
     ScoredSet,
@@ -133,7 +137,9 @@ def score_systems(
     With `difference` the report says how many questions would show such a difference.
     """
     questions = [question for one in sets for question in one]
-    found = with_own([_score(questions, output, judge) for output in outputs], [one.model for one in outputs])
+    labels = {key: some for one in sets for key, some in labels_of(one.store, one.combination).items()}
+    scored = [_score(questions, output, judge, labels) for output in outputs]
+    found = with_own(scored, [one.model for one in outputs])
     return ScoreReport(
         sets=tuple(
             ScoredSet(combination=one.combination.key, content_id=one.content_id, questions=len(one))
@@ -146,7 +152,12 @@ def score_systems(
     )
 
 
-def _score(questions: Sequence[PublishedQuestion], output: SystemOutput, judge: Judge) -> SystemScores:
+def _score(
+    questions: Sequence[PublishedQuestion],
+    output: SystemOutput,
+    judge: Judge,
+    labels: Mapping[str, Sequence[Label]],
+) -> SystemScores:
     rows = output.answers.values()
     answered = any(row.answer is not None for row in rows)
     passages = [passage for row in rows for passage in row.passages or ()]
@@ -154,7 +165,7 @@ def _score(questions: Sequence[PublishedQuestion], output: SystemOutput, judge: 
 
     def one(question: PublishedQuestion) -> ScoredAnswer:
         row = output.answers.get(question.id, SystemAnswer(id=question.id))
-        found = _ranked(question, row, lined=lined)
+        found = _ranked(question, row, labels.get(question.id, ()), lined=lined)
         return _with_facts(_marked(found, question, judge.model), question) if answered else found
 
     answers = map_in_parallel(one, questions, workers=judge.workers)
@@ -168,13 +179,16 @@ def _score(questions: Sequence[PublishedQuestion], output: SystemOutput, judge: 
     )
 
 
-def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> ScoredAnswer:
-    """The question with the system's answer, and with the ranks of the document and the evidence among its passages."""
+def _ranked(
+    question: PublishedQuestion, row: SystemAnswer, labels: Sequence[Label], *, lined: bool
+) -> ScoredAnswer:
+    """The question with the system's answer, the ranks of the document and the evidence among its passages, and their grades."""
     passages = row.passages or ()
     documents = list(dict.fromkeys(one.document_id for one in passages))
     mine = question.document_id
     wanted = {mine, *(one.document_id for one in question.evidence if one.document_id)}
     lined = lined and question.answerable
+    known = [one.grade for one in labels if one.grade is not None]
     quotes = [one for one in question.evidence if one.start_line is not None] if lined else []
     return ScoredAnswer(
         question_id=question.id,
@@ -196,7 +210,25 @@ def _ranked(question: PublishedQuestion, row: SystemAnswer, *, lined: bool) -> S
             )
             for quote in quotes
         ),
+        graded=graded_measures(list(grades_of(passages, labels)), known) if any(known) else {},
     )
+
+
+def grades_of(passages: Sequence[Passage], labels: Sequence[Label]) -> Iterator[int | None]:
+    """The best grade of the labelled passages in each passage; 0 if better passages had them before, None if none is judged."""
+    seen: set[str] = set()
+    for passage in passages:
+        same = {one.passage: one.grade for one in labels if one.grade is not None and _same(passage, one)}
+        yield max((0 if name in seen else grade for name, grade in same.items()), default=None)
+        seen |= same.keys()
+
+
+def _same(passage: Passage, label: Label) -> bool:
+    """Whether the lines of one of them are at least to HELD in the other."""
+    if passage.document_id != label.document_id or passage.start_line is None:
+        return passage.document_id == label.document_id
+    lines = (passage.start_line, passage.end_line or passage.start_line)
+    return shared_lines(lines, (label.start_line, label.end_line)) >= HELD
 
 
 def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:

@@ -11,7 +11,11 @@ from itertools import chain
 from statistics import pvariance
 
 from qagen_dagster.loop.evaluation.intervals import mean_of
-from qagen_dagster.loop.evaluation.ranking_measures import CUTS, recall, reciprocal_rank
+from qagen_dagster.loop.evaluation.ranking_measures import (
+    CUTS,
+    recall,
+    reciprocal_rank,
+)
 from qagen_dagster.loop.statistics import cluster_variance, holm, questions_needed, sign_flips
 from qagen_dagster.records.evaluation import (
     Comparison,
@@ -62,6 +66,8 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
             measures[f"{level}_mrr"] = mean_of(
                 answers, lambda one, of=ranks: reciprocal_rank(of(one)) if of(one) else None
             )
+        for name in dict.fromkeys(name for one in answers for name in one.graded):
+            measures[name] = mean_of(answers, lambda one, of=name: one.graded.get(of))
     known = {name: one for name, one in measures.items() if one is not None}
     return Scores(questions=whole, counts=counts, measures=known)
 

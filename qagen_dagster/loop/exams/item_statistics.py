@@ -10,46 +10,36 @@ from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
+from qagen_dagster.loop.score_table import Floats, Scores, over
 from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.paper import version_of
 from qagen_dagster.records.exams.responses import Estimate, ItemFlag, ItemStatistics
 
-Floats = NDArray[np.float64]
-RESAMPLES = 1_000
 Z = 1.96  # of an interval of 95 %
 _SURE = (0.5, 99.5)  # percentiles: there are many options, and a key must not be accused by chance
 _LEAST_DISCRIMINATION, _MOST_FACILITY, _DEAD_SHARE = 0.2, 0.95, 0.05
-_CELLS = 4_000_000  # of a table of resamples that is in memory
 
 
-class Table:
+class Table(Scores):
     """Answers of candidates (rows) to items (columns); "" is no answer. At least one candidate and one item."""
 
     def __init__(self, answers: Sequence[Sequence[str]], items: Sequence[ExamItem]) -> None:
         self._items = items
         self._answers = np.array(answers, dtype="U1")
         keys = np.array([one.question.correct_option for one in items])
-        self.right: Floats = (self._answers == keys).astype(float)
-        self.scores: Floats = self.right.sum(axis=1)
-        count = len(self.scores)
-        # Row 0 is the sample, the others are resamples: how often each candidate is in it, as a share.
-        drawn = np.random.default_rng(0).multinomial(
-            count, np.full(count, 1 / count), min(RESAMPLES, _CELLS // count)
-        )
-        self._weights: Floats = np.vstack([np.ones(count), drawn]) / count
+        super().__init__(self._answers == keys)
 
     def reliability(self) -> Estimate | None:
         """KR-20."""
         items = self.right.shape[1]
-        shares, variance = self._weights @ self.right, self._variance(self.scores)
+        shares, variance = self.weights @ self.right, self.variance(self.scores)
         inner = (shares * (1 - shares)).sum(axis=1)
         if items == 1:
             return None
-        return _estimate(items / (items - 1) * (1 - _over(inner, variance)))
+        return _estimate(items / (items - 1) * (1 - over(inner, variance)))
 
     def figures(self, column: int) -> ItemStatistics:
         """The statistics of one item."""
@@ -59,7 +49,7 @@ class Table:
         upper, lower = _third(rest), _third(-rest)
         by_option: dict[Letter, Floats] = {one: (given == one).astype(float) for one in item.letters}
         with_rest: dict[Letter, Floats] = {
-            letter: self._correlation(taken, rest) for letter, taken in by_option.items()
+            letter: self.correlation(taken, rest) for letter, taken in by_option.items()
         }
         chosen: dict[Letter, int] = {letter: int(taken.sum()) for letter, taken in by_option.items()}
         high, low = float(upper @ right / upper.sum()), float(lower @ right / lower.sum())
@@ -83,14 +73,6 @@ class Table:
             flags=_flags(facility, discrimination, dead, suspected, len(item.letters)),
         )
 
-    def _variance(self, values: Floats) -> Floats:
-        return self._weights @ values**2 - (self._weights @ values) ** 2
-
-    def _correlation(self, one: Floats, other: Floats) -> Floats:
-        """For the sample and each resample; NaN where one of them does not vary."""
-        together = self._weights @ (one * other) - (self._weights @ one) * (self._weights @ other)
-        return _over(together, np.sqrt(np.clip(self._variance(one) * self._variance(other), 0, None)))
-
 
 def share_of(share: float, count: float) -> Estimate:
     """A share of `count` with Wilson's interval."""
@@ -104,10 +86,6 @@ def _difference(one: Estimate, other: Estimate) -> Estimate:
     below = sqrt((one.value - one.low) ** 2 + (other.high - other.value) ** 2)
     above = sqrt((one.high - one.value) ** 2 + (other.value - other.low) ** 2)
     return Estimate(value=value, low=value - below, high=value + above)
-
-
-def _over(one: Floats, other: Floats) -> Floats:
-    return np.where(other > 1e-12, one / np.where(other > 1e-12, other, 1), np.nan)
 
 
 def _estimate(values: Floats) -> Estimate | None:

@@ -66,6 +66,8 @@ class Product(StrEnum):
     CLOSED_BOOK = Kind.CLOSED_BOOK.value
     RETRIEVAL = Kind.RETRIEVAL.value
     ANSWERS = Kind.ANSWERS.value
+    LABELS = Kind.LABELS.value
+    PANEL = Kind.PANEL.value
     EXAM_PART = "exam_part"
     ITEM_BANK = "item_bank"
     PROBLEMS = "problems"
@@ -376,6 +378,14 @@ ROWS = (
     _evaluation(
         Kind.ANSWERS, "answer_baseline", "answer_config",
         "The models, prompts and search options with which questions are answered from their documents.",
+    ),
+    _evaluation(
+        Kind.LABELS, "relevance_labels", "label_config",
+        "The search index in which passages are found, and the judge that grades them.",
+    ),
+    _evaluation(
+        Kind.PANEL, "answer_panel", "panel_config",
+        "The models and prompts of the panel that answers the questions, and the search index that it reads.",
     ),
     Row(
         Product.EXAM_PART, Unit.EXAM, Group.EXAMS, "exams.md", ("idea_plans", "exam_items"), "{}",

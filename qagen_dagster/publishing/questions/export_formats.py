@@ -12,6 +12,7 @@ import yaml
 from qagen_dagster.publishing.exporter import json_file, json_lines
 from qagen_dagster.publishing.questions import tables
 from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet, ExportFormat, Place
+from qagen_dagster.records.evaluation import RELEVANT
 
 Json = dict[str, Any]
 
@@ -32,12 +33,34 @@ def beir_files(exported: ExportedSet) -> dict[str, bytes]:
         {"_id": row.question.id, "text": row.question.question, "metadata": row.details}
         for row in exported.rows
     )
-    qrels = [f"{row.question.id}\t{passage.id}\t1\n" for row in exported.rows for passage in row.passages]
+    qrels = [
+        f"{row.question.id}\t{passage.id}\t{grade}\n"
+        for row in exported.rows
+        for passage, grade in row.relevance.items()
+    ]
     return {
         "corpus.jsonl": json_lines(corpus),
         "queries.jsonl": json_lines(queries),
         "qrels/test.tsv": "".join(["query-id\tcorpus-id\tscore\n", *qrels]).encode(),
     }
+
+
+def triple_files(exported: ExportedSet) -> dict[str, bytes]:
+    """One row for each question and passage that answers it. `negatives` are near passages that a judge graded 0, the nearest first."""
+    rows = (
+        {
+            "query": row.question.question,
+            "positive": passage.shown,
+            "negatives": [one.shown for one, grade in row.graded if grade == 0],
+            "query_id": row.question.id,
+            "positive_id": passage.id,
+            "negative_ids": [one.id for one, grade in row.graded if grade == 0],
+        }
+        for row in exported.rows
+        for passage, grade in row.relevance.items()
+        if grade >= RELEVANT or not row.graded
+    )
+    return {"triples.jsonl": json_lines(rows)}
 
 
 def deepeval_files(exported: ExportedSet) -> dict[str, bytes]:
@@ -290,6 +313,7 @@ EXPORT_FORMATS = (
     ExportFormat("promptfoo", promptfoo_files),
     ExportFormat("mlflow", mlflow_files),
     ExportFormat("beir", beir_files, has_passages, whole_corpus=True),
+    ExportFormat("triples", triple_files, has_passages),
     ExportFormat("squad", squad_files, has_span),
     ExportFormat("langsmith", langsmith_files),
     ExportFormat("ragchecker", ragchecker_files),

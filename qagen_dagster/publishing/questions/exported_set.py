@@ -9,6 +9,7 @@ from typing import Any
 from qagen_dagster.english.key_facts import KeyFact, key_facts
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.document import Rights
+from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.review import ReviewFacts
@@ -23,6 +24,11 @@ class Passage:
 
     id: str
     text: str  # with the white space before and after it
+    lines: tuple[int, int] = (0, 0)  # the first and the last in `text.txt`, from 1
+
+    @property
+    def document_id(self) -> str:
+        return self.id.rpartition("#")[0]
 
     @property
     def shown(self) -> str:
@@ -67,12 +73,21 @@ class Picture:
 
 @dataclass(frozen=True)
 class ExportedRow:
-    """A published question, with the places of its quotes in the text, and the pictures of its visuals."""
+    """A published question, with the places of its quotes in the text, and the pictures of its visuals.
+
+    `graded` has the passages whose relevance was judged, with grades from 0 to 3, the best found first; none if the set has no labels.
+    """
 
     question: PublishedQuestion
     places: tuple[Place, ...]
     pictures: tuple[Picture, ...] = ()
     rights: Rights = field(default_factory=Rights)
+    graded: tuple[tuple[Passage, Grade], ...] = ()
+
+    @property
+    def relevance(self) -> dict[Passage, int]:
+        """The grade of each passage that was judged. Without labels the passages with the evidence have 1."""
+        return dict(self.graded) or dict.fromkeys(self.passages, 1)
 
     @property
     def passages(self) -> tuple[Passage, ...]:

@@ -112,6 +112,7 @@ class EvalSet(Record):
     made: SetFacts | None = None
     review: ReviewFacts | None = None  # None: nobody decided on its questions
     rights: dict[str, Rights] = Field(default_factory=dict)  # of the documents of its questions
+    evaluated: dict[str, float] = Field(default_factory=dict)  # metrics of relevance labels and of the panel
     timestamp: AwareDatetime  # of the set, not of the export, so that the same set gives the same bytes
 
     def published(self) -> CorpusGenerationResult:
@@ -193,6 +194,7 @@ def card_file(eval_set: EvalSet) -> dict[str, bytes]:
         _types(eval_set),
         _grades(eval_set.questions),
         _review(eval_set.review) if eval_set.review is not None else (),
+        _evaluated(eval_set.evaluated) if eval_set.evaluated else (),
         _diversity(eval_set.questions),
         _rights(eval_set.rights),
         _examples(eval_set.published().questions),
@@ -330,6 +332,14 @@ def _rights(rights: Mapping[str, Rights]) -> Iterator[str]:
 def unlicensed(rights: Mapping[str, Rights]) -> list[str]:
     """The ids of the documents without a known licence."""
     return sorted(key for key, one in rights.items() if one.licence is None)
+
+
+def _evaluated(metrics: Mapping[str, float]) -> Iterator[str]:
+    yield "## Relevance labels and panel"
+    yield ""
+    yield "`right` is the share of the questions that an answerer of the panel gets right."
+    yield ""
+    yield from table(("property", "value"), ((name, f"{value:g}") for name, value in metrics.items()))
 
 
 def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:

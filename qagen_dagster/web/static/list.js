@@ -52,7 +52,8 @@ class QuestionList {
     if (this.inputs.outcome) this.inputs.outcome.value = "accepted";
     this.sample = element("input", { type: "number", min: 1, placeholder: "sample of n", "aria-label": "random sample of so many questions of each set", oninput: apply });
     this.order = element("select", { "aria-label": "order", onchange: apply },
-      element("option", { value: "" }, "order: as made"), element("option", { value: "usd" }, "order: most expensive first"));
+      element("option", { value: "" }, "order: as made"), element("option", { value: "usd" }, "order: most expensive first"),
+      element("option", { value: "suspicion" }, "order: most suspicious first"));
     const reset = element("button", { type: "button", onclick: () => this.reset() }, "Show all");
     byId("filters").replaceChildren(...fields, this.sample, this.order, reset);
   }
@@ -90,7 +91,8 @@ class QuestionList {
         (!text || this.words[index].includes(text)),
     );
     if (most) this.shown.sort((one, other) => one.place - other.place);
-    if (this.order.value) this.shown.sort((one, other) => (other.usd ?? -1) - (one.usd ?? -1));
+    const by = this.order.value;
+    if (by) this.shown.sort((one, other) => (other[by] ?? -1) - (one[by] ?? -1));
     byId("count").textContent = `${this.shown.length.toLocaleString("en")} of ${plural(this.rows.length, "question")}`;
     byId("rows").style.height = `${this.shown.length * ROW_HEIGHT}px`;
     this.select(Math.max(0, this.shown.indexOf(selected)));
@@ -139,7 +141,8 @@ class QuestionList {
   item(row, at) {
     const state = this.stateOf(row);
     const why = row.reason && `${row.outcome}: ${row.reason}`;
-    const about = [row.document, row.type, row.grade && `grade ${row.grade}`, this.order.value && money(row.usd), why].filter(Boolean).join(" · ");
+    const about = [row.document, row.type, row.grade && `grade ${row.grade}`, this.order.value === "usd" && money(row.usd),
+      row.suspicion > 0 && `suspicion ${Math.round(100 * row.suspicion)} %`, why].filter(Boolean).join(" · ");
     const made = element(
       "div",
       { id: `row-${at}`, role: "option", class: `row ${state}`, "aria-selected": String(at === this.at), "aria-setsize": this.shown.length,

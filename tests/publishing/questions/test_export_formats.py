@@ -226,6 +226,19 @@ def test_beir_has_the_passages_of_all_documents_and_judges_existing_ones() -> No
     assert not BY_NAME["beir"].takes(row(1, pictures=(PICTURE,)))
 
 
+def test_judged_passages_have_grades_and_those_without_an_answer_are_hard_negatives() -> None:
+    near, about = Passage("b.txt#1", "A dam of Arden."), Passage("b.txt#2", "The dam is high.")
+    one = replace(row(1, high()), graded=((FIRST, 3), (near, 0), (SECOND, 2), (about, 1)))
+    assert files("beir", one)["qrels/test.tsv"].decode().splitlines()[1:] == [
+        "q-1\ta.txt#1\t3", "q-1\tb.txt#1\t0", "q-1\ta.txt#2\t2", "q-1\tb.txt#2\t1",
+    ]  # fmt: skip
+    made = lines(files("triples", one, row(2, built()))["triples.jsonl"])
+    assert [(found["positive_id"], found["negatives"]) for found in made] == [
+        ("a.txt#1", ["A dam of Arden."]), ("a.txt#2", ["A dam of Arden."]), ("a.txt#2", []),
+    ]  # fmt: skip
+    assert (made[0]["query"], made[0]["positive"]) == ("How high is the dam?", "The dam is 42 m high.")
+
+
 @pytest.mark.parametrize(
     ("answer", "written"), [("42 m", "42 m"), ("THE DAM", "The dam"), ("built in 1811", "built\nin 1811")]
 )

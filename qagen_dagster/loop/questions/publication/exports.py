@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
-from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
+from qagen_dagster.loop.questions.publication.evaluated import labels_of
+from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.questions.publication.rights import documents_of, joint_rights, rights_of
 from qagen_dagster.loop.review import review_facts
@@ -23,11 +23,9 @@ from qagen_dagster.publishing.questions.exported_set import (
     ExportFormat,
     Passage,
     Picture,
-    Place,
 )
 from qagen_dagster.publishing.questions.set_files import CARD_FILE as CARD
-from qagen_dagster.records.corpus_config import IndexOptions
-from qagen_dagster.records.document import Document, IndexEntry, LineRange, Rights, joined
+from qagen_dagster.records.document import Document, IndexEntry, Rights
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -36,10 +34,8 @@ from qagen_dagster.records.questions.published import (
     PublishedQuestion,
     PublishedVisual,
 )
-from qagen_dagster.records.questions.results import Evidence, ValidatedSet
+from qagen_dagster.records.questions.results import ValidatedSet
 from qagen_dagster.store import Store
-
-_PASSAGES = IndexOptions(overlap_characters=0)  # so that each sentence is in one passage only
 
 
 class ExportedRows:
@@ -49,6 +45,7 @@ class ExportedRows:
         self._space, self._combination = space, combination
         self._pictures: dict[tuple[str, str], Picture | None] = {}
         self._texts: dict[str, PassageText] = {}
+        self._labels = labels_of(space.store, combination)
         self.no_picture: list[str] = []
 
     def read(self, *, documents: bool) -> ExportedSet:
@@ -117,7 +114,16 @@ class ExportedRows:
             tuple(one for one in places if one is not None),
             tuple(one for one in pictures if one is not None),
             joint_rights(rights[key] for key in documents_of(question)),
+            tuple(self._graded(question.id)),
         )
+
+    def _graded(self, question_id: str) -> Iterator[tuple[Passage, int]]:
+        """The passages that were judged and have the same text as then."""
+        for label in self._labels.get(question_id, ()):
+            if label.grade is None or label.document_id not in self._entries:
+                continue
+            known = (one for one in self._text(label.document_id).passages if one.id == label.passage)
+            yield from ((one, label.grade) for one in known if hash_of(one) == label.text_hash)
 
     def _picture(self, document_id: str, visual: PublishedVisual) -> Picture | None:
         key = (document_id, visual.label)
@@ -133,29 +139,6 @@ class ExportedRows:
             self.no_picture.append(f"{document_id}: {visual.label}: {error.detail}")
             return None
         return None if made is None else Picture(made.media_type, made.data)
-
-
-class PassageText:
-    """The text of a document as in its file (lines that were split are whole again), cut into passages."""
-
-    def __init__(self, document_id: str, text: str, wrapped: Sequence[LineRange] = ()) -> None:
-        self._wrapped = wrapped
-        self._text, self._line_starts = joined(text.split("\n"), wrapped)
-        chunks = chunks_of(self._text, _PASSAGES)
-        self.passages = tuple(
-            Passage(f"{document_id}#{chunk.number}", self._text[chunk.start : chunk.end]) for chunk in chunks
-        )
-        self._starts = [chunk.start for chunk in chunks]
-
-    def place(self, evidence: Evidence) -> Place | None:
-        """The place of a quote, in the words of the file; None if the evidence has no lines."""
-        if evidence.start_line is None:
-            return None
-        quote, _ = joined(evidence.quote.split("\n"), self._wrapped, evidence.start_line)
-        start = self._text.index(quote, self._line_starts[evidence.start_line - 1])
-        first = bisect_right(self._starts, start) - 1
-        after = bisect_left(self._starts, start + len(quote))
-        return Place(quote, start - self._starts[first], self.passages[first:after])
 
 
 FOLDER = "exports"  # beside corpus.json

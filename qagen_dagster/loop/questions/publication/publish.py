@@ -13,6 +13,7 @@ from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.report import is_graded
 from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan_without_documents
+from qagen_dagster.loop.questions.publication.evaluated import dropped, evaluated_metrics
 from qagen_dagster.loop.questions.publication.rights import documents_of, rights_of
 from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
 from qagen_dagster.loop.questions.validated_set import results_of
@@ -215,10 +216,12 @@ def _made_from(
 
 
 def _review(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> Iterator[str]:
-    """The parts of the hash that reviews add: none without decisions and without the option `publish`."""
+    """The parts of the hash that reviews and evaluations add: none without them and without the option `publish`."""
     chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
-    if chosen is not Publish.ALL:
-        yield chosen.value
+    if chosen.only is not Publish.ALL:
+        yield chosen.only.value
+    yield from sorted(dropped(workspace, combination))
+    yield from (f"{name} {value}" for name, value in evaluated_metrics(workspace.store, combination).items())
     if validated.review is not None:
         yield validated.review.model_dump_json()
 
@@ -229,10 +232,14 @@ def _applied(validated: ValidatedSet) -> set[str]:
 
 def _selected(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> ValidatedSet:
     """The set with the questions that the scenario wants published."""
-    if workspace.corpus(combination.corpus).scenario(combination.scenario).publish is Publish.ALL:
-        return validated
+    chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
     approved: set[str] = set() if validated.review is None else set(validated.review.approved)
-    questions = tuple(pair for pair in validated.questions if pair.id in approved)
+    gone = dropped(workspace, combination)
+    questions = tuple(
+        pair
+        for pair in validated.questions
+        if pair.id not in gone and (chosen.only is Publish.ALL or pair.id in approved)
+    )
     return validated.model_copy(update={"questions": questions})
 
 
@@ -254,6 +261,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         made=None
         if rows.candidates is None
         else set_facts(workspace, rows.candidates, validated, results_of(workspace, rows.candidates)),
+        evaluated=evaluated_metrics(workspace.store, combination),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
 

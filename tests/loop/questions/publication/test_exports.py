@@ -17,6 +17,7 @@ from qagen_dagster.loop.questions.publication.exports import (
     store_exports,
     why_not_exported,
 )
+from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.records.document import Document, VisualType
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion, PublishedVisual
 from qagen_dagster.records.questions.results import Evidence
@@ -44,7 +45,7 @@ def test_exports_are_written_and_older_ones_removed(workspace: PlayedWorkspace) 
     whole = store_exports(workspace, COMBINATION, chosen_formats(()))
     names = {key.removeprefix(f"{FOLDER}/").split("/")[0] for key in workspace.store.list(FOLDER)}
     assert names == {one.format for one in whole.exports} | {"latest.json"}
-    assert len(names) == 14
+    assert len(names) == len(EXPORT_FORMATS) + 1
     assert {one.questions + len(one.left_out) for one in whole.exports} == {
         len(published(workspace)["questions"])
     }

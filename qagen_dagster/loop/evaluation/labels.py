@@ -1,0 +1,219 @@
+"""Labels which passages of the corpus answer each published question, and which are near without an answer.
+
+The pool of a question has the passages that each ranking finds first, and those with its evidence. Code grades what it can know: a
+passage that has a quote, or the answer beside the subject of the question. If the scenario has `judge_labels` and the profile a
+judge, the judge grades the others. Without it they are unjudged, which is not the same as not relevant.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from qagen_dagster.agents.evaluation import relevance
+from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.english.facts import facts, missing_names
+from qagen_dagster.english.sentences import split
+from qagen_dagster.english.words import shared_words
+from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
+from qagen_dagster.loop.evaluation.run_questions import (
+    Evaluation,
+    EvaluationPlan,
+    EvaluationRun,
+    Progress,
+    Session,
+    blank,
+    make_report,
+    plan_evaluation,
+)
+from qagen_dagster.loop.index.build import CorpusSearch, open_index
+from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of, shared_lines
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.embedders import EmbedderSpec
+from qagen_dagster.publishing.questions.exported_set import Passage
+from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.evaluation import (
+    RELEVANT,
+    DocumentEvaluation,
+    Kind,
+    Label,
+    LabelledQuestion,
+    LabelReport,
+)
+from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.questions.results import QAPair
+
+VERSION = "1"  # increase if the same pool and the same replies would get other labels
+DEPTH = 20  # results of each ranking that are in the pool
+CUT = 10  # the first results, of which the share that is judged is told
+HELD = 0.5  # minimum share of the lines of the shorter one that a chunk and a passage have in common
+SUBJECT = 0.6  # minimum share of the content words of a question around its answer, measured; see docs/evaluation.md
+FEWEST = 5  # words of a quote; a shorter one may stand anywhere
+_KEPT_TEXTS = 256
+CODE = "code"
+
+
+def label_judge(found: Evaluation) -> ModelSpec | None:
+    """The judge of passages; None if the scenario wants none or the profile has none."""
+    combination = found.combination
+    options = found.space.corpus(combination.corpus).scenario(combination.scenario).evaluation
+    return found.profile.find(Role.JUDGE, combination.mode) if options.judge_labels else None
+
+
+def how_labelled(found: Evaluation) -> tuple[str, ...]:
+    """Everything that labels depend on besides the questions and the index."""
+    judge = label_judge(found)
+    asked = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), relevance.prompt().hash)
+    return VERSION, *asked
+
+
+def plan_labels(found: Evaluation) -> EvaluationPlan:
+    """Plan the labels. Raises StoreError if there is no index."""
+    quotes = (one.quote for pair in found.questions for one in pair.evidence)
+    how = (*how_labelled(found), retrieval_fingerprint(found), *quotes)
+    return plan_evaluation(found, Kind.LABELS, lambda _: how)
+
+
+def measure_labels(found: Evaluation, progress: Progress | None = None) -> LabelReport:
+    """Label the pool of every published question and store the report.
+
+    Raises ConfigError, StoreError if there is no index, and ModelError if the judge is not available.
+    """
+    planned, spec = plan_labels(found), label_judge(found)
+    judge = None if spec is None else found.metered(found.space.model(spec))
+    search = open_index(found.space, found.combination.corpus, found.meter)
+    embedder = EmbedderSpec.model_validate(search.index.embedder)
+    usual = 1 if embedder.local and judge is None else found.space.settings.document_workers
+    workers = worker_count(judge, usual, unlimited=found.budget.unlimited)
+    labeller, record = _Labeller(found, search, judge), DocumentEvaluation[LabelledQuestion]
+    try:
+        questions = EvaluationRun(found, labeller.ask, LabelledQuestion, record, progress).run(
+            planned, workers
+        )
+    finally:
+        search.searcher.close()
+    return make_report(
+        found, Kind.LABELS, LabelReport, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=embedder.name, judge_model="" if spec is None else spec.name,
+    )  # fmt: skip
+
+
+def _metrics(questions: Sequence[LabelledQuestion]) -> dict[str, float]:
+    labels = [label for one in questions for label in one.labels]
+    first = [label.grade is not None for label in labels if label.place is not None and label.place <= CUT]
+    counts = {
+        "labelled": sum(bool(one.labels) for one in questions),
+        "relevant": sum((label.grade or 0) >= RELEVANT for label in labels),
+        "hard_negatives": sum(label.grade == 0 for label in labels),
+        "unjudged": sum(label.grade is None for label in labels),
+    }
+    share = {f"judged_share_at_{CUT}": round(sum(first) / len(first), 4)} if first else {}
+    return share | {name: float(count) for name, count in counts.items()}
+
+
+class _Labeller:
+    """Labels the pool of one question. Called from many threads."""
+
+    def __init__(self, found: Evaluation, search: CorpusSearch, judge: Model | None) -> None:
+        self._found, self._search, self._judge = found, search, judge
+        self._text = lru_cache(_KEPT_TEXTS)(self._read)
+
+    def ask(self, session: Session) -> LabelledQuestion:
+        """The question with its labels."""
+        pair, unlabelled = session.pair, blank(LabelledQuestion, session.pair)
+        if self._text(pair.document_id) is None:
+            why = "the search index does not hold this version of the document"
+            return unlabelled.model_copy(update={"failure": why})
+        proofs = set(self._proofs(pair))
+        pool = dict.fromkeys(proofs) | self._pool(pair.question)
+        places = dict(sorted(pool.items(), key=lambda item: (item[1] or DEPTH + 1, item[0].id)))
+        known = {one: 3 if one in proofs else self._by_code(pair, one) for one in places}
+        by = {one: CODE for one, grade in known.items() if grade is not None}
+        told, failure = self._judged(session, [one for one in places if one not in by])
+        labels = tuple(
+            Label(
+                passage=one.id,
+                text_hash=hash_of(one),
+                start_line=one.lines[0],
+                end_line=one.lines[1],
+                place=place,
+                grade=known[one] if one in by else told.get(one),
+                by=by.get(one, Role.JUDGE.value if one in told else ""),
+            )
+            for one, place in places.items()
+        )
+        return unlabelled.model_copy(update={"labels": labels, "failure": failure})
+
+    def _judged(self, session: Session, passages: Sequence[Passage]) -> tuple[dict[Passage, int], str]:
+        """The grades of the judge, and why some are missing."""
+        grades: dict[Passage, int] = {}
+        if self._judge is None:
+            return grades, ""
+        judge, failure = session.recorded(self._judge, Role.JUDGE.value), ""
+        for start in range(0, len(passages), relevance.AT_ONCE):
+            some = passages[start : start + relevance.AT_ONCE]
+            shown = [one.shown for one in some]
+            told = relevance.grade(judge, Role.JUDGE.value, session.pair.question, shown)
+            grades |= dict(zip(some, () if told.result is None else told.result.grades, strict=False))
+            failure = failure or told.failure
+        return grades, failure
+
+    def _by_code(self, pair: QAPair, passage: Passage) -> int | None:
+        document = self._found.document(passage.document_id)
+        return code_grade(pair, passage.shown, (document and document.metadata.title) or "")
+
+    def _proofs(self, pair: QAPair) -> Iterator[Passage]:
+        """The passages with the evidence."""
+        for one in pair.evidence:
+            text = self._text(one.document_id or pair.document_id)
+            place = None if text is None else text.place(one)
+            yield from () if place is None else place.passages
+
+    def _pool(self, question: str) -> dict[Passage, int]:
+        """The passages that the rankings find, with the best place of each."""
+        places: dict[Passage, int] = {}
+        for ranking in Ranking:
+            hits = self._search.searcher.search(None, question, DEPTH, -1.0, ranking)
+            for place, hit in enumerate(hits, 1):
+                text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
+                if text is None or (ranking is Ranking.WORDS and not hit.words):
+                    continue
+                for one in text.passages:
+                    if shared_lines(one.lines, lines) >= HELD:
+                        places[one] = min(place, places.get(one, place))
+        return places
+
+    def _read(self, document_id: str) -> PassageText | None:
+        """The text of a document; None if the index does not hold its present version."""
+        entry, record = self._found.entries.get(document_id), self._found.document(document_id)
+        if entry is None or record is None or not self._search.holds(entry):
+            return None
+        text = stored_text(self._found.space.store, self._found.combination.corpus, entry)
+        return PassageText(document_id, text, record.wrapped)
+
+
+def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
+    """The grade of a passage that code is sure of: 3 with a quote, 2 with the answer beside the subject; None if it is not sure."""
+    plain = normalise(passage)
+    quotes = (normalise(one.quote) for one in pair.evidence)
+    if any(len(quote.split()) >= FEWEST and quote in plain for quote in quotes):
+        return 3
+    return RELEVANT if states(pair.question, pair.answer, passage, title) else None
+
+
+def states(question: str, answer: str, passage: str, title: str) -> bool:
+    """Whether a sentence of the passage, with the one before it, has the answer, and the names and most words of the question."""
+    if not answer.strip() or unsupported(question, answer, passage, "", beside=title) is not None:
+        return False
+    if missing_names(facts(question), facts(f"{title}\n{passage}")):
+        return False
+    sentences = [one.text for one in split(passage)]
+    return any(
+        unsupported("", answer, text, "") is None
+        and shared_words(question, f"{title}\n{before}\n{text}") >= SUBJECT
+        for before, text in zip(("", *sentences), sentences, strict=False)
+    )

@@ -1,0 +1,239 @@
+"""Answers a published set with several answerers, and says what their answers tell about each question.
+
+An answerer is a reader with what it is shown: the passages that one ranking finds first in the corpus or in the document of the
+question, or nothing. The embedded reader is always there; the models of a profile join it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
+from statistics import fmean
+
+from qagen_dagster.agents.answering import answerer as document_answer
+from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.english.answers import Match, match
+from qagen_dagster.loop.evaluation.answer_marks import mark_answer
+from qagen_dagster.loop.evaluation.ranking_measures import NAMES
+from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
+from qagen_dagster.loop.evaluation.run_questions import (
+    Evaluation,
+    EvaluationPlan,
+    EvaluationRun,
+    Progress,
+    RecordingModel,
+    Session,
+    blank,
+    make_report,
+    plan_evaluation,
+)
+from qagen_dagster.loop.index.build import CorpusSearch, open_index
+from qagen_dagster.loop.parallel import worker_count
+from qagen_dagster.loop.score_table import Scores
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.evaluation import (
+    DocumentEvaluation,
+    Kind,
+    PanelAnswer,
+    PanelQuestion,
+    PanelReport,
+)
+from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions.results import QAPair
+
+VERSION = "1"  # increase if the same responses would get other verdicts
+FEWEST = 8  # answerers of a two-parameter model
+STRONG = 3  # at least; otherwise a third of the answerers
+_HALF = 0.5  # of an undecided answer
+_ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
+_DEPTHS, _USUAL = (1, 3), 5  # passages that are shown
+
+
+@dataclass(frozen=True)
+class Answerer:
+    """A reader, and the ranking whose first passages it is shown; None: it is shown nothing."""
+
+    reader: ModelSpec
+    ranking: Ranking | None
+    depth: int = 0
+    own: bool = False  # whether only the document of the question is searched
+
+    @property
+    def name(self) -> str:
+        shown = "no documents" if self.ranking is None else f"{NAMES[self.ranking]}@{self.depth}"
+        return f"{self.reader.name} {shown}{' of its document' if self.own else ''}"
+
+
+def answerers(found: Evaluation) -> tuple[Answerer, ...]:
+    """The panel: the embedded reader with each ranking and depth, and each model of the profile that could answer."""
+    reader = ModelSpec(provider="embedded", model="reader")
+    shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
+    shown += [Answerer(reader, ranking, _USUAL, own=True) for ranking in Ranking]
+    roles = (found.profile.find(role, found.combination.mode) for role in _ROLES)
+    bound = {spec.name: spec for spec in roles if spec is not None and spec.provider != reader.provider}
+    for spec in bound.values():
+        searches = (Answerer(spec, Ranking.BOTH, _USUAL, own=own) for own in (False, True))
+        shown += [*searches, Answerer(spec, None)]
+    return tuple(shown)
+
+
+def panel_models(found: Evaluation) -> tuple[dict[str, ModelSpec], ModelSpec | None]:
+    """The readers by name, and the model that compares answers if code cannot decide; None if the profile has none."""
+    readers = {one.reader.name: one.reader for one in answerers(found)}
+    return readers, found.profile.find(Role.JUDGE, found.combination.mode)
+
+
+def how_answered_by_panel(found: Evaluation) -> tuple[str, ...]:
+    """Everything that the answers depend on besides the questions and the index."""
+    readers, judge = panel_models(found)
+    known = (json.dumps(spec.identity(), sort_keys=True) for spec in (*readers.values(), judge) if spec)
+    prompts = (*closed_book.prompts(), document_answer.prompt())
+    return VERSION, *known, *(one.name for one in answerers(found)), *(one.hash for one in prompts)
+
+
+def plan_panel(found: Evaluation) -> EvaluationPlan:
+    """Plan the answers. Raises StoreError if there is no index."""
+    how = (*how_answered_by_panel(found), retrieval_fingerprint(found))
+    return plan_evaluation(found, Kind.PANEL, lambda _: how)
+
+
+def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelReport:
+    """Let the panel answer every question and store the report.
+
+    Raises ConfigError, StoreError if there is no index, and ModelError if a model is not available.
+    """
+    planned, (readers, judge) = plan_panel(found), panel_models(found)
+    specs = readers | ({} if judge is None else {judge.name: judge})
+    models = {name: found.metered(found.space.model(spec)) for name, spec in specs.items()}
+    search = open_index(found.space, found.combination.corpus, found.meter)
+    panel = _Panel(found, search, answerers(found), models, judge.name if judge else "")
+    slowest = next((one for one in models.values() if one.spec.provider not in FREE_PROVIDERS), None)
+    workers = worker_count(slowest, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    record = DocumentEvaluation[PanelQuestion]
+    try:
+        answered = EvaluationRun(found, panel.ask, PanelQuestion, record, progress).run(planned, workers)
+    finally:
+        search.searcher.close()
+    questions = rated(answered)
+    return make_report(
+        found, Kind.PANEL, PanelReport, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=", ".join(readers), judge_model=judge.name if judge else "",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """Lets all answerers answer one question. Called from many threads."""
+
+    found: Evaluation
+    search: CorpusSearch
+    answerers: tuple[Answerer, ...]
+    models: Mapping[str, Model]
+    judge: str
+
+    def ask(self, session: Session) -> PanelQuestion:
+        """The question with the marked answers."""
+        pair, asked = session.pair, blank(PanelQuestion, session.pair)
+        entry = self.found.entries.get(pair.document_id)
+        if pair.category is Mode.VISUAL or entry is None or not self.search.holds(entry):
+            why = "a picture or another version of its document is asked about, and answerers read the text of the index"
+            return asked.model_copy(update={"failure": why})
+        models = {name: session.recorded(model, Role.ANSWERER.value) for name, model in self.models.items()}
+        seen: dict[object, str] = {}  # several searches may find the same passages in the same order
+        answers: list[PanelAnswer] = []
+        for one in self.answerers:
+            shown = self._shown(pair, one)
+            key = (one.reader.name, None if shown is None else tuple(shown))
+            if key not in seen:
+                seen[key] = self._answer(pair, models[one.reader.name], shown)
+            told = mark_answer(
+                pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
+            )
+            right, reads = told.result and told.result.right, shown is not None
+            answers.append(PanelAnswer(answerer=one.name, given=seen[key], right=right, reads=reads))
+        return asked.model_copy(update={"answers": tuple(answers)})
+
+    def _shown(self, pair: QAPair, one: Answerer) -> list[Excerpt] | None:
+        """The passages that an answerer reads; None if it reads nothing."""
+        if one.ranking is None:
+            return None
+        within = pair.document_id if one.own else None
+        hits = self.search.searcher.search(within, pair.question, one.depth, -1.0, one.ranking)
+        places = ((hit.chunk, self.found.text(hit.document_id)) for hit in hits)
+        return [
+            Excerpt(at, chunk.start_line, text[chunk.start : chunk.end])
+            for at, (chunk, text) in enumerate(places, 1)
+        ]
+
+    def _answer(self, pair: QAPair, model: RecordingModel, shown: Sequence[Excerpt] | None) -> str:
+        """What a reader answers; empty if it finds no answer."""
+        if shown is None:
+            context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
+            guess = closed_book.guess(model, pair.question, context).result
+            return "" if guess is None else guess.answer
+        told = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
+        return told.answer if told is not None and told.answerable else ""
+
+
+def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
+    """The questions with what the answers to all of them say about each."""
+    asked = [one for one in questions if one.answers]
+    if not asked:
+        return tuple(questions)
+    reading = [at for at, answer in enumerate(asked[0].answers) if answer.reads]
+    right = [[_HALF if (r := one.answers[at].right) is None else float(r) for one in asked] for at in reading]
+    best = sorted(range(len(reading)), key=lambda row: -fmean(right[row]))[: max(STRONG, len(reading) // 3)]
+    scores = Scores(right)
+    slopes, levels = scores.two_parameters() if len(reading) >= FEWEST else ([None] * len(asked),) * 2
+    found: dict[str, PanelQuestion] = {}
+    for column, one in enumerate(asked):
+        known = float(scores.discrimination(column)[0])
+        guesses = [answer.right for answer in one.answers if not answer.reads and answer.right is not None]
+        facts = {
+            "share_right": fmean(row[column] for row in right),
+            "discrimination": None if isnan(known) else known,
+            "slope": slopes[column],
+            "difficulty": levels[column],
+        }
+        found[one.question_id] = one.model_copy(
+            update={
+                **{name: None if value is None else round(value, 4) for name, value in facts.items()},
+                **suspicion(one.answer, [one.answers[reading[row]] for row in best]),
+                "leaked": any(guesses) if guesses else None,
+            }
+        )
+    return tuple(found.get(one.question_id, one) for one in questions)
+
+
+def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
+    """The answer that most strong answerers give rather than the published one, and the share that does.
+
+    An undecided answer is another one if it has no word of the published one.
+    """
+    wrong = [
+        one.given
+        for one in strong
+        if one.given and (one.right is False or (one.right is None and match(one.given, key) is Match.APART))
+    ]
+    same = ([other for other in wrong if match(one, other) is Match.SAME] for one in wrong)
+    best = max([*same, wrong[:0]], key=len)
+    share = len(best) / len(strong)
+    return {"other": next(iter(best), ""), "suspicion": round(share, 4), "suspected": share == 1}
+
+
+def _metrics(questions: Sequence[PanelQuestion]) -> dict[str, float]:
+    asked = [one for one in questions if one.answers]
+    right: dict[str, list[float]] = {}
+    for answer in (answer for one in asked for answer in one.answers):
+        right.setdefault(answer.answerer, []).append(_HALF if answer.right is None else answer.right)
+    leaked = [one.leaked for one in asked if one.leaked is not None]
+    shares = {f"right: {name}": values for name, values in right.items()} | {"leaked_share": leaked}
+    shares["suspected_share"] = [one.suspected for one in asked]
+    means = {name: round(fmean(values), 4) for name, values in shares.items() if values}
+    return {"answerers": float(len(right))} | means
