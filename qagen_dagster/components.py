@@ -16,14 +16,7 @@ from qagen_dagster.configuration.corpora import TEMPLATE, load_corpora
 from qagen_dagster.configuration.exams import Exams, load_exams
 from qagen_dagster.configuration.problems import ProblemSets, load_problem_sets
 from qagen_dagster.configuration.profiles import load_profile
-from qagen_dagster.defs.automation import (
-    build_condition_sensor,
-    build_continuer,
-    build_nightly_refresh,
-    build_observer,
-    build_refresher,
-    inputs_changed,
-)
+from qagen_dagster.defs import automation
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
@@ -167,12 +160,12 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
             assets=[*build_observed(layout, known), *self._linked(dg.map_asset_specs(present, assets))],
             jobs=[build_refresh_job(layout, self._for_runs), *_jobs(layout)],
             asset_checks=[build_reload_check(layout, known), *build_up_to_date_checks(layout)],
-            schedules=[build_nightly_refresh(layout, known, self.schedule)],
+            schedules=[automation.build_nightly_refresh(layout, known, self.schedule)],
             sensors=[
-                build_observer(layout, known),
-                build_refresher(layout, known),
-                build_continuer(layout, known),
-                build_condition_sensor(layout),
+                automation.build_observer(layout, known),
+                automation.build_refresher(layout, known),
+                automation.build_continuer(layout, known),
+                automation.build_condition_sensor(layout),
             ],
             resources={
                 **{layout.name(name): one for name, one in resources.items()},
@@ -190,7 +183,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         fresh = self.fresh_within_hours if spec.key == self.layout.key("corpus_json") else None
         window = None if fresh is None else timedelta(hours=fresh)
         return presented(spec, providers, self._docs).replace_attributes(  # pyright: ignore[reportUnknownMemberType]
-            automation_condition=inputs_changed(),
+            automation_condition=automation.inputs_changed(),
             freshness_policy=None if window is None else dg.FreshnessPolicy.time_window(fail_window=window),
         )
 

@@ -17,6 +17,7 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from qagen_dagster import errors
 from qagen_dagster.agents.spec import (
     LAST_TURNS,
     AgentSpec,
@@ -32,30 +33,10 @@ from qagen_dagster.agents.spec import (
     decide,
 )
 from qagen_dagster.configuration.files import read_text
-from qagen_dagster.errors import (
-    ConfigError,
-    ContextOverflowError,
-    MalformedResponseError,
-    RequestRefusedError,
-    ToolError,
-)
-from qagen_dagster.models import json_reply
+from qagen_dagster.models import json_reply, messages
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import cost_of, usd
 from qagen_dagster.models.ledger import fault_of
-from qagen_dagster.models.messages import (
-    Content,
-    Image,
-    Request,
-    Response,
-    Stop,
-    Text,
-    ToolCall,
-    ToolChoice,
-    ToolMessage,
-    ToolResult,
-    UserMessage,
-)
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, is_misfit
@@ -89,12 +70,12 @@ _REPEATED = "[You have made this very call before and this is the same answer. D
 class TurnOutcome:
     """All answers of a turn, and the result if a terminal tool accepted one."""
 
-    results: tuple[ToolResult, ...]
+    results: tuple[messages.ToolResult, ...]
     finished: tuple[str, Record] | None
 
 
 def dispatch(
-    calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
+    calls: Sequence[messages.ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
 ) -> TurnOutcome:
     """Run ordinary tools in parallel, then terminal ones in order; the first success ends the run.
 
@@ -121,7 +102,7 @@ def dispatch(
     return TurnOutcome(_rows_once([answers[id(call)] for call in calls]), finished)
 
 
-def _rows_once(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
+def _rows_once(results: Sequence[messages.ToolResult]) -> tuple[messages.ToolResult, ...]:
     """The results of a turn, in which a row of the document stands only in the first one that shows it."""
     shown: set[str] = set()
     return tuple(
@@ -130,8 +111,8 @@ def _rows_once(results: Sequence[ToolResult]) -> tuple[ToolResult, ...]:
     )
 
 
-def _fresh(part: Content, shown: set[str]) -> Content:
-    if not isinstance(part, Text):
+def _fresh(part: messages.Content, shown: set[str]) -> messages.Content:
+    if not isinstance(part, messages.Text):
         return part
     kept: list[str] = []
     for line in part.text.split("\n"):
@@ -140,12 +121,12 @@ def _fresh(part: Content, shown: set[str]) -> Content:
         elif kept[-1:] != [_ABOVE]:
             kept.append(_ABOVE)
     shown.update(line for line in kept if _ROW.match(line))
-    return Text(text="\n".join(kept))
+    return messages.Text(text="\n".join(kept))
 
 
 def _run_all(
-    calls: Sequence[ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
-) -> list[ToolResult]:
+    calls: Sequence[messages.ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
+) -> list[messages.ToolResult]:
     run = partial(_run, tools, ", ".join((*tools, *terminals)))
     if len(calls) < 2:
         return [run(call) for call in calls]
@@ -153,52 +134,58 @@ def _run_all(
         return list(pool.map(run, calls))
 
 
-def _run(tools: dict[str, Tool], names: str, call: ToolCall) -> ToolResult:
+def _run(tools: dict[str, Tool], names: str, call: messages.ToolCall) -> messages.ToolResult:
     if call.name not in tools:
         return _error(call, f"There is no tool {call.name!r}. The tools are: {names}.")
     if call.fault is not None:
         return _error(call, _fault(call))
     try:
-        return ToolResult(call_id=call.id, name=call.name, content=tools[call.name].call(call.arguments))
-    except ToolError as error:
+        return messages.ToolResult(
+            call_id=call.id, name=call.name, content=tools[call.name].call(call.arguments)
+        )
+    except errors.ToolError as error:
         return _error(call, str(error))
 
 
-def _submit(call: ToolCall, terminal: Terminal) -> tuple[ToolResult, Record | None]:
+def _submit(call: messages.ToolCall, terminal: Terminal) -> tuple[messages.ToolResult, Record | None]:
     if call.fault is not None:
         return _error(call, _fault(call)), None
     try:
         result = terminal.submit(dict(call.arguments))
-    except ToolError as error:
+    except errors.ToolError as error:
         return _error(call, str(error)), None
-    return ToolResult(call_id=call.id, name=call.name, content=(Text(text="Received."),)), result
+    return messages.ToolResult(
+        call_id=call.id, name=call.name, content=(messages.Text(text="Received."),)
+    ), result
 
 
 _UNREADABLE_ARGUMENTS = "The arguments of {name} could not be read"
 
 
-def _fault(call: ToolCall) -> str:
+def _fault(call: messages.ToolCall) -> str:
     said = _UNREADABLE_ARGUMENTS.format(name=call.name)
     return f"{said} ({call.fault}). Send them again as one JSON object."
 
 
-def _error(call: ToolCall, text: str) -> ToolResult:
-    return ToolResult(call_id=call.id, name=call.name, content=(Text(text=text),), is_error=True)
+def _error(call: messages.ToolCall, text: str) -> messages.ToolResult:
+    return messages.ToolResult(
+        call_id=call.id, name=call.name, content=(messages.Text(text=text),), is_error=True
+    )
 
 
-def same_call(a: ToolCall, b: ToolCall) -> bool:
+def same_call(a: messages.ToolCall, b: messages.ToolCall) -> bool:
     """Whether two calls ask for the same thing."""
     return a.name == b.name and json.dumps(a.arguments, sort_keys=True) == json.dumps(
         b.arguments, sort_keys=True
     )
 
 
-def from_text(step: Step, response: Response, terminals: Sequence[Terminal]) -> Step:
+def from_text(step: Step, response: messages.Response, terminals: Sequence[Terminal]) -> Step:
     """`step`, or another step if `step` is due to a missing tool call and the reply contains a result, or nearly one."""
     lacking = isinstance(step, Nudge) or (
         isinstance(step, GiveUp) and step.reason is GiveUpReason.NO_TOOL_CALL
     )
-    if not lacking or response.stop is Stop.LENGTH:
+    if not lacking or response.stop is messages.Stop.LENGTH:
         return step
     fault = ""
     for value in _candidates(response.message.text[:_MOST_CHARACTERS]):
@@ -210,7 +197,7 @@ def from_text(step: Step, response: Response, terminals: Sequence[Terminal]) -> 
                 continue
             try:
                 return Finish(terminal.name, terminal.submit(value))
-            except ToolError as error:
+            except errors.ToolError as error:
                 fault = fault or str(error)
     if not fault:
         return step
@@ -227,7 +214,7 @@ def _candidates(text: str) -> Iterator[dict[str, object] | str]:
     for piece in reversed(pieces or [text]):
         try:
             value = _value(piece)
-        except (ConfigError, ValueError) as error:
+        except (errors.ConfigError, ValueError) as error:
             if pieces:
                 yield str(error)
             continue
@@ -252,8 +239,8 @@ class AgentRun:
     """How a run ended, with everything it used."""
 
     end: Finish | GiveUp
-    responses: tuple[Response, ...]
-    used: tuple[ToolCall, ...]
+    responses: tuple[messages.Response, ...]
+    used: tuple[messages.ToolCall, ...]
 
     @property
     def was_cut(self) -> bool:
@@ -268,7 +255,7 @@ def run_agent(
     values: dict[str, str],
     *,
     sample: int = 0,
-    pictures: tuple[Image, ...] = (),
+    pictures: tuple[messages.Image, ...] = (),
     opening: str = "",
 ) -> AgentRun:
     """Run `spec` to its end. Raises ModelError when the model is not available; a limit that is reached is a result.
@@ -278,11 +265,11 @@ def run_agent(
     many runs, so that providers can cache it.
     """
     system, user = spec.prompt.fill(values)
-    texts = tuple(Text(text=text) for text in (opening, user) if text)
-    content: tuple[Content, ...] = (*texts, *pictures)
+    texts = tuple(messages.Text(text=text) for text in (opening, user) if text)
+    content: tuple[messages.Content, ...] = (*texts, *pictures)
     allowed = {name: tools[name] for name in spec.tools if name in tools}
     while True:
-        state = RunState(messages=[UserMessage(content=content)])
+        state = RunState(messages=[messages.UserMessage(content=content)])
         step: Step = Nudge("")
         while not isinstance(step, (Finish, GiveUp)):
             step = _turn(spec, model, allowed, system, state, sample)
@@ -315,11 +302,11 @@ def first_that_fits(runs: Iterable[Callable[[], AgentRun]]) -> AgentRun:
     counts as one while there is a smaller part. Raises ModelError, and ValueError if there is no run.
     """
     found: AgentRun | None = None
-    refused: list[RequestRefusedError] = []
+    refused: list[errors.RequestRefusedError] = []
     for begin in runs:
         try:
             run = begin()
-        except RequestRefusedError as error:
+        except errors.RequestRefusedError as error:
             refused.append(error)
             continue
         found = run if found is None else replace(run, responses=(*found.responses, *run.responses))
@@ -329,13 +316,13 @@ def first_that_fits(runs: Iterable[Callable[[], AgentRun]]) -> AgentRun:
         return found
     if not refused:
         raise ValueError("there is no text to ask about")
-    raise refused[0] if len(refused) == 1 else RequestRefusedError(f"{refused[0]}{_SMALLER_TOO}")
+    raise refused[0] if len(refused) == 1 else errors.RequestRefusedError(f"{refused[0]}{_SMALLER_TOO}")
 
 
-def unfinished(failure: str) -> MalformedResponseError:
+def unfinished(failure: str) -> errors.MalformedResponseError:
     """The error of work that no usable reply ended."""
     hint = _TOO_LONG if f"{GiveUpReason.CONTEXT_OVERFLOW.value}: " in failure else ""
-    return MalformedResponseError(f"model_error: {failure}{hint}")
+    return errors.MalformedResponseError(f"model_error: {failure}{hint}")
 
 
 def _turn(
@@ -347,18 +334,18 @@ def _turn(
         return GiveUp(reason, f"no result after {state.turns} turns{state.refusal and f': {state.refusal}'}")
     state.turns += 1
     specs = (*(tool.spec for tool in tools.values()), *(terminal.spec() for terminal in spec.terminals))
-    request = Request(
+    request = messages.Request(
         system=system,
         messages=tuple(state.messages),
         tools=specs,
-        tool_choice=ToolChoice.REQUIRED if not tools else ToolChoice.AUTO,
+        tool_choice=messages.ToolChoice.REQUIRED if not tools else messages.ToolChoice.AUTO,
         sample=sample,
     )
     try:
         response = model.respond(request)
-    except MalformedResponseError as error:
+    except errors.MalformedResponseError as error:
         return GiveUp(GiveUpReason.MALFORMED, str(error))
-    except ContextOverflowError as error:
+    except errors.ContextOverflowError as error:
         return GiveUp(GiveUpReason.CONTEXT_OVERFLOW, str(error))
     state.responses.append(response)
     names = " or ".join(terminal.name for terminal in spec.terminals)
@@ -376,18 +363,18 @@ def _turn(
         state.nudges += 1
         if response.message.content:
             state.messages.append(response.message)
-        state.messages.append(UserMessage(content=(Text(text=step.text),)))
+        state.messages.append(messages.UserMessage(content=(messages.Text(text=step.text),)))
     return step
 
 
 def _misfits(
-    results: Sequence[ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
+    results: Sequence[messages.ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
 ) -> GiveUp | None:
     """Count the calls of a turn that were refused for their form. Returns the end of a run in which this goes on."""
     forms: dict[str, str] = {}
     state.refusal = ""
     for one in results:
-        text = one.content[0].text if isinstance(one.content[0], Text) else ""
+        text = one.content[0].text if isinstance(one.content[0], messages.Text) else ""
         said, not_run = " ".join(text[:300].split()), text.startswith(_NOT_RUN)
         state.refusal = said if one.is_error and not not_run else state.refusal
         unread = text.startswith(_UNREADABLE_ARGUMENTS.format(name=one.name))
@@ -411,7 +398,7 @@ def _act(
     spec: AgentSpec,
     tools: dict[str, Tool],
     state: RunState,
-    response: Response,
+    response: messages.Response,
     names: str,
     *,
     faulty: bool,
@@ -433,12 +420,12 @@ def _act(
     if left <= 3:
         results[-1] = _with_note(results[-1], LAST_TURNS.format(left=left, terminals=names))
     state.messages.append(response.message)
-    state.messages.append(ToolMessage(results=tuple(results)))
+    state.messages.append(messages.ToolMessage(results=tuple(results)))
     return step
 
 
-def _with_note(result: ToolResult, note: str) -> ToolResult:
-    return result.model_copy(update={"content": (*result.content, Text(text=note))})
+def _with_note(result: messages.ToolResult, note: str) -> messages.ToolResult:
+    return result.model_copy(update={"content": (*result.content, messages.Text(text=note))})
 
 
 def call_summaries(
@@ -449,7 +436,7 @@ def call_summaries(
 
 
 def response_summaries(
-    responses: Iterable[Response], role: str, spec: ModelSpec, document_id: str, attempt: int
+    responses: Iterable[messages.Response], role: str, spec: ModelSpec, document_id: str, attempt: int
 ) -> tuple[CallSummary, ...]:
     """Account for each response."""
     found = tuple(responses)

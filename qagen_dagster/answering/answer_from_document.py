@@ -18,13 +18,7 @@ from qagen_dagster.answering.pdf_sources import Paper
 from qagen_dagster.errors import ConfigError, ModelError, StoreError
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.answer import (
-    AnswerSource,
-    ChunkContext,
-    DocumentTextStatus,
-    QAError,
-    SemanticSearchAnswer,
-)
+from qagen_dagster.records import answer
 from qagen_dagster.records.corpus_config import AnsweringOptions
 from qagen_dagster.records.document import ChunkHit, Document, Ranking
 from qagen_dagster.records.ids import content_hash
@@ -57,12 +51,12 @@ class DocumentTexts:
         meta = self.document.metadata
         return Paper(doi=bare_doi(meta.doi), url=meta.url)
 
-    def status(self, chunks: ChunkSource | None = None) -> DocumentTextStatus:
+    def status(self, chunks: ChunkSource | None = None) -> answer.DocumentTextStatus:
         """The status of the texts; without `chunks` nothing counts as embedded."""
         full = self.fulltext
         embedded = chunks is not None and chunks.has(self.document.id, self.own)
         inside = self.abstract is not None and lines_of(self.own, self.abstract) is not None
-        return DocumentTextStatus(
+        return answer.DocumentTextStatus(
             document_id=self.document.id,
             has_abstract=self.abstract is not None,
             has_fulltext=full is not None,
@@ -118,8 +112,8 @@ def bare_doi(doi: str | None) -> str | None:
 class Retrieved:
     """Chunks, best first; `error` says why there are none. `note` is one line for a person, or empty."""
 
-    chunks: tuple[ChunkContext, ...]
-    error: QAError | None = None
+    chunks: tuple[answer.ChunkContext, ...]
+    error: answer.QAError | None = None
     note: str = ""
 
 
@@ -131,19 +125,19 @@ def retrieve(
     try:
         searcher = chunks.searcher(document_id, text)
     except (ModelError, StoreError) as error:
-        return Retrieved((), QAError.EMBEDDING_FAILED, str(error))
+        return Retrieved((), answer.QAError.EMBEDDING_FAILED, str(error))
     try:
         hits, close = best_chunks(searcher, document_id, question, limit, threshold)
     except (ModelError, StoreError) as error:
-        return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, str(error))
+        return Retrieved((), answer.QAError.SEMANTIC_SEARCH_FAILED, str(error))
     if not hits:
-        return Retrieved((), QAError.SEMANTIC_SEARCH_FAILED, "the text has no chunk")
+        return Retrieved((), answer.QAError.SEMANTIC_SEARCH_FAILED, "the text has no chunk")
     note = f"no chunk reaches the similarity threshold {threshold:g}: the best {len(hits)} were used"
     return Retrieved(tuple(_chunk_context(text, hit) for hit in hits), None, "" if close else note)
 
 
-def _chunk_context(text: str, hit: ChunkHit) -> ChunkContext:
-    return ChunkContext(
+def _chunk_context(text: str, hit: ChunkHit) -> answer.ChunkContext:
+    return answer.ChunkContext(
         chunk_no=hit.chunk.number,
         text=text[hit.chunk.start : hit.chunk.end].strip(),
         score=hit.meaning,
@@ -153,20 +147,20 @@ def _chunk_context(text: str, hit: ChunkHit) -> ChunkContext:
     )
 
 
-def abstract_context(texts: DocumentTexts) -> tuple[ChunkContext, ...]:
+def abstract_context(texts: DocumentTexts) -> tuple[answer.ChunkContext, ...]:
     """The abstract as one piece, with its lines if the document's text contains it verbatim."""
     abstract = texts.abstract or ""
     lines = lines_of(texts.own, abstract)
     if lines is None:
-        return (ChunkContext(chunk_no=0, text=abstract, score=1.0),)
+        return (answer.ChunkContext(chunk_no=0, text=abstract, score=1.0),)
     start, end = lines
     shown = "\n".join(texts.own.split("\n")[start - 1 : end])
-    return (ChunkContext(chunk_no=0, text=shown, score=1.0, start_line=start, end_line=end),)
+    return (answer.ChunkContext(chunk_no=0, text=shown, score=1.0, start_line=start, end_line=end),)
 
 
 def search_texts(
     texts: DocumentTexts, chunks: ChunkSource, query: str, threshold: float, limit: int
-) -> tuple[ChunkContext, ...]:
+) -> tuple[answer.ChunkContext, ...]:
     """The chunks of the full text that are closest in meaning, the best first; without a full text the sentences of the abstract.
 
     Each has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError.
@@ -177,12 +171,12 @@ def search_texts(
         searcher = chunks.searcher(document_id, texts.fulltext)
         hits = searcher.search(document_id, query, limit, threshold, Ranking.MEANING)
         return tuple(_chunk_context(texts.fulltext, hit) for hit in hits)
-    found: list[ChunkContext] = []
+    found: list[answer.ChunkContext] = []
     for cosine, number, sentence in chunks.sentences(texts.abstract or "", query)[:limit]:
         start, end = lines_of(texts.own, sentence.text) or (None, None)
         if cosine >= threshold:
             found.append(
-                ChunkContext(
+                answer.ChunkContext(
                     chunk_no=number,
                     text=sentence.text,
                     score=cosine,
@@ -242,7 +236,7 @@ class _Asked:
 class _StopError(Exception):
     """Ends the workflow with an error value."""
 
-    def __init__(self, error: QAError, message: str) -> None:
+    def __init__(self, error: answer.QAError, message: str) -> None:
         self.error, self.message = error, message
         super().__init__(message)
 
@@ -251,7 +245,7 @@ class _StopError(Exception):
 class _Findings:
     """What is known about the full text so far."""
 
-    fulltext_error: QAError | None = None
+    fulltext_error: answer.QAError | None = None
     notes: list[str] = field(default_factory=list[str])
 
 
@@ -268,7 +262,7 @@ def answer_from_document(
     max_chunks: int | None = None,
     similarity_threshold: float | None = None,
     temperature: float | None = None,
-) -> SemanticSearchAnswer:
+) -> answer.SemanticSearchAnswer:
     """Answer `question` from one document of `place`. Failures are values of the answer, not exceptions.
 
     An argument that is None is taken from the configuration.
@@ -292,7 +286,7 @@ def answer_from_document(
         threshold=_given_or(similarity_threshold, usual.similarity_threshold),
         temperature=_given_or(temperature, usual.temperature),
     )
-    blank = SemanticSearchAnswer(answer="", document_id=document_id, question=asked.question)
+    blank = answer.SemanticSearchAnswer(answer="", document_id=document_id, question=asked.question)
     findings = _Findings()
     try:
         _validate(asked)
@@ -302,11 +296,11 @@ def answer_from_document(
     except _StopError as stop:
         found = _failed(blank, stop.error, stop.message)
     except ConfigError as error:
-        found = _failed(blank, QAError.CONFIGURATION_ERROR, str(error))
+        found = _failed(blank, answer.QAError.CONFIGURATION_ERROR, str(error))
     except ModelError as error:
-        found = _failed(blank, QAError.LLM_ERROR, str(error))
+        found = _failed(blank, answer.QAError.LLM_ERROR, str(error))
     except (StoreError, OSError) as error:
-        found = _failed(blank, QAError.DATABASE_ERROR, str(error))
+        found = _failed(blank, answer.QAError.DATABASE_ERROR, str(error))
     return found.model_copy(
         update={"fulltext_error": findings.fulltext_error, "notes": tuple(findings.notes)}
     )
@@ -316,7 +310,9 @@ def _given_or(given: _Option | None, usual: _Option) -> _Option:
     return usual if given is None else given
 
 
-def _failed(blank: SemanticSearchAnswer, error: QAError, message: str) -> SemanticSearchAnswer:
+def _failed(
+    blank: answer.SemanticSearchAnswer, error: answer.QAError, message: str
+) -> answer.SemanticSearchAnswer:
     return blank.model_copy(update={"error": error, "error_message": message})
 
 
@@ -337,8 +333,8 @@ def check_search(limit_name: str, limit: int, threshold_name: str, threshold: fl
 
 
 def _answer(
-    asked: _Asked, place: Place, model: Model, blank: SemanticSearchAnswer, findings: _Findings
-) -> SemanticSearchAnswer:
+    asked: _Asked, place: Place, model: Model, blank: answer.SemanticSearchAnswer, findings: _Findings
+) -> answer.SemanticSearchAnswer:
     texts = _texts(asked, place, findings)
     source, context = _context(asked, place, texts, findings)
     run = answer_from_excerpts(
@@ -355,21 +351,21 @@ def _texts(asked: _Asked, place: Place, findings: _Findings) -> DocumentTexts:
     """The document's texts, after an attempt to get the full text if that is wanted."""
     texts = load_texts(place.store, place.corpus, asked.document_id)
     if texts is None:
-        raise _StopError(QAError.DOCUMENT_NOT_FOUND, f"there is no document {asked.document_id!r}")
+        raise _StopError(answer.QAError.DOCUMENT_NOT_FOUND, f"there is no document {asked.document_id!r}")
     if asked.use_fulltext and texts.fulltext is None:
         texts = _with_fulltext(asked, place, texts, findings)
     if not texts.status().has_any_text:
         outcome = texts.document.outcome.value
-        tried = findings.fulltext_error not in (None, QAError.NO_FULLTEXT)
+        tried = findings.fulltext_error not in (None, answer.QAError.NO_FULLTEXT)
         error = findings.fulltext_error if tried else None
         message = "; ".join((f"the document ended as {outcome} and has no text", *findings.notes))
-        raise _StopError(error or QAError.NO_TEXT_AVAILABLE, message)
+        raise _StopError(error or answer.QAError.NO_TEXT_AVAILABLE, message)
     return texts
 
 
 def _with_fulltext(asked: _Asked, place: Place, texts: DocumentTexts, findings: _Findings) -> DocumentTexts:
     if not asked.download:
-        findings.fulltext_error = QAError.NO_FULLTEXT
+        findings.fulltext_error = answer.QAError.NO_FULLTEXT
         return texts
     wanted = Wanted(
         place.corpus, asked.document_id, texts.document.metadata.title, texts.paper,
@@ -385,7 +381,7 @@ def _with_fulltext(asked: _Asked, place: Place, texts: DocumentTexts, findings: 
 
 def _context(
     asked: _Asked, place: Place, texts: DocumentTexts, findings: _Findings
-) -> tuple[AnswerSource, tuple[ChunkContext, ...]]:
+) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
     """Chunks of the full text; the abstract if there is no full text or the search in it failed."""
     if asked.use_fulltext and texts.fulltext is not None:
         got = retrieve(
@@ -394,23 +390,23 @@ def _context(
         if got.note:
             findings.notes.append(got.note)
         if got.chunks:
-            return AnswerSource.FULLTEXT_SEMANTIC, got.chunks
+            return answer.AnswerSource.FULLTEXT_SEMANTIC, got.chunks
         findings.fulltext_error = got.error
         if texts.abstract is None:
-            raise _StopError(got.error or QAError.SEMANTIC_SEARCH_FAILED, got.note)
+            raise _StopError(got.error or answer.QAError.SEMANTIC_SEARCH_FAILED, got.note)
     if texts.abstract is None:
         raise _StopError(
-            QAError.NO_TEXT_AVAILABLE, "the document has no abstract, and its full text was not wanted"
+            answer.QAError.NO_TEXT_AVAILABLE, "the document has no abstract, and its full text was not wanted"
         )
-    return AnswerSource.ABSTRACT, abstract_context(texts)
+    return answer.AnswerSource.ABSTRACT, abstract_context(texts)
 
 
 def _answered(
-    blank: SemanticSearchAnswer, run: AnswerRun, context: tuple[ChunkContext, ...]
-) -> SemanticSearchAnswer:
+    blank: answer.SemanticSearchAnswer, run: AnswerRun, context: tuple[answer.ChunkContext, ...]
+) -> answer.SemanticSearchAnswer:
     given = blank.model_copy(update={"reasoning": run.reasoning})
     if run.submitted is None:
-        return _failed(given, QAError.LLM_ERROR, run.failure)
+        return _failed(given, answer.QAError.LLM_ERROR, run.failure)
     cited = tuple(one for one in context if one.chunk_no in run.submitted.chunks)
     said = "answer" if run.submitted.answerable else "candidate"
     return given.model_copy(

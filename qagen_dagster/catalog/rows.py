@@ -11,27 +11,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from qagen_dagster.catalog.source import (
-    CatalogSource,
-    DocumentRow,
-    FailureRow,
-    ResultRow,
-    RetiredRow,
-    RunDocumentRow,
-    SetRow,
-    VersionRow,
-)
+from qagen_dagster.catalog import source as catalog_source
+from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Ranking
-from qagen_dagster.records.evaluation import (
-    BaselineAnswer,
-    ClosedBookAnswer,
-    EvaluatedQuestion,
-    EvaluationReport,
-    Label,
-    LabelledQuestion,
-    PanelQuestion,
-    RetrievedQuestion,
-)
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import RunDocument, Spent
@@ -58,7 +40,7 @@ def utc(value: datetime | None) -> str | None:
     return None if value is None else value.astimezone(UTC).replace(tzinfo=None).isoformat()
 
 
-def history_rows(source: CatalogSource) -> Iterator[TableRow]:
+def history_rows(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table, in the source's order."""
     for run in source.runs:
         where = {"combination": None} if run.combination is None else combination_row(run.combination)
@@ -73,7 +55,7 @@ def history_rows(source: CatalogSource) -> Iterator[TableRow]:
         yield "document_versions", _version(seen)
 
 
-def run_document(row: RunDocumentRow) -> Row:
+def run_document(row: catalog_source.RunDocumentRow) -> Row:
     """The numbers of a document in a run. Questions that duplicates and reviewers removed from its set count as rejected.
 
     The original of an edited question counts as rejected, and the edited question as accepted in its place. If the edited question was
@@ -123,7 +105,7 @@ def _checks(record: RunRecord) -> Iterator[TableRow]:
         )
 
 
-def _published_set(row: SetRow, number: int) -> Iterator[TableRow]:
+def _published_set(row: catalog_source.SetRow, number: int) -> Iterator[TableRow]:
     keys = {**combination_row(row.combination), "run_id": row.run_id, "result_id": number}
     count = 0
     for one in row.questions:
@@ -136,7 +118,7 @@ def _published_set(row: SetRow, number: int) -> Iterator[TableRow]:
     )
 
 
-def _version(row: VersionRow) -> Row:
+def _version(row: catalog_source.VersionRow) -> Row:
     return {
         **dict(row.entry),
         "corpus": row.corpus,
@@ -149,7 +131,7 @@ def _version(row: VersionRow) -> Row:
     }
 
 
-def table_rows(source: CatalogSource) -> Iterator[TableRow]:
+def table_rows(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table, in the source's order."""
     for document in source.documents:
         yield "documents", _document(document)
@@ -173,7 +155,7 @@ def table_rows(source: CatalogSource) -> Iterator[TableRow]:
         yield from _report(report)
 
 
-def _document(row: DocumentRow) -> Row:
+def _document(row: catalog_source.DocumentRow) -> Row:
     document = row.document
     return {
         **dict(document.metadata),
@@ -186,7 +168,7 @@ def _document(row: DocumentRow) -> Row:
     }
 
 
-def _visuals(source: CatalogSource) -> Iterator[TableRow]:
+def _visuals(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
     for (corpus, document_id), rows in groupby(source.visuals, lambda row: (row.corpus, row.document_id)):
         for position, row in enumerate(rows, 1):
             box = row.visual.box
@@ -199,7 +181,7 @@ def _visuals(source: CatalogSource) -> Iterator[TableRow]:
             yield "visuals", dict(row.visual) | place
 
 
-def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
+def _result(row: catalog_source.ResultRow, number: int) -> Iterator[TableRow]:
     result = row.result
     keys = {**combination_row(row.combination), "document_id": result.document_id, "result_id": number}
     yield (
@@ -221,7 +203,9 @@ def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
         given = RunDocument.made(row.run_id, result)
         yield (
             "run_results",
-            run_document(RunDocumentRow(run_id=row.run_id, combination=row.combination, document=given)),
+            run_document(
+                catalog_source.RunDocumentRow(run_id=row.run_id, combination=row.combination, document=given)
+            ),
         )
     for pair in result.accepted:
         yield "candidates", {**_accepted(pair), **keys}
@@ -232,7 +216,7 @@ def _result(row: ResultRow, number: int) -> Iterator[TableRow]:
     yield from call_rows(result.calls, {**keys, "stage": "document", "run_id": row.run_id})
 
 
-def _failure(row: FailureRow, number: int) -> Row:
+def _failure(row: catalog_source.FailureRow, number: int) -> Row:
     return {
         **dict(row),
         **combination_row(row.combination),
@@ -254,7 +238,7 @@ def _validated_set(validated: ValidatedSet) -> Iterator[TableRow]:
     yield from call_rows(validated.calls, {**keys, "stage": "corpus", "run_id": validated.run_id})
 
 
-def _retired(row: RetiredRow) -> Row:
+def _retired(row: catalog_source.RetiredRow) -> Row:
     one = row.retired
     return {
         **dict(one),
@@ -322,7 +306,7 @@ def _grade(answer: GradedAnswer) -> Row:
 NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fused"}
 
 
-def evaluation_rows(source: CatalogSource) -> Iterator[TableRow]:
+def evaluation_rows(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
     """Every row with the name of its table: metrics and calls of all reports, questions of the latest ones."""
     # A question that is not asked again stays in every later report, with its calls. The rows of the calls are written once.
     written: set[tuple[str, str]] = set()
@@ -340,7 +324,7 @@ def evaluation_rows(source: CatalogSource) -> Iterator[TableRow]:
             yield from _question(one, row)
 
 
-def _numbers(report: EvaluationReport[Any]) -> Iterator[TableRow]:
+def _numbers(report: evaluation.EvaluationReport[Any]) -> Iterator[TableRow]:
     keys = {
         **combination_row(report.combination),
         "kind": report.kind,
@@ -355,34 +339,34 @@ def _numbers(report: EvaluationReport[Any]) -> Iterator[TableRow]:
         yield "evaluations", {**keys, "metric": metric, "value": value}
 
 
-def _question(one: EvaluatedQuestion, row: Row) -> Iterable[TableRow]:
-    if isinstance(one, ClosedBookAnswer):
+def _question(one: evaluation.EvaluatedQuestion, row: Row) -> Iterable[TableRow]:
+    if isinstance(one, evaluation.ClosedBookAnswer):
         row |= {"given": one.given or None, "explanation": one.explanation or None}
         return [("closed_book", row)]
-    if isinstance(one, BaselineAnswer):
+    if isinstance(one, evaluation.BaselineAnswer):
         row |= {
             "given": one.given or None,
             "is_grounded": None if one.grading is None else one.grading.is_grounded,
             "confidence": None if one.grading is None else one.grading.confidence,
         }
         return [("baseline_answers", row)]
-    if isinstance(one, LabelledQuestion):
+    if isinstance(one, evaluation.LabelledQuestion):
         known = {
             name: row[name] for name in ("combination", "corpus", "scenario", "mode", "run_id", "question_id")
         }
         return (("relevance_labels", known | _label(label)) for label in one.labels)
-    if isinstance(one, PanelQuestion):
+    if isinstance(one, evaluation.PanelQuestion):
         del row["answers"]
         return [("panel_questions", row | {"other": one.other or None})]
-    return _retrieved(one, row) if isinstance(one, RetrievedQuestion) else ()
+    return _retrieved(one, row) if isinstance(one, evaluation.RetrievedQuestion) else ()
 
 
-def _label(one: Label) -> Row:
+def _label(one: evaluation.Label) -> Row:
     row = one.model_dump(exclude={"text_hash", "by"})
     return row | {"document_id": one.document_id, "graded_by": one.by or None}
 
 
-def _retrieved(one: RetrievedQuestion, row: Row) -> Iterator[TableRow]:
+def _retrieved(one: evaluation.RetrievedQuestion, row: Row) -> Iterator[TableRow]:
     places = {place.ranking: place for place in one.placements}
     for ranking, name in NAMES.items():
         place = places.get(ranking)

@@ -17,15 +17,9 @@ from qagen_dagster.records.exams.responses import Sitting
 from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Name
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
+from qagen_dagster.records.questions import results as result_records
 from qagen_dagster.records.questions.history import RunDocument, Spent
 from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.questions.results import (
-    DocumentEnd,
-    GenerationResult,
-    RejectedQA,
-    RetiredQA,
-    ValidatedSet,
-)
 from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import RunRecord
 
@@ -52,7 +46,7 @@ class ResultRow(Record):
     """
 
     combination: Combination
-    result: GenerationResult
+    result: result_records.GenerationResult
     run_id: str
     collected: bool = True
     recorded_at: AwareDatetime | None = None
@@ -64,7 +58,7 @@ class FailureRow(Record):
     combination: Combination
     document_id: str
     document_version: str
-    end: DocumentEnd
+    end: result_records.DocumentEnd
     detail: str
     run_id: str
     recorded_at: AwareDatetime | None = None
@@ -101,7 +95,7 @@ class RunDocumentRow(Record):
     run_id: str
     combination: Combination
     document: RunDocument
-    removed: tuple[RejectedQA, ...] = ()
+    removed: tuple[result_records.RejectedQA, ...] = ()
     deduplication: Spent = Spent()
 
 
@@ -119,7 +113,7 @@ class RetiredRow(Record):
     """A question that a document no longer supports."""
 
     combination: Combination
-    retired: RetiredQA
+    retired: result_records.RetiredQA
 
 
 class VersionRow(Record):
@@ -172,7 +166,7 @@ class CatalogSource:
     visuals: Iterable[VisualRow] = ()
     results: Iterable[ResultRow] = ()
     failures: Iterable[FailureRow] = ()
-    sets: Iterable[ValidatedSet] = ()
+    sets: Iterable[result_records.ValidatedSet] = ()
     retired: Iterable[RetiredRow] = ()
     decisions: Iterable[Decision] = ()
     reports: Iterable[GroundingReport] = ()

@@ -32,22 +32,9 @@ from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.grounding.grade import MIN_MEASURED
 from qagen_dagster.ingest.files import parse_options
-from qagen_dagster.loop.grading.answer_file import (
-    FileGrades,
-    FileGrading,
-    Reader,
-    find_documents,
-    read_answers,
-)
+from qagen_dagster.loop.grading import answer_file, run_summary
 from qagen_dagster.loop.grading.grade_answers import Grader, command_judge, coverage_lines
 from qagen_dagster.loop.grading.report import judge_spec
-from qagen_dagster.loop.grading.run_summary import (
-    RunSummary,
-    described_outputs,
-    latest_reports,
-    reports_of,
-    summarize,
-)
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -179,13 +166,13 @@ def grade(
     workers = worker_count(judge, settings.document_workers, unlimited=unlimited)
     grader = Grader(method, judge, workers)
     with tempfile.TemporaryFile() as spool:
-        rows = read_answers(answers)
-        reader = Reader(space.parsers(), parse_options(DocumentOptions()))
+        rows = answer_file.read_answers(answers)
+        reader = answer_file.Reader(space.parsers(), parse_options(DocumentOptions()))
         with Progress(Terminal(stderr=True), quiet=as_json) as progress:
             progress.step("finding the documents")
-            found = find_documents(documents, rows.documents, reader)
+            found = answer_file.find_documents(documents, rows.documents, reader)
             total = sum(len(places) for places in rows.documents.values())
-            work = FileGrading(rows, found, grader, spool)
+            work = answer_file.FileGrading(rows, found, grader, spool)
             judge_name = "" if judge is None else judge.spec.name
             grades = work.grade(documents.name, judge_name, _AnswerProgress(progress, total))
         if output is not None:
@@ -240,7 +227,7 @@ class _AnswerProgress:
             self._progress.line(f"graded {self._done:,} of {self._total:,} answers")
 
 
-def _write(work: FileGrading, grades: FileGrades, output: Path) -> None:
+def _write(work: answer_file.FileGrading, grades: answer_file.FileGrades, output: Path) -> None:
     """Write the report atomically."""
     store, folder = output_store(output), output.absolute().parent
     with tempfile.TemporaryDirectory(dir=folder, prefix=f".{output.name}.") as scratch:
@@ -250,7 +237,7 @@ def _write(work: FileGrading, grades: FileGrades, output: Path) -> None:
         store.publish_file(output.name, draft)
 
 
-def _show_grades(console: Console, grades: FileGrades) -> None:
+def _show_grades(console: Console, grades: answer_file.FileGrades) -> None:
     heads = grades.heads
     table = grade_table("document", heads, (heads.grounded, heads.ungrounded, heads.not_measured))
     shown = least_first(grades.documents)[:MOST_DOCUMENTS]
@@ -300,16 +287,16 @@ def summary(
     if latest and run_id is not None:
         raise ConfigError("--latest and --run exclude each other")
     store = Store(settings.assets)
-    reports = latest_reports(store) if run_id is None else reports_of(store, run_id)
-    found = summarize(store, reports, run_id or reports[0].launch)
+    reports = run_summary.latest_reports(store) if run_id is None else run_summary.reports_of(store, run_id)
+    found = run_summary.summarize(store, reports, run_id or reports[0].launch)
     data = (found.model_dump_json(indent=1) + "\n").encode()
-    key = RunSummary.key(found.run_id)
+    key = run_summary.RunSummary.key(found.run_id)
     store.write_if_changed(key, data)
     if output is not None:
         write_output(output, data)
     if documents is not None:
         folder = Store(documents)
-        for name, value in described_outputs(store, reports):
+        for name, value in run_summary.described_outputs(store, reports):
             folder.write_bytes(name, json.dumps(value, ensure_ascii=False, indent=1).encode() + b"\n")
     if as_json:
         echo(data.decode(), nl=False)
@@ -318,7 +305,7 @@ def summary(
     echo(f"\n{store.path(key)}")
 
 
-def _show_summary(console: Console, found: RunSummary) -> None:
+def _show_summary(console: Console, found: run_summary.RunSummary) -> None:
     console.print(_heads(found))
     for line in coverage_lines(found.decided, found.error_rates):
         console.print(escape(line), highlight=False)
@@ -330,7 +317,7 @@ def _show_summary(console: Console, found: RunSummary) -> None:
     show_highlights(console, found.ungrounded_highlights)
 
 
-def _heads(found: RunSummary) -> Table:
+def _heads(found: run_summary.RunSummary) -> Table:
     table = Table.grid(padding=(0, 2))
     for name, value in (
         ("run", found.run_id),
@@ -344,7 +331,7 @@ def _heads(found: RunSummary) -> Table:
     return table
 
 
-def _documents(found: RunSummary) -> Table:
+def _documents(found: run_summary.RunSummary) -> Table:
     """A table of the documents with the lowest confidence, by combination."""
     counts = (found.grounded_count, found.ungrounded_count, found.not_measured_count)
     table = grade_table("combination\ndocument", found, counts)

@@ -7,13 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.files import (
-    FolderKind,
-    config_path,
-    prompt_texts,
-    read_config_text,
-    read_yaml,
-)
+from qagen_dagster.configuration import files
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema
@@ -47,7 +41,7 @@ class Library:
 
 def read_schemas(path: Path) -> Library:
     """Read `path`. Raises ConfigError when the file as a whole cannot be read."""
-    lines = read_config_text(path).splitlines()
+    lines = files.read_config_text(path).splitlines()
     found: dict[str, ExamSchema] = {}
     faults: list[ConfigError] = []
     for start, block in _blocks(lines):
@@ -214,10 +208,10 @@ def find_exam(corpora: Path, key: str) -> Exam:
 
 def load_exam(folder: Path) -> Exam:
     """Read one exam. Raises ConfigError when its exam.yaml is invalid or it has no valid schema."""
-    path = config_path(folder, CONFIG_NAME)
-    config = read_yaml(path, ExamConfig)
+    path = files.config_path(folder, CONFIG_NAME)
+    config = files.read_yaml(path, ExamConfig)
     library = read_schemas(folder / SCHEMAS_NAME)
-    texts = prompt_texts(folder, config.prompts, CONFIG_NAME)
+    texts = files.prompt_texts(folder, config.prompts, CONFIG_NAME)
     exam = Exam(folder.name, folder, config, library.schemas, library.faults, texts)
     if not library.schemas:
         raise (
@@ -235,4 +229,4 @@ def load_exam(folder: Path) -> Exam:
     return exam
 
 
-_EXAMS = FolderKind("exam", CONFIG_NAME, load_exam)
+_EXAMS = files.FolderKind("exam", CONFIG_NAME, load_exam)

@@ -9,16 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from qagen_dagster.records.document import (
-    Box,
-    LineRange,
-    Metadata,
-    Outcome,
-    PageSpan,
-    Rights,
-    Section,
-    Visual,
-)
+from qagen_dagster.records import document
 
 # The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
 # give another text.
@@ -53,7 +44,7 @@ class ParseOptions:
     ocr: bool = True  # use tesseract if it is installed
     ocr_languages: str = "eng"
     known_pages: tuple[
-        PageSpan, ...
+        document.PageSpan, ...
     ] = ()  # pages of the stored text: visuals refer to its lines, and OCR does not run again
 
     def encoding_of(self, name: str) -> str:
@@ -70,13 +61,13 @@ class ParsedText:
 
     text: str
     row: str | None = None
-    outcome: Outcome = Outcome.PARSED
+    outcome: document.Outcome = document.Outcome.PARSED
     detail: str = ""
     page_count: int | None = None
-    pages: tuple[PageSpan, ...] = ()
-    sections: tuple[Section, ...] = ()
-    wrapped: tuple[LineRange, ...] = ()  # the lines of each long line of the file that was split
-    metadata: Metadata = field(default_factory=Metadata)
+    pages: tuple[document.PageSpan, ...] = ()
+    sections: tuple[document.Section, ...] = ()
+    wrapped: tuple[document.LineRange, ...] = ()  # the lines of each long line of the file that was split
+    metadata: document.Metadata = field(default_factory=document.Metadata)
     ocr: bool = False
 
 
@@ -85,9 +76,9 @@ class RowFailure:
     """A part of a file that gave no document, such as a broken JSONL row. The other parts are still read."""
 
     row: str
-    outcome: Outcome
+    outcome: document.Outcome
     detail: str
-    metadata: Metadata = field(default_factory=Metadata)
+    metadata: document.Metadata = field(default_factory=document.Metadata)
 
 
 @dataclass(frozen=True)
@@ -100,7 +91,7 @@ class ParsedFile:
     """
 
     name: str
-    outcome: Outcome
+    outcome: document.Outcome
     detail: str = ""
     format: str = ""
     parser: str = ""
@@ -118,8 +109,8 @@ class RenderOptions:
     max_pixels: int = 1_150_000
     max_side: int = 1_568
     max_bytes: int = 3_500_000
-    crop: Box | None = None
-    frame: Box | None = None
+    crop: document.Box | None = None
+    frame: document.Box | None = None
 
 
 @dataclass(frozen=True)
@@ -150,11 +141,11 @@ class Format(Protocol):
         """Text with positions: one entry, or one per row. Raises DocumentError."""
         ...
 
-    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[document.Visual, ...]:
         """The visuals in document order, with unique labels. Raises DocumentError."""
         return ()
 
-    def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
+    def rights(self, source: Source, options: ParseOptions) -> dict[str | None, document.Rights]:
         """What each row of the file, or the file (None), states about its use. Raises DocumentError."""
         return {}
 

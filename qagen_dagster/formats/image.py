@@ -15,16 +15,7 @@ from dataclasses import replace
 from PIL import Image, ImageChops, ImageDraw, ImageOps, UnidentifiedImageError
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    Format,
-    PageImage,
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats import base
 from qagen_dagster.formats.decoding import join_notes, split_lines
 from qagen_dagster.formats.ocr import ocr_image
 from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Visual, VisualType
@@ -36,14 +27,14 @@ _FRAME = (200, 30, 30)  # red: seldom the colour of what it surrounds
 _INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 _FORMATS = ("PNG", "JPEG", "WEBP")
-_FOR_OCR = RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)
+_FOR_OCR = base.RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)
 Fractions = tuple[float, float, float, float]  # left, top, right, bottom, each 0 to 1
 _MAX_PIXELS = 8_000_000  # for the whole page at a resolution that is high enough for a small part
 _MAX_SIDE = 6_000
 _MAX_BYTES = 40_000_000
 
 
-def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]:
+def fit_size(width: float, height: float, how: base.RenderOptions) -> tuple[int, int]:
     """The size scaled down to `max_side` and `max_pixels`, in whole pixels, each >= 1.
 
     It is never scaled up: a format that can render at any scale passes its preferred size.
@@ -54,7 +45,7 @@ def fit_size(width: float, height: float, how: RenderOptions) -> tuple[int, int]
     return max(1, int(width * scale + 1e-6)), max(1, int(height * scale + 1e-6))
 
 
-def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
+def encode(picture: Image.Image, how: base.RenderOptions) -> base.PageImage:
     """`picture` as PNG within the limits of `how`; above `max_bytes` as JPEG, then smaller.
 
     Transparent pixels become white. Raises DocumentError when even a tiny JPEG exceeds the limit.
@@ -65,12 +56,12 @@ def encode(picture: Image.Image, how: RenderOptions) -> PageImage:
         picture = picture.resize(size, Image.Resampling.LANCZOS)
     data = _bytes_of(picture, "PNG")
     if len(data) <= how.max_bytes:
-        return PageImage("image/png", data, picture.width, picture.height)
+        return base.PageImage("image/png", data, picture.width, picture.height)
     while True:
         for quality in _JPEG_QUALITIES:
             data = _bytes_of(picture, "JPEG", quality=quality)
             if len(data) <= how.max_bytes:
-                return PageImage("image/jpeg", data, picture.width, picture.height)
+                return base.PageImage("image/jpeg", data, picture.width, picture.height)
         if max(picture.size) <= _MIN_SIDE:
             raise DocumentError("too_large", f"no picture fits into {how.max_bytes:,} bytes")
         smaller = (max(1, int(picture.width * _SHRINK)), max(1, int(picture.height * _SHRINK)))
@@ -86,7 +77,7 @@ def framed(picture: Image.Image, box: Box, zoom: float) -> Image.Image:
     return drawn
 
 
-def trimmed(image: PageImage, how: RenderOptions, margin: int = 12) -> PageImage:
+def trimmed(image: base.PageImage, how: base.RenderOptions, margin: int = 12) -> base.PageImage:
     """A drawn page without its white border; a blank page is left unchanged."""
     with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
         opened.load()
@@ -126,11 +117,11 @@ def _bytes_of(picture: Image.Image, form: str, *, quality: int = 75) -> bytes:
     return out.getvalue()
 
 
-class ImageFormat(Format):
+class ImageFormat(base.Format):
     """A picture as a document of one page, turned upright; one point is one pixel."""
 
     name = "image"
-    version = VERSIONS["image"]
+    version = base.VERSIONS["image"]
     suffixes: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp")
 
     def sniff(self, head: bytes) -> bool:
@@ -138,7 +129,9 @@ class ImageFormat(Format):
         webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
         return webp or head.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"))
 
-    def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+    def parse(
+        self, source: base.Source, options: base.ParseOptions
+    ) -> list[base.ParsedText | base.RowFailure]:
         """The text that OCR finds; otherwise the outcome is `no_text`. Raises DocumentError `corrupt` or `too_large`."""
         picture = _open(source, options)
         shape = f"{picture.width} x {picture.height} pixels"
@@ -148,7 +141,7 @@ class ImageFormat(Format):
         missing = "tesseract is not installed" if options.ocr else "OCR is off"
         why = "" if count else missing if text is None else "OCR found no text"
         return [
-            ParsedText(
+            base.ParsedText(
                 text=found.text,
                 outcome=Outcome.PARSED if count else Outcome.NO_TEXT,
                 detail=join_notes(shape, why),
@@ -159,15 +152,15 @@ class ImageFormat(Format):
             )
         ]
 
-    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+    def visuals(self, source: base.Source, row: str | None, options: base.ParseOptions) -> tuple[Visual, ...]:
         """The whole picture as "Page 1". Raises DocumentError `corrupt` or `too_large`."""
         picture = _open(source, options)
         box = Box(x0=0, y0=0, x1=picture.width, y1=picture.height)
         return (Visual(label="Page 1", type=VisualType.PAGE, page=1, box=box, reference=source.name),)
 
     def render(
-        self, source: Source, page: int, options: ParseOptions, how: RenderOptions
-    ) -> PageImage | None:
+        self, source: base.Source, page: int, options: base.ParseOptions, how: base.RenderOptions
+    ) -> base.PageImage | None:
         """The picture or a crop of it. Raises DocumentError when the page or crop does not exist."""
         if page != 1:
             raise DocumentError("unsupported", f"there is no page {page}: a picture has one page")
@@ -185,7 +178,7 @@ def _crop(picture: Image.Image, box: Box) -> Image.Image:
     return picture.crop((left, top, right, bottom))
 
 
-def _open(source: Source, options: ParseOptions) -> Image.Image:
+def _open(source: base.Source, options: base.ParseOptions) -> Image.Image:
     """The decoded picture, rotated by its EXIF orientation."""
     with _named_outcomes(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -210,7 +203,7 @@ def _named_outcomes() -> Generator[None]:
         raise DocumentError("corrupt", f"the image cannot be decoded: {error}") from error
 
 
-def enlarge(how: RenderOptions, part: Fractions) -> RenderOptions:
+def enlarge(how: base.RenderOptions, part: Fractions) -> base.RenderOptions:
     """Options to render the whole page with, so that `part` of it fills the limits of `how`."""
     width, height = part[2] - part[0], part[3] - part[1]
     return replace(
@@ -221,7 +214,7 @@ def enlarge(how: RenderOptions, part: Fractions) -> RenderOptions:
     )
 
 
-def cut(page: PageImage, part: Fractions, how: RenderOptions) -> PageImage:
+def cut(page: base.PageImage, part: Fractions, how: base.RenderOptions) -> base.PageImage:
     """The part of a page's picture, within the limits of `how`; PNG, or JPEG where PNG is too large."""
     with Image.open(io.BytesIO(page.data)) as whole:
         left, top, right, bottom = part

@@ -11,16 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.errors import DocumentError
+from qagen_dagster.formats import decoding
 from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
-from qagen_dagster.formats.decoding import (
-    Lines,
-    collapse,
-    content_kind,
-    decode,
-    join_notes,
-    looks_binary,
-    split_lines,
-)
 from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Section
 
@@ -58,7 +50,7 @@ def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
     counting = _Counting()
     found: list[Section] = []
     for at, line in enumerate(lines):
-        title = collapse(line)
+        title = decoding.collapse(line)
         if not title or len(title) > MAX_TITLE or not title[0].isalnum() or (at and lines[at - 1].strip()):
             continue
         after = lines[at + 1] if at + 1 < len(lines) else ""
@@ -145,7 +137,7 @@ def _stands_over_text(lines: Sequence[str], at: int) -> bool:
 
 
 def _is_running(line: str) -> bool:
-    text = collapse(line)
+    text = decoding.collapse(line)
     return len(text) >= _TEXT_CHARS and sum(map(str.islower, text)) > 0.6 * len(text)
 
 
@@ -154,13 +146,13 @@ def _with_next(title: str, lines: Sequence[str], at: int) -> str:
     title = re.sub(r"(?<=[a-z])\d{1,2}$", "", title)
     if not _ROMAN.fullmatch(title) or " " in title:
         return title
-    below = next((collapse(line) for line in lines[at + 1 : at + 4] if line.strip()), "")
+    below = next((decoding.collapse(line) for line in lines[at + 1 : at + 4] if line.strip()), "")
     return f"{title} {below}" if len(below) <= MAX_TITLE and _is_capitals(below) else title
 
 
 def case_name(lines: Sequence[str]) -> str | None:
     """The name of a case, "A v. B", if its parties stand in capitals around a line "v."."""
-    shown = [collapse(line) for line in lines[:_CASE_LINES]]
+    shown = [decoding.collapse(line) for line in lines[:_CASE_LINES]]
     versus = next((number for number, line in enumerate(shown) if line in ("v.", "vs.")), None)
     if versus is None:
         return None
@@ -186,20 +178,20 @@ def _as_name(party: str) -> str:
     return " ".join(word.lower() if at and word.lower() in _SMALL else word for at, word in enumerate(cased))
 
 
-def read_text(source: Source, options: ParseOptions) -> Lines:
+def read_text(source: Source, options: ParseOptions) -> decoding.Lines:
     """The lines of a text file. Raises DocumentError `empty` or `binary`."""
-    if looks_binary(source.data):
+    if decoding.looks_binary(source.data):
         raise DocumentError("binary", "too many control characters for a text")
-    decoded = decode(source.data, options.encoding_of(source.name))
-    found = split_lines(decoded.text)
+    decoded = decoding.decode(source.data, options.encoding_of(source.name))
+    found = decoding.split_lines(decoded.text)
     if not found.lines:
         raise DocumentError("empty", "the file holds nothing but white space")
-    return Lines(found.lines, found.pages, join_notes(decoded.note, found.note))
+    return decoding.Lines(found.lines, found.pages, decoding.join_notes(decoded.note, found.note))
 
 
 def looks_like_text(head: bytes) -> bool:
     """Whether the first bytes are text and not the signature of another kind of file."""
-    return not looks_binary(head) and content_kind(head) in ("", "an HTML page", "XML")
+    return not decoding.looks_binary(head) and decoding.content_kind(head) in ("", "an HTML page", "XML")
 
 
 class TextFormat(Format):
@@ -262,4 +254,4 @@ def _first_line_title(lines: Sequence[str]) -> str | None:
         or line.rstrip()[-1] in ".,;:!?-_*"
     ):
         return None
-    return collapse(line)
+    return decoding.collapse(line)

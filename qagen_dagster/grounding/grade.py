@@ -29,22 +29,7 @@ from qagen_dagster.grounding import grade_by_code
 from qagen_dagster.grounding.grade_by_code import GROUNDED_CONFIDENCE, issues
 from qagen_dagster.grounding.judge import Judge, ask_judge, grade_by_judge, grade_of_verdict, judge_issue
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.records.grading import (
-    AnswerGrade,
-    Decided,
-    Decider,
-    DocumentGrades,
-    ErrorRate,
-    Grade,
-    GradedAnswer,
-    GroundingReport,
-    Highlight,
-    JudgeVerdict,
-    Method,
-    SentenceGrade,
-    SentenceStatus,
-    Verdict,
-)
+from qagen_dagster.records import grading
 from qagen_dagster.records.ids import Mode
 
 LEAST_WORDS = 0.5  # minimum share of a question's content words that must be in the document
@@ -55,7 +40,7 @@ _SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the 
 
 def grade_question(
     question: str, source: Source, *, metadata: str = "", hypothetical: bool = False
-) -> AnswerGrade:
+) -> grading.AnswerGrade:
     """Grade a question. It is grounded if the document has everything that the question names, and enough of its words.
 
     `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
@@ -71,10 +56,10 @@ def grade_question(
     if missing:
         reason = f"the document does not have {', '.join(missing[:5])}"
     score = min(share, LEAST_WORDS) if reason else 1.0
-    status = SentenceStatus.NOT_FOUND if reason else SentenceStatus.SUPPORTED
-    sentence = SentenceGrade(sentence=question, status=status, score=score, reason=reason)
+    status = grading.SentenceStatus.NOT_FOUND if reason else grading.SentenceStatus.SUPPORTED
+    sentence = grading.SentenceGrade(sentence=question, status=status, score=score, reason=reason)
     issues = (reason,) if reason else ()
-    return AnswerGrade(
+    return grading.AnswerGrade(
         is_grounded=not reason, confidence=score, method=_METHOD, issues=issues, sentences=(sentence,)
     )
 
@@ -105,11 +90,11 @@ def _flat(text: str) -> str:
 
 
 ERROR_RATES_FILE = "error_rates.json"
-_RATES = TypeAdapter(tuple[ErrorRate, ...])
+_RATES = TypeAdapter(tuple[grading.ErrorRate, ...])
 
 
 @lru_cache(maxsize=1)
-def error_rates() -> tuple[ErrorRate, ...]:
+def error_rates() -> tuple[grading.ErrorRate, ...]:
     """How often verdicts of code were wrong on public sets, by length of the document and by verdict."""
     return _RATES.validate_json(
         resources.files("qagen_dagster.grounding").joinpath(ERROR_RATES_FILE).read_bytes()
@@ -123,10 +108,12 @@ JUDGE_FAILED = "hybrid (semantic only -- judge failed)"
 OVERRIDE = "hybrid (semantic + LLM override)"
 CONFIRMED = "hybrid (semantic + LLM confirmed)"
 UNSURE = "hybrid (semantic + LLM unsure)"  # the judge's verdict is SUPPORTED, but its confidence is too low to override code
-_GROUNDED = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC)
+_GROUNDED = (grading.SentenceStatus.SUPPORTED, grading.SentenceStatus.GENERIC)
 
 
-def grade_by_code_and_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
+def grade_by_code_and_judge(
+    question: str, answer: str, source: Source, judge: Judge | None
+) -> grading.AnswerGrade:
     """Grade `answer` by code. If code does not find it grounded, the judge is asked, too."""
     first = grade_by_code.grade_by_code(answer, source, question=question)
     if first.is_grounded or not first.sentences:
@@ -140,11 +127,11 @@ def grade_by_code_and_judge(question: str, answer: str, source: Source, judge: J
     )
 
 
-def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
+def combine(first: grading.AnswerGrade, verdict: grading.JudgeVerdict) -> grading.AnswerGrade:
     """The grade of an answer that code did not accept (`first`) and on which the judge gave `verdict`."""
     said = judge_issue(verdict)
-    if verdict.verdict is Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
-        contradicted = (one for one in first.sentences if one.status is SentenceStatus.CONTRADICTED)
+    if verdict.verdict is grading.Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
+        contradicted = (one for one in first.sentences if one.status is grading.SentenceStatus.CONTRADICTED)
         notes = tuple(f"Overridden: {one}" for one in issues(contradicted))
         sentences = tuple(_overridden(one) for one in first.sentences)
         return _as(
@@ -155,7 +142,7 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
             issues=notes,
             sentences=sentences,
         )
-    method = CONFIRMED if verdict.verdict is Verdict.NOT_SUPPORTED else UNSURE
+    method = CONFIRMED if verdict.verdict is grading.Verdict.NOT_SUPPORTED else UNSURE
     if first.confidence is None:
         alone = grade_of_verdict([], verdict, ())
         sentences = tuple(_undecided(one, verdict.reason) for one in first.sentences)
@@ -164,54 +151,54 @@ def combine(first: AnswerGrade, verdict: JudgeVerdict) -> AnswerGrade:
     return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
 
 
-def _undecided(one: SentenceGrade, reason: str) -> SentenceGrade:
+def _undecided(one: grading.SentenceGrade, reason: str) -> grading.SentenceGrade:
     """The sentence with the status NOT_FOUND and the judge's reason, unless code found it grounded."""
     if one.status in _GROUNDED:
         return one
-    return one.model_copy(update={"status": SentenceStatus.NOT_FOUND, "reason": reason})
+    return one.model_copy(update={"status": grading.SentenceStatus.NOT_FOUND, "reason": reason})
 
 
-def _overridden(one: SentenceGrade) -> SentenceGrade:
+def _overridden(one: grading.SentenceGrade) -> grading.SentenceGrade:
     """The sentence with the judge's status, SUPPORTED, unless code found it grounded. A contradiction is kept in the reason."""
     if one.status in _GROUNDED:
         return one
-    was = one.status is SentenceStatus.CONTRADICTED
+    was = one.status is grading.SentenceStatus.CONTRADICTED
     note = f"the judge found it supported; before: {one.reason or 'contradicted'}" if was else ""
-    return one.model_copy(update={"status": SentenceStatus.SUPPORTED, "reason": note})
+    return one.model_copy(update={"status": grading.SentenceStatus.SUPPORTED, "reason": note})
 
 
-def _as(grade: AnswerGrade, method: str, **fields: Any) -> AnswerGrade:
+def _as(grade: grading.AnswerGrade, method: str, **fields: Any) -> grading.AnswerGrade:
     return grade.model_copy(update={"method": method, **fields})
 
 
 NO_TEXT = "the document has no text"
 MIN_MEASURED = 0.5  # the least share of answers that must be measured for a grade of several
-_LEAST = ((0.9, Grade.A), (0.8, Grade.B), (0.7, Grade.C), (0.6, Grade.D))
-_BY_CODE = (Method.SEMANTIC, Method.HYBRID)  # the methods that `error_rates` measure
+_LEAST = ((0.9, grading.Grade.A), (0.8, grading.Grade.B), (0.7, grading.Grade.C), (0.6, grading.Grade.D))
+_BY_CODE = (grading.Method.SEMANTIC, grading.Method.HYBRID)  # the methods that `error_rates` measure
 _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly lower
 
 
 def grade_answer(
-    question: str, answer: str, source: Source, method: Method, judge: Judge | None = None
-) -> AnswerGrade:
+    question: str, answer: str, source: Source, method: grading.Method, judge: Judge | None = None
+) -> grading.AnswerGrade:
     """Grade one answer. A judge's failure is part of the result and is never raised."""
     if not source.text.strip():
         return _unmeasurable(answer, method)
-    if method is Method.KEYWORD:
+    if method is grading.Method.KEYWORD:
         return grade_by_code.grade_by_keywords(answer, source, question=question)
-    if method is Method.LLM:
+    if method is grading.Method.LLM:
         return grade_by_judge(question, answer, source, judge)
-    if method is Method.HYBRID:
+    if method is grading.Method.HYBRID:
         return grade_by_code_and_judge(question, answer, source, judge)
     return grade_by_code.grade_by_code(answer, source, question=question)
 
 
-def _unmeasurable(answer: str, method: Method) -> AnswerGrade:
+def _unmeasurable(answer: str, method: grading.Method) -> grading.AnswerGrade:
     sentences = tuple(
-        SentenceGrade(sentence=claim.text, status=SentenceStatus.NOT_MEASURED, reason=NO_TEXT)
+        grading.SentenceGrade(sentence=claim.text, status=grading.SentenceStatus.NOT_MEASURED, reason=NO_TEXT)
         for claim in claims(answer)
     )
-    return AnswerGrade(
+    return grading.AnswerGrade(
         is_grounded=None,
         confidence=None,
         method=f"{method.value} ({NO_TEXT})",
@@ -220,15 +207,17 @@ def _unmeasurable(answer: str, method: Method) -> AnswerGrade:
     )
 
 
-def letter(confidence: float) -> Grade:
+def letter(confidence: float) -> grading.Grade:
     """A from .90, B from .80, C from .70, D from .60, F below."""
-    return next((grade for least, grade in _LEAST if confidence >= least - _ROUNDING), Grade.F)
+    return next((grade for least, grade in _LEAST if confidence >= least - _ROUNDING), grading.Grade.F)
 
 
-def grade_document(document_id: str, title: str, answers: Sequence[GradedAnswer]) -> DocumentGrades:
+def grade_document(
+    document_id: str, title: str, answers: Sequence[grading.GradedAnswer]
+) -> grading.DocumentGrades:
     """Summarise one document: the mean confidence of its measured answers, and the counts of all its answers."""
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
-    return DocumentGrades(
+    return grading.DocumentGrades(
         document_id=document_id,
         title=title,
         overall_grade=grade,
@@ -242,20 +231,20 @@ def grade_document(document_id: str, title: str, answers: Sequence[GradedAnswer]
 
 
 def report(
-    documents: Sequence[DocumentGrades],
+    documents: Sequence[grading.DocumentGrades],
     *,
     corpus: str,
-    method: Method,
+    method: grading.Method,
     scenario: str | None = None,
     mode: Mode | None = None,
     run_id: str = "",
     generator_model: str = "",
     judge_model: str = "",
-) -> GroundingReport:
+) -> grading.GroundingReport:
     """Summarise documents. Every answer has the same weight."""
     answers = [one for document in documents for one in document.answers]
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
-    return GroundingReport(
+    return grading.GroundingReport(
         corpus=corpus,
         scenario=scenario,
         mode=mode,
@@ -275,21 +264,23 @@ def report(
     )
 
 
-def decided(answers: Iterable[GradedAnswer]) -> Decided:
+def decided(answers: Iterable[grading.GradedAnswer]) -> grading.Decided:
     """The numbers of answers that code, the judge and nobody decided."""
     counts = Counter(one.grading.decided_by for one in answers)
-    return Decided(code=counts[Decider.CODE], judge=counts[Decider.JUDGE], nobody=counts[None])
+    return grading.Decided(
+        code=counts[grading.Decider.CODE], judge=counts[grading.Decider.JUDGE], nobody=counts[None]
+    )
 
 
-def together(parts: Iterable[Decided | None]) -> Decided:
+def together(parts: Iterable[grading.Decided | None]) -> grading.Decided:
     """The sums of the counts. None adds nothing."""
     counts = Counter[str]()
     for one in parts:
         counts.update({} if one is None else one.model_dump())
-    return Decided(**counts)
+    return grading.Decided(**counts)
 
 
-def overall(confidences: Iterable[float | None], answers: int) -> tuple[Grade | None, float | None]:
+def overall(confidences: Iterable[float | None], answers: int) -> tuple[grading.Grade | None, float | None]:
     """Grade and mean of the measured confidences of `answers` answers; None and None if there are none. There
     is no grade if fewer than MIN_MEASURED of the answers were measured."""
     measured = [one for one in confidences if one is not None]
@@ -299,11 +290,11 @@ def overall(confidences: Iterable[float | None], answers: int) -> tuple[Grade | 
     return letter(mean) if len(measured) >= MIN_MEASURED * answers else None, mean
 
 
-def _highlights(documents: Sequence[DocumentGrades]) -> Iterable[Highlight]:
+def _highlights(documents: Sequence[grading.DocumentGrades]) -> Iterable[grading.Highlight]:
     for document in documents:
         for one in document.answers:
             if one.grading.is_grounded is False:
-                yield Highlight(
+                yield grading.Highlight(
                     document_id=document.document_id,
                     question=one.question,
                     answer=one.answer,

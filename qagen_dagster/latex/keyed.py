@@ -5,13 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from qagen_dagster.latex.comparison import (
-    bare_answer,
-    boxed_answers,
-    final_answer,
-    named_options,
-    without_pictures,
-)
+from qagen_dagster.latex import comparison
 from qagen_dagster.latex.equalities import value_of_side
 from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
 
@@ -48,18 +42,18 @@ def stated_answer(item: str) -> str | None:
         return re.sub(r"^\$([^$]*)\$$", r"\1", text)  # as in a box
     if letters:
         return ", ".join(f"({one})" for one in letters)
-    named, boxes = named_options(solution), boxed_answers(solution)
+    named, boxes = comparison.named_options(solution), comparison.boxed_answers(solution)
     if named and lettered_options(item):
         return ", ".join(f"({one.upper()})" for one in sorted(named[-1]))
     if len(boxes) > 1:
         return "; ".join(boxes)
-    answer = final_answer(solution) if solution else None
+    answer = comparison.final_answer(solution) if solution else None
     return _number(answer) if answer is not None and _INTEGER.search(statement_of(item)) else answer
 
 
 def _number(answer: str) -> str:
     """The number of an answer without its unit; the answer itself if it is not only a number with a unit."""
-    value = value_of_side(bare_answer(answer).strip("$ "))
+    value = value_of_side(comparison.bare_answer(answer).strip("$ "))
     found = re.match(r"\s*\$?\s*(-?\d+(?:\.\d+)?)", answer) if value is not None and value.lone else None
     return found.group(1) if found else answer
 
@@ -96,7 +90,7 @@ def uncheckable(kind: str, item: str) -> Iterator[str]:
 
 def assertion_faults(item: str) -> Iterator[str]:
     """Faults of an assertion-reason item: the option that the solution names says something else than the solution does."""
-    options, solution = lettered_options(item), _MATH.sub(" ", without_pictures(solution_of(item)))
+    options, solution = lettered_options(item), _MATH.sub(" ", comparison.without_pictures(solution_of(item)))
     if not options:
         return
     letter, fault = _named_option(item, options)
@@ -112,7 +106,7 @@ def assertion_faults(item: str) -> Iterator[str]:
 
 def _named_option(item: str, options: Mapping[str, str]) -> tuple[str, str]:
     """The letter of the option that the solution names, and what is wrong with it."""
-    named = named_options(solution_of(item))
+    named = comparison.named_options(solution_of(item))
     if not named:
         return "", "the solution must name the right option: The correct option is (A)."
     letter = "".join(sorted(named[-1])).upper()
@@ -167,8 +161,8 @@ def passage_faults(item: str) -> Iterator[str]:
     questions, solution = lettered_options(item), solution_of(item)
     asked = len(questions) if questions else 0
     if asked and not options_of(item):
-        answers = max(len(boxed_answers(solution)), len(named_options(solution)))
+        answers = max(len(comparison.boxed_answers(solution)), len(comparison.named_options(solution)))
         labels = sum(bool(re.search(rf"(?:^|[\s(]){one}[.)]", solution)) for one in range(1, asked + 1))
         entries = len(re.findall(r"\\item(?![A-Za-z])", solution))
-        if max(answers, labels, entries) < asked or (answers < asked and boxed_answers(solution)):
+        if max(answers, labels, entries) < asked or (answers < asked and comparison.boxed_answers(solution)):
             yield f"the passage has {asked} questions, but the solution has {answers} answers: put each into \\boxed"

@@ -13,19 +13,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import source, stats
 from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
-from qagen_dagster.catalog.source import (
-    CatalogSource,
-    DocumentRow,
-    ExamRow,
-    FailureRow,
-    ProblemRow,
-    ProblemTaskRow,
-    ResultRow,
-    RetiredRow,
-    VisualRow,
-)
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
 from qagen_dagster.loop.exams.flaws import flaws_of
@@ -34,15 +23,7 @@ from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, r
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
-from qagen_dagster.records.exams.bank import (
-    DUPLICATE_STAGE,
-    REJECTED,
-    REVIEW_STAGE,
-    ItemBank,
-    PartSet,
-    RejectedItem,
-    SlotResult,
-)
+from qagen_dagster.records.exams import bank as bank_records
 from qagen_dagster.records.exams.responses import Sitting
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
@@ -138,14 +119,14 @@ def is_behind(store: Store) -> bool:
     return not _has_sets(store, made, sets)
 
 
-def source_of(store: Store) -> CatalogSource:
+def source_of(store: Store) -> source.CatalogSource:
     """The rows of all tables, in the order of the store. Each iterable reads the store once. Damaged files are logged and left out."""
     keys = (key for key in store.list("documents") if key.count("/") == 2)
     corpora = [index.corpus for index in heads(store, keys, CorpusIndex, IndexEntry)]
     keys = (key for key in store.list("candidates") if key.endswith("/set.json"))
     sets = list(heads(store, keys, CandidateSet, CandidateDocument))
     history = RunHistory(store, sets)
-    return CatalogSource(
+    return source.CatalogSource(
         documents=_documents(store, corpora),
         visuals=_visuals(store, corpora),
         results=_results(store, sets, history.collected),
@@ -182,19 +163,19 @@ def _reports(store: Store, keys: Iterable[str]) -> Iterator[EvaluationReport[Any
         yield from records(store, [key], REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
 
 
-def _documents(store: Store, corpora: list[str]) -> Iterator[DocumentRow]:
+def _documents(store: Store, corpora: list[str]) -> Iterator[source.DocumentRow]:
     for corpus in corpora:
         for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
             for document in records(store, [Document.key(corpus, entry.id)], Document):
-                yield DocumentRow(corpus=corpus, document=document)
+                yield source.DocumentRow(corpus=corpus, document=document)
 
 
-def _visuals(store: Store, corpora: list[str]) -> Iterator[VisualRow]:
+def _visuals(store: Store, corpora: list[str]) -> Iterator[source.VisualRow]:
     for corpus in corpora:
         for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
             manifest = store.find_valid(VisualManifest.key(corpus, entry.id), VisualManifest)
             for visual in manifest.visuals if manifest else ():
-                yield VisualRow(corpus=corpus, document_id=entry.id, visual=visual)
+                yield source.VisualRow(corpus=corpus, document_id=entry.id, visual=visual)
 
 
 def _lines(store: Store, candidates: CandidateSet) -> Iterator[CandidateDocument]:
@@ -222,7 +203,9 @@ def _gradings(store: Store) -> Iterator[GroundingReport]:
                 yield head.model_copy(update={"documents": (document,)})
 
 
-def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey]) -> Iterator[ResultRow]:
+def _results(
+    store: Store, sets: list[CandidateSet], collected: Container[RunKey]
+) -> Iterator[source.ResultRow]:
     """All results. A result of a current set counts as recorded at the time of its set."""
     current = {
         document.result_key: candidates.ended
@@ -235,7 +218,7 @@ def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey
         for result in found:
             when = current.get(key) or result.finished
             combination = Combination.from_key("/".join(key.split("/")[1:4]))
-            yield ResultRow(
+            yield source.ResultRow(
                 combination=combination,
                 result=result,
                 run_id=result.run_id,
@@ -244,14 +227,14 @@ def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey
             )
 
 
-def _retired(store: Store) -> Iterator[RetiredRow]:
+def _retired(store: Store) -> Iterator[source.RetiredRow]:
     """The retired questions of the published sets."""
     for key in store.list("published"):
         path = key.split("/")
         if path[4:] == [RETIRED_FILE]:
             combination = Combination.from_key("/".join(path[1:4]))
             for row in _json_lines(store, key, RetiredQuestion):
-                yield RetiredRow(combination=combination, retired=row)
+                yield source.RetiredRow(combination=combination, retired=row)
 
 
 def _json_lines(store: Store, key: str, kind: type[RecordT]) -> Iterator[RecordT]:
@@ -265,11 +248,11 @@ def _json_lines(store: Store, key: str, kind: type[RecordT]) -> Iterator[RecordT
             yield row
 
 
-def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[FailureRow]:
+def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[source.FailureRow]:
     for candidates in sets:
         for document in _lines(store, candidates):
             if document.result_key is None:
-                yield FailureRow(
+                yield source.FailureRow(
                     combination=combination_of(candidates),
                     document_id=document.document_id,
                     document_version=document.document_version,
@@ -280,34 +263,36 @@ def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[FailureRow]:
                 )
 
 
-def _exams(store: Store) -> Iterator[ExamRow]:
+def _exams(store: Store) -> Iterator[source.ExamRow]:
     """All slots of the current sets. The last bank says which are duplicates and which were rejected by reviewers."""
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
-    left_out: dict[tuple[ExamPart, int], RejectedItem] = {}
+    left_out: dict[tuple[ExamPart, int], bank_records.RejectedItem] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
-        for one in _json_lines(store, ItemBank.file_key(exam, REJECTED), RejectedItem):
-            if one.stage in (DUPLICATE_STAGE, REVIEW_STAGE):
+        for one in _json_lines(
+            store, bank_records.ItemBank.file_key(exam, bank_records.REJECTED), bank_records.RejectedItem
+        ):
+            if one.stage in (bank_records.DUPLICATE_STAGE, bank_records.REVIEW_STAGE):
                 part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
                 left_out[part, one.slot] = one
-    for made in records(store, keys, PartSet):
+    for made in records(store, keys, bank_records.PartSet):
         for name in made.results:
-            for result in records(store, (name,), SlotResult):
+            for result in records(store, (name,), bank_records.SlotResult):
                 lost = left_out.get((made.part, result.slot)) if result.item is not None else None
                 models = made.models_of(name, result.item or result.rejected)
                 last = result.attempts[-1] if result.attempts else None
                 flaws = last and last.package and tuple(flaws_of(last.package, last.style))
-                yield ExamRow(
+                yield source.ExamRow(
                     result=result, schema_title=made.schema_title, models=models, left_out=lost, flaws=flaws
                 )
 
 
-def _problems(store: Store) -> Iterator[ProblemRow]:
+def _problems(store: Store) -> Iterator[source.ProblemRow]:
     for bank in _problem_banks(store):
         for position, record in enumerate(bank.problems, 1):
-            yield ProblemRow(problem_set=bank.name, position=position, record=record)
+            yield source.ProblemRow(problem_set=bank.name, position=position, record=record)
 
 
-def _problem_tasks(store: Store) -> Iterator[ProblemTaskRow]:
+def _problem_tasks(store: Store) -> Iterator[source.ProblemTaskRow]:
     """All stored results of tasks. `current` results are those with which a bank was made."""
     current = {
         TaskResult.key(bank.name, record.id, made.task.key, made.fingerprint)
@@ -319,7 +304,9 @@ def _problem_tasks(store: Store) -> Iterator[ProblemTaskRow]:
     for key in store.list("problems"):
         _, name, folder, problem, *_ = (*key.split("/"), "", "")
         for result in records(store, [key], TaskResult) if folder == "tasks" else ():
-            yield ProblemTaskRow(problem_set=name, problem_id=problem, result=result, current=key in current)
+            yield source.ProblemTaskRow(
+                problem_set=name, problem_id=problem, result=result, current=key in current
+            )
 
 
 def _problem_banks(store: Store) -> Iterator[ProblemBank]:

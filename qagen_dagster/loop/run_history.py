@@ -17,16 +17,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
 from qagen_dagster.records.document import DocumentChanges, IndexEntry
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.history import (
-    PLAN,
-    REMOVED,
-    RESULTS,
-    RunDocument,
-    RunPlan,
-    RunResults,
-    Spent,
-    combination_of,
-)
+from qagen_dagster.records.questions import history
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -77,7 +68,8 @@ class RunHistory:
         ends = (key for key in self._runs if key.endswith("/run.json") and key.count("/") == 2)
         self.ended = {record.run_id: record for record in records(store, ends, RunRecord)}
         self.collected: dict[RunKey, str] = {
-            (made.run_id, combination_of(made)): CandidateSet.key(combination_of(made)) for made in sets
+            (made.run_id, history.combination_of(made)): CandidateSet.key(history.combination_of(made))
+            for made in sets
         }
         for key in self._runs:
             _, run_id, *rest = key.removesuffix(".json").split("/")
@@ -87,7 +79,7 @@ class RunHistory:
 
     def runs(self) -> Iterator[RunRow]:
         """All runs. A run has one row for each of its combinations, or one row if it has none."""
-        planned = dict.fromkeys(self._with(PLAN))
+        planned = dict.fromkeys(self._with(history.PLAN))
         shown = {run_id for run_id, _ in (*self.collected, *planned)}
         for run_id, combination in dict.fromkeys((*self.collected, *planned)):
             yield self._run(run_id, combination)
@@ -113,7 +105,7 @@ class RunHistory:
                     combination=combination,
                     document=document,
                     removed=tuple(removed.get(document.document_id, ())),
-                    deduplication=Spent.on(calls.get(document.document_id, ())),
+                    deduplication=history.Spent.on(calls.get(document.document_id, ())),
                 )
 
     def published(self) -> Iterator[SetRow]:
@@ -174,7 +166,7 @@ class RunHistory:
         collected = self.collected.get((run_id, combination))
         keys = () if collected is None else (collected,)
         made = next(heads(self._store, keys, CandidateSet, CandidateDocument), None)
-        plan = self._find(combination.history_key(run_id, PLAN), RunPlan)
+        plan = self._find(combination.history_key(run_id, history.PLAN), history.RunPlan)
         record = self.ended.get(run_id)
         asked = made or plan
         return RunRow.model_validate(
@@ -191,17 +183,17 @@ class RunHistory:
             }
         )
 
-    def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[RunDocument]:
-        results = combination.history_key(run_id, RESULTS)
-        if self._store.find_head(results, RunResults, RunDocument) is not None:
-            yield from self._store.rows(results, RunResults, RunDocument)
+    def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[history.RunDocument]:
+        results = combination.history_key(run_id, history.RESULTS)
+        if self._store.find_head(results, history.RunResults, history.RunDocument) is not None:
+            yield from self._store.rows(results, history.RunResults, history.RunDocument)
             return
         made = self._find(key, CandidateSet)
         for line in made.documents if made is not None else ():
-            yield RunDocument.of(run_id, line, self._find(line.result_key, GenerationResult))
+            yield history.RunDocument.of(run_id, line, self._find(line.result_key, GenerationResult))
 
     def _removed(self, run_id: str, combination: Combination) -> ValidatedSet | None:
-        kept = self._find(combination.history_key(run_id, REMOVED), ValidatedSet)
+        kept = self._find(combination.history_key(run_id, history.REMOVED), ValidatedSet)
         if kept is not None:
             return kept
         last = self._store.find_head(ValidatedSet.key(combination), ValidatedSet, QAPair)

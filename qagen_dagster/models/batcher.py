@@ -27,14 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from qagen_dagster.errors import (
-    MalformedResponseError,
-    ModelError,
-    PermanentModelError,
-    RateLimitedError,
-    RequestRefusedError,
-    TransientModelError,
-)
+from qagen_dagster import errors
 from qagen_dagster.models import retry
 from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, ModelSpec, Provider
 from qagen_dagster.models.batch_records import Job, JobBook
@@ -99,8 +92,10 @@ class _Group:
     job: Job | None = None
     full: threading.Event = field(default_factory=threading.Event)  # no more requests fit into the batch
     done: threading.Event = field(default_factory=threading.Event)  # the leader has finished
-    refused: dict[str, ModelError] = field(default_factory=dict[str, ModelError])  # for good, by request
-    failure: ModelError | None = None  # the failure of the whole batch
+    refused: dict[str, errors.ModelError] = field(
+        default_factory=dict[str, errors.ModelError]
+    )  # for good, by request
+    failure: errors.ModelError | None = None  # the failure of the whole batch
     unsent: bool = False  # the server does not have the batch, so its requests go into another batch
 
 
@@ -143,7 +138,7 @@ class Batcher:
             if not group.unsent:
                 return
             if time.monotonic() > ends:
-                raise TransientModelError(
+                raise errors.TransientModelError(
                     f"{self._spec.name}: the server had no room for the batch until the deadline"
                 )
 
@@ -173,11 +168,11 @@ class Batcher:
             else:
                 self._settle(group, job, status)
         except BaseException as error:
-            stopped = TransientModelError(
+            stopped = errors.TransientModelError(
                 f"{self._spec.name}: the thread that waited for the batch was stopped"
             )
-            group.failure = error if isinstance(error, ModelError) else stopped
-            if not isinstance(error, ModelError):
+            group.failure = error if isinstance(error, errors.ModelError) else stopped
+            if not isinstance(error, errors.ModelError):
                 raise
         finally:
             with self._lock:
@@ -227,14 +222,14 @@ class Batcher:
             while True:
                 try:
                     return self.book.sent(job, self._retried(attempt))
-                except RateLimitedError as error:
+                except errors.RateLimitedError as error:
                     self._wait(error, ends)
-        except PermanentModelError as error:
+        except errors.PermanentModelError as error:
             refusal = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=refusal)
             # The server refuses the whole batch, but callers take RequestRefusedError for their own request.
-            if isinstance(error, RequestRefusedError):
-                raise PermanentModelError(refusal) from None
+            if isinstance(error, errors.RequestRefusedError):
+                raise errors.PermanentModelError(refusal) from None
             raise
 
     def _found(self, job: Job) -> str | None:
@@ -246,7 +241,7 @@ class Batcher:
         """Poll until the batch has ended. Polling continues after a transient failure. Raises
         TransientModelError after the deadline, and PermanentModelError as `BatchProvider.poll` does."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
-        late = TransientModelError(
+        late = errors.TransientModelError(
             f"{self._spec.name}: batch {job.id} has not ended within "
             f"{self._spec.batch_deadline_seconds:g} s; the next run waits for it again"
         )
@@ -256,11 +251,11 @@ class Batcher:
                 status = self._provider.poll(job.id or "")
                 if status.ended:
                     return status
-            except TransientModelError as error:
+            except errors.TransientModelError as error:
                 late.retry_after = error.retry_after
             self._wait(late, ends)
 
-    def _wait(self, failure: TransientModelError, ends: float) -> None:
+    def _wait(self, failure: errors.TransientModelError, ends: float) -> None:
         """Sleep until the next poll, or as long as the server asks for. Raises `failure` after the deadline."""
         left = ends - time.monotonic()
         if left <= 0:
@@ -281,7 +276,7 @@ class Batcher:
                     )
                 continue
             lost[key] = str(result or status.note or "no result")
-            if isinstance(result, PermanentModelError):
+            if isinstance(result, errors.PermanentModelError):
                 group.refused[key] = result
         self.book.close(job, lost=lost, note=status.note)
 
@@ -320,7 +315,7 @@ class BatchModel(LedgeredModel):
                     if self._meter is not None:
                         self._meter.record(spent)
                     self._batcher.book.unmark(key)
-                    with suppress(MalformedResponseError):
+                    with suppress(errors.MalformedResponseError):
                         return self._finish(request, self._provider.read(entry.body), entry, replayed=False)
         # If the response is stored and charged already, this replays it. If the batch gave no usable
         # response, this sends the request directly.
@@ -330,7 +325,7 @@ class BatchModel(LedgeredModel):
         """As `Batcher.ask`. A server that refuses to force a tool call is asked directly, which asks once more without forcing."""
         try:
             self._batcher.ask(key, request)
-        except PermanentModelError as error:
+        except errors.PermanentModelError as error:
             if request.tool_choice is not ToolChoice.REQUIRED or not refuses_forcing(error):
                 raise
 

@@ -16,14 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from qagen_dagster.errors import (
-    ConfigError,
-    MalformedResponseError,
-    ModelError,
-    RateLimitedError,
-    RequestRefusedError,
-    TransientModelError,
-)
+from qagen_dagster import errors
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.embedders import Embedder, EmbedderSpec
 from qagen_dagster.models.json_reply import ask_for
@@ -125,7 +118,7 @@ def probe(
 def _in_process(spec: ModelSpec, secret: Callable[[str], str | None]) -> Finding:
     try:
         build_provider(spec, secret)
-    except ConfigError as error:
+    except errors.ConfigError as error:
         return _found("model", False, error.message)
     return _found("model", True, IN_PROCESS)
 
@@ -135,7 +128,7 @@ def built(build: Callable[[], T], variable: str | None) -> tuple[Finding, T | No
     `build` raises ConfigError. `variable` names the variable of the key; None if no key is sent."""
     try:
         made = build()
-    except ConfigError as error:
+    except errors.ConfigError as error:
         of_key = (error.key or "").endswith("api_key_env")
         return _found("key" if of_key else "settings", False, error.message), None
     said = "no key is sent" if variable is None else f"{variable} is set"
@@ -174,10 +167,10 @@ class _Probe:
             text = _RAIN * (size // len(_RAIN))
             try:
                 self.respond(_request(f"{text}Reply with the word: ready"))
-            except RequestRefusedError as error:
+            except errors.RequestRefusedError as error:
                 refusals.append(f"a prompt of about {size:,} characters is refused ({_told(error)})")
                 continue
-            except ModelError as error:
+            except errors.ModelError as error:
                 return _undecided(what, error)
             said = f"{refusals[0]}: runs show smaller parts" if refusals else f"{size:,} characters are read"
             return _found(what, None if refusals else True, said)
@@ -188,9 +181,9 @@ class _Probe:
         """Make the smallest possible call. If it fails, the connection, the key, the model's name or an option is wrong."""
         try:
             self.respond(HELLO)
-        except MalformedResponseError as error:
+        except errors.MalformedResponseError as error:
             return _found("server", False, f"{error}: is base_url the right one for this provider?")
-        except ModelError as error:
+        except errors.ModelError as error:
             return unreachable(self.spec, self._variable, error)
         return _found("server", True, f"{place_of(self.spec)} answers")
 
@@ -199,9 +192,9 @@ class _Probe:
         weaker = {"json_schema": "json_object or none", "json_object": "none"}.get(mode)
         try:
             answer = ask_for(_Choice, self, _request("Choose any colour and any whole number."))
-        except TransientModelError as error:
+        except errors.TransientModelError as error:
             return _undecided(what, error)
-        except ModelError as error:
+        except errors.ModelError as error:
             advice = f"set structured_output: {weaker}" if weaker else "bind another model"
             return _found(what, False, f"{mode} is refused ({_told(error)}): {advice}")
         if answer.value is None and answer.responses[-1].stop is Stop.LENGTH:
@@ -222,9 +215,9 @@ class _Probe:
         advice = "set tool_calling: emulated" if native else "bind a model that follows a required format"
         try:
             response = self.respond(request)
-        except TransientModelError as error:
+        except errors.TransientModelError as error:
             return _undecided(what, error), ()
-        except ModelError as error:
+        except errors.ModelError as error:
             return _found(what, False, f"tools are refused ({_told(error)}): {advice}"), ()
         calls = response.message.tool_calls
         if calls and _as_asked(calls[0]):
@@ -243,11 +236,11 @@ class _Probe:
         what, request = "forced tool", _request(_CALL, tools=(_LOOK,))
         try:
             response = self.respond(request.model_copy(update={"tool_choice": ToolChoice.REQUIRED}))
-        except ModelError as error:
+        except errors.ModelError as error:
             if refuses_forcing(error):
                 detail = f"a forced tool call is refused ({_told(error)}): runs ask without forcing it"
                 return _found(what, None, detail)
-            if isinstance(error, TransientModelError):
+            if isinstance(error, errors.TransientModelError):
                 return _undecided(what, error)
             return _found(what, False, f"a forced tool call is refused ({_told(error)})")
         if response.message.tool_calls:
@@ -267,9 +260,9 @@ class _Probe:
             request = _request("", tools=(_LOOK,), messages=_looked(turn))
         try:
             response = self.respond(request)
-        except TransientModelError as error:
+        except errors.TransientModelError as error:
             return _undecided(what, error)
-        except ModelError as error:
+        except errors.ModelError as error:
             return _found(what, False, f"pictures are refused ({_told(error)}): {_NO_PICTURES}")
         said = response.message.text.casefold()
         if all(colour in said for colour in COLOURS):
@@ -290,21 +283,21 @@ def place_of(spec: ModelSpec) -> str:
     return spec.base_url or f"the server of {spec.provider}"
 
 
-def unreachable(spec: ModelSpec, variable: str | None, error: ModelError) -> Finding:
+def unreachable(spec: ModelSpec, variable: str | None, error: errors.ModelError) -> Finding:
     """What the failure of the first call to a server means, and what to change."""
     text, found = _told(error), _STATUS.search(str(error))
     status = int(found[1]) if found else 0
     if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
         advice = f"correct {variable}" if variable else "set api_key_env to the variable of its key"
         return _found("key", False, f"the server refuses the key ({text}): {advice}")
-    if isinstance(error, RateLimitedError):
+    if isinstance(error, errors.RateLimitedError):
         return _found("server", None, f"not decided: the server is busy ({text}): try again later")
     if status == 404:
         advice = f"is {spec.model!r} the server's name of the model? If it is, correct base_url"
-    elif status == 0 and isinstance(error, TransientModelError):
+    elif status == 0 and isinstance(error, errors.TransientModelError):
         proxy = proxy_variable(spec.base_url or "https://")
         advice = "start the server, or correct base_url" + (f" or {proxy}, its proxy" if proxy else "")
-    elif isinstance(error, TransientModelError):
+    elif isinstance(error, errors.TransientModelError):
         advice = "the server has an internal error: see its log"
     else:
         advice = (
@@ -372,7 +365,7 @@ def _as_asked(call: ToolCall) -> bool:
     return call.name == _LOOK.name and call.fault is None and str(call.arguments.get("number")) == "7"
 
 
-def _told(error: ModelError) -> str:
+def _told(error: errors.ModelError) -> str:
     """The first 200 characters of the server's message, without the model's name. Commands show the name beside it."""
     return str(error).partition(": ")[2][:200] or str(error)
 
@@ -381,7 +374,7 @@ def _quoted(response: Response) -> str:
     return repr(" ".join(response.message.text.split())[:60]) if response.message.text.strip() else "nothing"
 
 
-def _undecided(what: str, error: ModelError) -> Finding:
+def _undecided(what: str, error: errors.ModelError) -> Finding:
     return _found(what, None, f"not decided ({_told(error)}): try again later")
 
 
@@ -427,9 +420,9 @@ def _asked(spec: EmbedderSpec, variable: str | None, embedder: Embedder) -> Find
     server = ModelSpec(provider=spec.provider, model=spec.model, base_url=spec.base_url)
     try:
         vectors = embedder.passages([*_ALIKE, _OTHER])
-    except MalformedResponseError as error:
+    except errors.MalformedResponseError as error:
         return _found("vectors", False, f"{error}: is {spec.model!r} an embedding model?")
-    except ModelError as error:
+    except errors.ModelError as error:
         return unreachable(server, variable, error)
     size = int(vectors.shape[1])
     if spec.dimensions not in (None, size):

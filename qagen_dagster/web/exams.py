@@ -20,6 +20,7 @@ from qagen_dagster.loop.review import edit_on
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.pages import one_question
 from qagen_dagster.publishing.markup import paragraphs, with_mathml
+from qagen_dagster.records.exams import submissions
 from qagen_dagster.records.exams.bank import (
     REVIEW_STAGE,
     ExamItem,
@@ -32,30 +33,8 @@ from qagen_dagster.records.exams.bank import (
 )
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.responses import ItemStatistics, Sitting
-from qagen_dagster.records.exams.submissions import (
-    BlindSolution,
-    ExamQuestion,
-    QuestionPackage,
-    VerifierReport,
-)
 from qagen_dagster.records.review import exam_key
-from qagen_dagster.web.review_set import (
-    ACCEPTED,
-    COMPILED,
-    REJECTED,
-    Detail,
-    Edited,
-    Entry,
-    Lineage,
-    ReviewSet,
-    Row,
-    Section,
-    SetSource,
-    calls_of,
-    places_of,
-    total,
-    with_pictures,
-)
+from qagen_dagster.web import review_set
 
 _PROOFS = {
     ProofStatus.PROVEN: "proven: the checkable form gives the value of the key and of no other option",
@@ -73,32 +52,32 @@ class Ended:
     given: ExamItem | RejectedItem
 
 
-def exam_source(space: Workspace, exam: str) -> SetSource:
+def exam_source(space: Workspace, exam: str) -> review_set.SetSource:
     def state() -> object:
         files = tuple(space.store.get(ItemBank.file_key(exam, name)) for name in FILES[:2])
         return None if files[0] is None else (*files, *space.store.list(Sitting.folder(exam)))
 
-    def read() -> ReviewSet:
+    def read() -> review_set.ReviewSet:
         return ExamBank(space, gather(space, exam), latest_statistics(sittings(space, exam)))
 
-    return SetSource(exam_key(exam), state, read)
+    return review_set.SetSource(exam_key(exam), state, read)
 
 
-class ExamBank(ReviewSet):
+class ExamBank(review_set.ReviewSet):
     def __init__(self, space: Workspace, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
         self._space, self._bank, self._statistics = space, bank, statistics
 
-    def make_rows(self) -> Iterator[Row]:
+    def make_rows(self) -> Iterator[review_set.Row]:
         judged = [
             key
             for key, one in self._ended.items()
             if isinstance(one.given, ExamItem) or one.given.stage == REVIEW_STAGE
         ]
-        places = places_of(judged)
+        places = review_set.places_of(judged)
         return (self._row(key, one, places.get(key)) for key, one in self._ended.items())
 
-    def detail(self, key: str) -> Detail:
+    def detail(self, key: str) -> review_set.Detail:
         self.find(key)
         one = self._ended[key]
         given = one.given
@@ -108,9 +87,9 @@ class ExamBank(ReviewSet):
         sections = (*_sections(one), *_flaws(given), *_answers(self._statistics.get(key)))
         texts = item_texts([given]).values() if isinstance(given, ExamItem) else ()
         figures = draw_figures(self._space, map(Drawing, texts))
-        compiled = (COMPILED,) if isinstance(given, ExamItem) and find_engine() else ()
-        sections = with_pictures(sections, figures)
-        return Detail(id=key, source=title, notes=notes, sections=sections, pictures=compiled)
+        compiled = (review_set.COMPILED,) if isinstance(given, ExamItem) and find_engine() else ()
+        sections = review_set.with_pictures(sections, figures)
+        return review_set.Detail(id=key, source=title, notes=notes, sections=sections, pictures=compiled)
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
         self.find(key)
@@ -122,12 +101,12 @@ class ExamBank(ReviewSet):
     def fields(self, key: str) -> dict[str, str]:
         return fields_of(self._editable(key).question_package)
 
-    def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
+    def edited(self, key: str, fields: Mapping[str, str]) -> review_set.Edited:
         item = self._editable(key)
         found = edited_item(self._space, item, fields)
         if found.question_package == item.question_package:
             raise ConfigError("the edit changes nothing")
-        return Edited(
+        return review_set.Edited(
             new_question=found.question.stem,
             new_answer=_answer(found.question),
             new_item=found.model_dump_json(),
@@ -142,11 +121,13 @@ class ExamBank(ReviewSet):
         edit = edit_on(self._space, self.key, key)
         return given if edit is None else ExamItem.model_validate_json(edit.new_item)
 
-    def lineage(self, key: str) -> Lineage:
+    def lineage(self, key: str) -> review_set.Lineage:
         self.find(key)
         one = self._ended[key]
         facts = {**one.given.models, "run": one.result.run_id, "attempts": str(one.given.attempts)}
-        return Lineage(facts=facts, calls=calls_of(("item", call) for call in one.result.calls))
+        return review_set.Lineage(
+            facts=facts, calls=review_set.calls_of(("item", call) for call in one.result.calls)
+        )
 
     @cached_property
     def _ended(self) -> dict[str, Ended]:
@@ -167,54 +148,58 @@ class ExamBank(ReviewSet):
                 found[result.item.id] = Ended(result, result.item)
         return {**found, **{key: one for key, one in lost.items() if key not in found}}
 
-    def _row(self, key: str, one: Ended, place: int | None) -> Row:
+    def _row(self, key: str, one: Ended, place: int | None) -> review_set.Row:
         given = one.given
         asked = None if given.question_package is None else given.question_package.question
-        return Row(
+        return review_set.Row(
             id=key,
             set_key=self.key,
             document=given.schema_id,
-            outcome=REJECTED if isinstance(given, RejectedItem) else ACCEPTED,
+            outcome=review_set.REJECTED if isinstance(given, RejectedItem) else review_set.ACCEPTED,
             question="" if asked is None else asked.stem,
             answer="" if asked is None else _answer(asked),
             markup=() if asked is None else (with_mathml(asked.stem), with_mathml(_answer(asked))),
             type=given.difficulty.value,
             reason=given.failure_type if isinstance(given, RejectedItem) else "",
             model=given.models.get(Role.IMPLEMENTER.value, ""),
-            usd=total(call.usd for call in one.result.calls),
+            usd=review_set.total(call.usd for call in one.result.calls),
             place=place,
         )
 
 
-def _answer(question: ExamQuestion) -> str:
+def _answer(question: submissions.ExamQuestion) -> str:
     return f"{question.correct_option}: {question.options[question.correct_option]}"
 
 
-def _sections(one: Ended) -> Iterator[Section]:
+def _sections(one: Ended) -> Iterator[review_set.Section]:
     given = one.given
     if given.question_package is None:
-        yield Section(title="Question", entries=(Entry(text="There is no question."),))
+        yield review_set.Section(title="Question", entries=(review_set.Entry(text="There is no question."),))
     else:
         yield from _question(given.question_package)
-        yield Section(title="Key", entries=tuple(_checks(one)))
+        yield review_set.Section(title="Key", entries=tuple(_checks(one)))
     if given.idea_plan is not None:
-        idea = (Entry(markup=_markup(given.idea_plan.idea_summary)),)
-        yield Section(title="Idea", entries=idea, is_open=False)
+        idea = (review_set.Entry(markup=_markup(given.idea_plan.idea_summary)),)
+        yield review_set.Section(title="Idea", entries=idea, is_open=False)
     if len(one.result.attempts) > 1:
-        yield Section(title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False)
+        yield review_set.Section(
+            title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False
+        )
 
 
-def _flaws(given: ExamItem | RejectedItem) -> Iterator[Section]:
+def _flaws(given: ExamItem | RejectedItem) -> Iterator[review_set.Section]:
     package = given.question_package
     if package is None:
         return
     found = flaws_of(package, given.style_report).items()
-    entries = [Entry(label=name.replace("_", " "), text=why, mark="no") for name, why in found]
-    none = Entry(text="none")
-    yield Section(title="Item-writing flaws", entries=tuple(entries) or (none,), is_open=bool(entries))
+    entries = [review_set.Entry(label=name.replace("_", " "), text=why, mark="no") for name, why in found]
+    none = review_set.Entry(text="none")
+    yield review_set.Section(
+        title="Item-writing flaws", entries=tuple(entries) or (none,), is_open=bool(entries)
+    )
 
 
-def _answers(found: ItemStatistics | None) -> Iterator[Section]:
+def _answers(found: ItemStatistics | None) -> Iterator[review_set.Section]:
     """What the answers of candidates say about the item."""
     if found is None:
         return
@@ -224,38 +209,39 @@ def _answers(found: ItemStatistics | None) -> Iterator[Section]:
         "thirds": f"upper {found.upper:.2f}, lower {found.lower:.2f}, difference {found.thirds}",
         "chosen": ", ".join(f"{letter} {count}" for letter, count in sorted(found.chosen.items())),
     }
-    entries = [Entry(label=label, text=text) for label, text in values.items()]
-    entries += [Entry(label="found", text=text, mark="no") for text in found.findings]
-    yield Section(title="Answers of candidates (intervals of 95 %)", entries=tuple(entries))
+    entries = [review_set.Entry(label=label, text=text) for label, text in values.items()]
+    entries += [review_set.Entry(label="found", text=text, mark="no") for text in found.findings]
+    yield review_set.Section(title="Answers of candidates (intervals of 95 %)", entries=tuple(entries))
 
 
-def _question(package: QuestionPackage) -> Iterator[Section]:
+def _question(package: submissions.QuestionPackage) -> Iterator[review_set.Section]:
     asked = package.question
-    stem = Entry(markup=_markup(asked.stem))
+    stem = review_set.Entry(markup=_markup(asked.stem))
     options = (
-        Entry(
+        review_set.Entry(
             label=letter,
             markup=_markup(asked.options[letter]),
             mark="yes" if letter == asked.correct_option else "",
         )
         for letter in sorted(asked.options)
     )
-    yield Section(title="Question", entries=(stem, *options))
+    yield review_set.Section(title="Question", entries=(stem, *options))
     solution = package.solution
-    yield Section(
+    yield review_set.Section(
         title="Solution",
         entries=(
-            Entry(label="insight", markup=_markup(solution.key_insight)),
-            Entry(markup=_markup(solution.reasoning)),
+            review_set.Entry(label="insight", markup=_markup(solution.key_insight)),
+            review_set.Entry(markup=_markup(solution.reasoning)),
         ),
     )
     paths = (
-        Entry(label=letter, markup=_markup(why)) for letter, why in sorted(package.distractor_map.items())
+        review_set.Entry(label=letter, markup=_markup(why))
+        for letter, why in sorted(package.distractor_map.items())
     )
-    yield Section(title="Mistakes behind the wrong options", entries=tuple(paths), is_open=False)
+    yield review_set.Section(title="Mistakes behind the wrong options", entries=tuple(paths), is_open=False)
 
 
-def _checks(one: Ended) -> Iterator[Entry]:
+def _checks(one: Ended) -> Iterator[review_set.Entry]:
     given = one.given
     if isinstance(given, ExamItem):
         yield _proof(given.proof)
@@ -266,36 +252,38 @@ def _checks(one: Ended) -> Iterator[Entry]:
     if given.style_report is not None:
         style = given.style_report.scores
         scores = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in style)
-        yield Entry(label="style", text=f"mean {style.mean:.1f} ({scores})")
+        yield review_set.Entry(label="style", text=f"mean {style.mean:.1f} ({scores})")
 
 
-def _proof(proof: Proof) -> Entry:
+def _proof(proof: Proof) -> review_set.Entry:
     text = f"{_PROOFS[proof.status]}{f', value {proof.value}' if proof.value else ''}"
     mark = {ProofStatus.PROVEN: "yes", ProofStatus.REFUTED: "no"}.get(proof.status, "")
-    return Entry(label="key", text=text, mark=mark)
+    return review_set.Entry(label="key", text=text, mark=mark)
 
 
-def _blind(blind: BlindSolution, package: QuestionPackage | None) -> Entry:
+def _blind(blind: submissions.BlindSolution, package: submissions.QuestionPackage | None) -> review_set.Entry:
     is_key = package is not None and blind.chosen_option == package.question.correct_option
     choice = f"<p>{blind.chosen_option or 'no option'}: {with_mathml(blind.value)}</p>"
-    return Entry(
+    return review_set.Entry(
         label="blind answer", markup=choice + _markup(blind.reasoning), mark="yes" if is_key else "no"
     )
 
 
-def _verdict(report: VerifierReport) -> Entry:
+def _verdict(report: submissions.VerifierReport) -> review_set.Entry:
     fault = ": ".join(part for part in (report.failure_type, " ".join(report.reasons)) if part)
     text = " ".join(part for part in (report.verdict.value, fault) if part)
-    return Entry(label="verifier", text=text, mark="yes" if report.verdict.value == "PASS" else "no")
+    return review_set.Entry(
+        label="verifier", text=text, mark="yes" if report.verdict.value == "PASS" else "no"
+    )
 
 
-def _attempts(result: SlotResult) -> Iterator[Entry]:
+def _attempts(result: SlotResult) -> Iterator[review_set.Entry]:
     """The attempts before the last one, and why each failed."""
     for attempt in result.attempts[:-1]:
         finding = finding_of(attempt, StyleThresholds())
         stem = "" if attempt.package is None else _markup(attempt.package.question.stem)
         why = "" if finding is None else f"{finding.stage.value}: {finding.detail or finding.name}"
-        yield Entry(label=str(attempt.number), markup=stem, text=why, mark="no")
+        yield review_set.Entry(label=str(attempt.number), markup=stem, text=why, mark="no")
 
 
 def _markup(text: str) -> str:

@@ -28,24 +28,7 @@ from qagen_dagster.records.problems.result import (
     TaskResult,
 )
 from qagen_dagster.records.review import BY_REVIEWER, MOST_TEXT, problem_set_key
-from qagen_dagster.web.review_set import (
-    ACCEPTED,
-    COMPILED,
-    REJECTED,
-    Detail,
-    Edited,
-    Entry,
-    Lineage,
-    Picture,
-    ReviewSet,
-    Row,
-    Section,
-    SetSource,
-    calls_of,
-    places_of,
-    total,
-    with_pictures,
-)
+from qagen_dagster.web import review_set
 
 _OF_ORIGINAL = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA, Stage.ALTERNATE)
 
@@ -59,37 +42,41 @@ class Made:
     tasks: tuple[TaskResult, ...]
 
 
-def problem_source(space: Workspace, name: str) -> SetSource:
+def problem_source(space: Workspace, name: str) -> review_set.SetSource:
     key = ProblemBank.file_key(name, FILES[0])
-    return SetSource(
+    return review_set.SetSource(
         problem_set_key(name),
         lambda: space.store.get(key),
         lambda: ProblemItems(space, space.store.read(key, ProblemBank)),
     )
 
 
-class ProblemItems(ReviewSet):
+class ProblemItems(review_set.ReviewSet):
     def __init__(self, space: Workspace, bank: ProblemBank) -> None:
         super().__init__(problem_set_key(bank.name), bank.title)
         self._space, self._bank = space, bank
 
-    def make_rows(self) -> Iterator[Row]:
-        places = places_of([key for key, one in self._made.items() if one.record.end is ProblemEnd.ACCEPTED])
+    def make_rows(self) -> Iterator[review_set.Row]:
+        places = review_set.places_of(
+            [key for key, one in self._made.items() if one.record.end is ProblemEnd.ACCEPTED]
+        )
         return (self._row(key, one, places.get(key)) for key, one in self._made.items())
 
-    def detail(self, key: str) -> Detail:
+    def detail(self, key: str) -> review_set.Detail:
         self.find(key)
         one = self._made[key]
         record = one.record
-        picture = (Picture(label="source", page=1, title="Original"),) if record.problem.picture else ()
+        picture = (
+            (review_set.Picture(label="source", page=1, title="Original"),) if record.problem.picture else ()
+        )
         figures = draw_figures(self._space, [drawing(record, one.item)])
         edited = record.edited.keys() & {one.item.made}
-        return Detail(
+        return review_set.Detail(
             id=key,
             notes=("edited by a reviewer",) if edited else (),
             source=f"{record.id}: {one.item.made} ({record.problem.source_path})",
-            pictures=(*picture, *((COMPILED,) if find_engine() else ())),
-            sections=with_pictures(_sections(one), figures),
+            pictures=(*picture, *((review_set.COMPILED,) if find_engine() else ())),
+            sections=review_set.with_pictures(_sections(one), figures),
         )
 
     def fields(self, key: str) -> dict[str, str]:
@@ -102,10 +89,10 @@ class ProblemItems(ReviewSet):
         latex = one.item.latex if edit is None else edit.new_item
         return replace(one, item=one.item.model_copy(update={"latex": latex}))
 
-    def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
+    def edited(self, key: str, fields: Mapping[str, str]) -> review_set.Edited:
         one = self._editable(key)
         latex = edited_latex(self._space, self._bank, one.record, one.item, fields.get("LaTeX", ""))
-        return Edited(
+        return review_set.Edited(
             new_question=question_of(latex)[:MOST_TEXT],
             new_answer=(stated_answer(latex) or "")[:MOST_TEXT],
             new_item=latex,
@@ -114,18 +101,18 @@ class ProblemItems(ReviewSet):
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
         self.find(key)
         found = self._made[key].record.problem.picture
-        if label == COMPILED.label:
+        if label == review_set.COMPILED.label:
             one = drawing(self._made[key].record, self._made[key].item)
             return rendering(self._space, one.text, one.preamble, one.libraries)
         if found is None:
             return None
         return PageImage(found.media_type, self._space.store.read_bytes(picture_key(found)), 0, 0)
 
-    def lineage(self, key: str) -> Lineage:
+    def lineage(self, key: str) -> review_set.Lineage:
         self.find(key)
         one = self._made[key]
         calls = ((task.task.key, call) for task in one.tasks for call in task.calls)
-        return Lineage(facts=dict(one.record.models), calls=calls_of(calls))
+        return review_set.Lineage(facts=dict(one.record.models), calls=review_set.calls_of(calls))
 
     @cached_property
     def _made(self) -> dict[str, Made]:
@@ -150,45 +137,49 @@ class ProblemItems(ReviewSet):
         key = TaskResult.key(self._bank.name, record.id, task.task.key, task.fingerprint)
         return self._space.store.find_valid(key, TaskResult) or task
 
-    def _row(self, key: str, one: Made, place: int | None) -> Row:
+    def _row(self, key: str, one: Made, place: int | None) -> review_set.Row:
         record, item = one.record, one.item
         why = "" if record.end is ProblemEnd.ACCEPTED else record.end.value  # it is not in the exports
         if record.withdrawn.keys() & {ORIGINAL, item.made}:
             why = BY_REVIEWER
         model = next((task.model for task in reversed(one.tasks) if task.model), "")
-        return Row(
+        return review_set.Row(
             id=key,
             set_key=self.key,
             document=record.id,
-            outcome=REJECTED if why else ACCEPTED,
+            outcome=review_set.REJECTED if why else review_set.ACCEPTED,
             question=item.statement,
             answer=item.answer or "",
             markup=(html(item.statement, with_mathml), with_mathml(f"${item.answer or '?'}$")),
             type=item.made,
             reason=why,
             model=model,
-            usd=total(call.usd for task in one.tasks for call in task.calls),
+            usd=review_set.total(call.usd for task in one.tasks for call in task.calls),
             place=place,
         )
 
 
-def _sections(one: Made) -> Iterator[Section]:
+def _sections(one: Made) -> Iterator[review_set.Section]:
     item = one.item
     options = (
-        Entry(label=letter, markup=html(option.text, with_mathml), mark="yes" if option.right else "")
+        review_set.Entry(
+            label=letter, markup=html(option.text, with_mathml), mark="yes" if option.right else ""
+        )
         for letter, option in zip("abcdefghijklmnopqrstuvwxyz", item.options, strict=False)
     )
-    statement = Entry(markup=html(item.statement, with_mathml))
-    yield Section(title="Question", entries=(statement, *options))
-    yield Section(title="Solution", entries=(Entry(markup=html(item.solution, with_mathml)),))
-    others = tuple(Entry(markup=html(other, with_mathml)) for other in item.alternates)
+    statement = review_set.Entry(markup=html(item.statement, with_mathml))
+    yield review_set.Section(title="Question", entries=(statement, *options))
+    yield review_set.Section(
+        title="Solution", entries=(review_set.Entry(markup=html(item.solution, with_mathml)),)
+    )
+    others = tuple(review_set.Entry(markup=html(other, with_mathml)) for other in item.alternates)
     if others:
-        yield Section(title="Other solutions", entries=others, is_open=False)
-    yield Section(title="LaTeX", entries=(Entry(text=item.latex),), is_open=False)
-    yield Section(title="Tasks", entries=tuple(_task(task) for task in one.tasks), is_open=False)
+        yield review_set.Section(title="Other solutions", entries=others, is_open=False)
+    yield review_set.Section(title="LaTeX", entries=(review_set.Entry(text=item.latex),), is_open=False)
+    yield review_set.Section(title="Tasks", entries=tuple(_task(task) for task in one.tasks), is_open=False)
 
 
-def _task(task: TaskResult) -> Entry:
+def _task(task: TaskResult) -> review_set.Entry:
     details = (
         task.detail,
         *map(str, task.breaches),
@@ -197,4 +188,4 @@ def _task(task: TaskResult) -> Entry:
     )
     compiled = () if task.compiled is None else (task.compiled.outcome.value,)
     text = "; ".join((task.end.value, *(one for one in details if one), *compiled))
-    return Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")
+    return review_set.Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")

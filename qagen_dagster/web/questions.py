@@ -34,19 +34,7 @@ from qagen_dagster.records.questions.published import (
 )
 from qagen_dagster.records.questions.results import CandidateSet, Evidence, ValidatedSet
 from qagen_dagster.records.review import Agreement
-from qagen_dagster.web.review_set import (
-    ACCEPTED,
-    REJECTED,
-    Call,
-    Detail,
-    Line,
-    Lineage,
-    Picture,
-    ReviewSet,
-    Row,
-    SetSource,
-    places_of,
-)
+from qagen_dagster.web import review_set
 
 CONTEXT = 6  # lines before and after a quote
 MOST_LINES = 2_000  # in one answer
@@ -65,11 +53,11 @@ class Asked:
     entry: IndexEntry | None
 
 
-def detail(asked: Asked) -> Detail:
+def detail(asked: Asked) -> review_set.Detail:
     one = asked.one
     lines, note = _text(asked)
     spans = windows(one.evidence, len(lines))
-    return Detail(
+    return review_set.Detail(
         id=asked.key,
         source=asked.entry.source if asked.entry is not None else one.source_document,
         line_count=len(lines),
@@ -82,7 +70,7 @@ def detail(asked: Asked) -> Detail:
     )
 
 
-def lines_of(asked: Asked, first: int, last: int) -> tuple[Line, ...]:
+def lines_of(asked: Asked, first: int, last: int) -> tuple[review_set.Line, ...]:
     """Lines of the document, at most `MOST_LINES`."""
     lines, _ = _text(asked)
     first, last = max(1, first), min(last, len(lines), first + MOST_LINES)
@@ -103,18 +91,18 @@ def picture(asked: Asked, page: int, label: str) -> PageImage | None:
     return visual_image(corpus, entry, asked.space.parsers(), visual, whole_page=True)
 
 
-def lineage(asked: Asked) -> Lineage:
+def lineage(asked: Asked) -> review_set.Lineage:
     """Models, run, cost and calls of the question, as `qagen show` shows them."""
     one = asked.one
     try:
         with catalog_file(asked.space.store) as file:
             if isinstance(one, PublishedQuestion):
                 known = stats.question(file, asked.key)
-                return Lineage(facts=_facts(known), calls=tuple(map(_call, known.model_calls)))
+                return review_set.Lineage(facts=_facts(known), calls=tuple(map(_call, known.model_calls)))
             calls = stats.attempt_calls(file, asked.combination.key, one.document_id, attempt_of(one))
-            return Lineage(calls=tuple(map(_call, calls)))
+            return review_set.Lineage(calls=tuple(map(_call, calls)))
     except StoreError as error:
-        return Lineage(note=str(error))
+        return review_set.Lineage(note=str(error))
 
 
 def attempt_of(one: Question) -> int:
@@ -131,7 +119,9 @@ def windows(evidence: Iterable[Evidence], count: int) -> list[tuple[int, int]]:
     return merged_lines((first, last) for first, last in wide if first <= last)
 
 
-def marked(lines: Sequence[str], evidence: Iterable[Evidence], first: int, last: int) -> tuple[Line, ...]:
+def marked(
+    lines: Sequence[str], evidence: Iterable[Evidence], first: int, last: int
+) -> tuple[review_set.Line, ...]:
     """Lines `first` to `last` (1-based) with the quotes of `evidence` marked. A quote that is not on its lines is not marked."""
     inside = {number: bytearray(len(lines[number - 1])) for number in range(first, last + 1)}
     for one in evidence:
@@ -148,7 +138,8 @@ def marked(lines: Sequence[str], evidence: Iterable[Evidence], first: int, last:
                 inside[number][left:right] = b"\1" * (right - left)
             start, end = start - len(line) - 1, end - len(line) - 1
     return tuple(
-        Line(number=number, pieces=_pieces(lines[number - 1], flags)) for number, flags in inside.items()
+        review_set.Line(number=number, pieces=_pieces(lines[number - 1], flags))
+        for number, flags in inside.items()
     )
 
 
@@ -181,15 +172,15 @@ def _why(one: Question) -> Iterator[str]:
         yield one.detail
 
 
-def _pictures(asked: Asked) -> Iterator[Picture]:
+def _pictures(asked: Asked) -> Iterator[review_set.Picture]:
     """The pages with the visuals of the question, then the other pages of its evidence, which are not opened."""
     visuals = [(each.page, each.label) for each in _visuals(asked) if each.page is not None]
     for page, label in visuals:
-        yield Picture(label=label, page=page, title=f"Page {page} with {label}")
+        yield review_set.Picture(label=label, page=page, title=f"Page {page} with {label}")
     shown = {page for page, _ in visuals}
     for page in dict.fromkeys(place.page for place in asked.one.evidence if place.page not in shown):
         if page is not None:
-            yield Picture(label="", page=page, title=f"Page {page}", is_open=False)
+            yield review_set.Picture(label="", page=page, title=f"Page {page}", is_open=False)
 
 
 def _visuals(asked: Asked) -> tuple[PublishedVisual, ...]:
@@ -207,8 +198,8 @@ def _visuals(asked: Asked) -> tuple[PublishedVisual, ...]:
     )
 
 
-def _call(one: stats.LineageCall) -> Call:
-    return Call(**{name: getattr(one, name) for name in Call.model_fields})
+def _call(one: stats.LineageCall) -> review_set.Call:
+    return review_set.Call(**{name: getattr(one, name) for name in review_set.Call.model_fields})
 
 
 def _facts(known: stats.QuestionLineage) -> dict[str, str]:
@@ -228,7 +219,7 @@ def _facts(known: stats.QuestionLineage) -> dict[str, str]:
 Costs = Mapping[tuple[str, int], float | None]
 
 
-def question_source(space: Workspace, combination: Combination) -> SetSource:
+def question_source(space: Workspace, combination: Combination) -> review_set.SetSource:
     def state() -> object:
         """The version, the panel, and the time of the catalog, which has the costs."""
         latest = space.store.get(LatestVersion.key(combination))
@@ -237,10 +228,10 @@ def question_source(space: Workspace, combination: Combination) -> SetSource:
         made = catalog.stat().st_mtime_ns if catalog is not None and catalog.is_file() else 0
         return None if latest is None else (latest, panel, made)
 
-    return SetSource(combination.key, state, lambda: QuestionSet(space, combination))
+    return review_set.SetSource(combination.key, state, lambda: QuestionSet(space, combination))
 
 
-class QuestionSet(ReviewSet):
+class QuestionSet(review_set.ReviewSet):
     """The questions of one published set by id: accepted, then rejected, then retired ones.
 
     A question that was proposed again with the same answer has the same id, and is listed once.
@@ -264,25 +255,25 @@ class QuestionSet(ReviewSet):
         judged = (one for one in self._questions.values() if not isinstance(one, RetiredQuestion))
         return judge_agreements(self._space.store, self._combination, accepted, judged)
 
-    def make_rows(self) -> Iterator[Row]:
-        places = places_of(self._generated())
+    def make_rows(self) -> Iterator[review_set.Row]:
+        places = review_set.places_of(self._generated())
         return (self._row(key, one, places.get(key)) for key, one in self._questions.items())
 
     @cached_property
     def _documents(self) -> dict[str, IndexEntry]:
         return {entry.id: entry for entry in self._space.index(self._combination.corpus).documents}
 
-    def detail(self, key: str) -> Detail:
+    def detail(self, key: str) -> review_set.Detail:
         found, panel = detail(self._asked(key)), self._panel.get(key)
         if panel is None or not panel.other:
             return found
         note = f"{panel.suspicion:.0%} of the strong answerers of the panel answer: {panel.other}"
         return found.model_copy(update={"notes": (*found.notes, note)})
 
-    def lineage(self, key: str) -> Lineage:
+    def lineage(self, key: str) -> review_set.Lineage:
         return lineage(self._asked(key))
 
-    def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
+    def lines(self, key: str, first: int, last: int) -> tuple[review_set.Line, ...]:
         return lines_of(self._asked(key), first, last)
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
@@ -304,16 +295,16 @@ class QuestionSet(ReviewSet):
         decisions = decisions_of(self._space, self.key).values()
         return found - made_by_edits(self._combination, (one for some in decisions for one in some))
 
-    def _row(self, key: str, one: Question, place: int | None) -> Row:
+    def _row(self, key: str, one: Question, place: int | None) -> review_set.Row:
         model, grade, attempt = self._generator, "", attempt_of(one)
         if isinstance(one, PublishedQuestion):
-            outcome, reason, model = ACCEPTED, "", one.generation_metadata.generator_model
+            outcome, reason, model = review_set.ACCEPTED, "", one.generation_metadata.generator_model
             grade = one.grade.grade.value if one.grade is not None and one.grade.grade is not None else ""
         elif isinstance(one, RejectedQuestion):
-            outcome, reason = REJECTED, one.rejection_reason.value
+            outcome, reason = review_set.REJECTED, one.rejection_reason.value
         else:
             outcome, reason = "retired", one.reason.value
-        return Row(
+        return review_set.Row(
             id=key,
             set_key=self.key,
             document=one.document_id,

@@ -10,15 +10,7 @@ from pydantic import Field, ValidationError
 from qagen_dagster.configuration.exams import load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.review import (
-    ReviewState,
-    accepted_by_all,
-    append,
-    decisions_of,
-    decisions_on,
-    facts_of,
-    state_of,
-)
+from qagen_dagster.loop import review
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode
@@ -100,7 +92,7 @@ class Judgement(Record):
 class QuestionReviews(Record):
     """The state of one question, the decision of each reviewer that counts, and all decisions in the order of their times."""
 
-    state: ReviewState
+    state: review.ReviewState
     by_reviewer: dict[str, Decision]
     decisions: tuple[Decision, ...]
 
@@ -124,8 +116,8 @@ class Reviews:
     def facts(self, found: ReviewSet) -> ReviewFacts:
         """How far reviewers got with a set, and how well they agree."""
         ids = {row.id for row in found.rows if row.place is not None}
-        reviews = {key: state_of(some) for key, some in self._decisions(found.key).items()}
-        return facts_of(ids, reviews, found.judges(accepted_by_all(reviews)))
+        reviews = {key: review.state_of(some) for key, some in self._decisions(found.key).items()}
+        return review.facts_of(ids, reviews, found.judges(review.accepted_by_all(reviews)))
 
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
         """Store the decision that the page sent. Returns the new state of the question.
@@ -145,12 +137,12 @@ class Reviews:
             raise ConfigError(
                 "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
             ) from None
-        append(self._space, decision)
-        return _reviewed(decisions_on(self._space, found.key, row.id, self._known))
+        review.append(self._space, decision)
+        return _reviewed(review.decisions_on(self._space, found.key, row.id, self._known))
 
     def _decisions(self, set_key: str) -> Decisions:
         with self._lock:
-            found = decisions_of(self._space, set_key, self._known)
+            found = review.decisions_of(self._space, set_key, self._known)
             for some in found.values():
                 for one in some:
                     self._known[Decision.key(set_key, one.question_id, one.id)] = one
@@ -158,5 +150,5 @@ class Reviews:
 
 
 def _reviewed(decisions: tuple[Decision, ...]) -> QuestionReviews:
-    state = state_of(decisions)
+    state = review.state_of(decisions)
     return QuestionReviews(state=state.state, by_reviewer=dict(state.by_reviewer), decisions=decisions)

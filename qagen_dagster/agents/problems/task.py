@@ -11,17 +11,9 @@ from typing import Generic, TypeVar
 
 from pydantic import ValidationError
 
+from qagen_dagster.agents import spec as agent_spec
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
-from qagen_dagster.agents.spec import (
-    AgentLimits,
-    AgentSpec,
-    Finish,
-    GiveUp,
-    GiveUpReason,
-    Terminal,
-    is_unusable,
-)
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.json_reply import fitted
@@ -33,14 +25,14 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, explain, is_misfit
 
 ResultT = TypeVar("ResultT", bound=Record)
-LIMITS = AgentLimits(max_turns=6, max_nudges=1)
-TOOL_LIMITS = AgentLimits(max_turns=14, max_tool_calls=16, max_nudges=1)
+LIMITS = agent_spec.AgentLimits(max_turns=6, max_nudges=1)
+TOOL_LIMITS = agent_spec.AgentLimits(max_turns=14, max_tool_calls=16, max_nudges=1)
 BROKEN = "Not accepted: the output breaks what it must have. Put this right and submit the whole of it once more:\n{rows}"
 UNCOMPILED = (
     "Not accepted yet: the LaTeX does not compile. Put it right and submit the whole of it once more. The engine says:\n"
     "{message}"
 )
-_SHAPELESS = (GiveUpReason.MAX_TURNS, GiveUpReason.MAX_TOOL_CALLS)
+_SHAPELESS = (agent_spec.GiveUpReason.MAX_TURNS, agent_spec.GiveUpReason.MAX_TOOL_CALLS)
 
 
 @dataclass(frozen=True)
@@ -99,7 +91,7 @@ class _Strikes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Judged(Terminal, Generic[ResultT]):
+class _Judged(agent_spec.Terminal, Generic[ResultT]):
     """A terminal that refuses the first result that breaks a property; the second one ends the run."""
 
     kind: type[ResultT]
@@ -166,21 +158,21 @@ def ask(
     """Run the task. Raises ModelError when the model is not available, or no reply is usable."""
     strikes = _Strikes()
     prompt = asking.prompts.get(prompt.name, prompt)
-    spec = AgentSpec(
+    spec = agent_spec.AgentSpec(
         name=f"problem {role}",
         role=role,
         prompt=prompt,
         tools=tuple(asking.tools),
         terminals=(
             _Judged(terminal, kind, kind=kind, asking=asking, strikes=strikes),
-            Terminal("report_unable", Unable),
+            agent_spec.Terminal("report_unable", Unable),
         ),
         limits=TOOL_LIMITS if asking.tools else LIMITS,
         reads_text=True,
     )
     model = _Counted(asking.model, strikes)
     run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
-    if isinstance(run.end, GiveUp) and is_unusable(str(run.end)):
+    if isinstance(run.end, agent_spec.GiveUp) and agent_spec.is_unusable(str(run.end)):
         raise unfinished(str(run.end))
     calls = call_summaries(run, role, model.spec, asking.account, 1)
     last = strikes.last if isinstance(strikes.last, kind) else None
@@ -200,10 +192,10 @@ def ask(
 
 
 def _end(
-    end: Finish | GiveUp, kind: type[ResultT], shape: int, last: ResultT | None
+    end: agent_spec.Finish | agent_spec.GiveUp, kind: type[ResultT], shape: int, last: ResultT | None
 ) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
     """How the task ended, its result, a detail, and the properties that the result lacks."""
-    if isinstance(end, GiveUp):
+    if isinstance(end, agent_spec.GiveUp):
         detail = str(end)
         if end.reason in _SHAPELESS:
             return TaskEnd.REJECTED, last, detail, (Breach(property=shape, detail=detail),)

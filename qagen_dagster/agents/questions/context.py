@@ -20,16 +20,8 @@ from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
+from qagen_dagster.toolkit import excerpt
 from qagen_dagster.toolkit.document_view import DocumentView
-from qagen_dagster.toolkit.excerpt import (
-    CLOSE,
-    Block,
-    block,
-    enclose,
-    label_key,
-    one_line,
-    shown_label,
-)
 from qagen_dagster.toolkit.search_passages import Meaning
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import opening, toolbox
@@ -88,7 +80,7 @@ class QAContext:
             "scenario_description": wording.description(self.scenario, writes=writes),
         }
 
-    def document_card(self, style: str = "") -> Block:
+    def document_card(self, style: str = "") -> excerpt.Block:
         """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
 
         `style`: how the next question is to be worded.
@@ -103,7 +95,7 @@ class QAContext:
             f"language of the questions: {self.scenario.language}" if self.scenario.language else "",
             f"how the next question is worded: {style}" if style else "",
         ]
-        return block((*filter(None, facts), enclose(list(filter(None, self._own_words())))))
+        return excerpt.block((*filter(None, facts), excerpt.enclose(list(filter(None, self._own_words())))))
 
     def opening(self, spec: ModelSpec) -> str:
         """The text that begins the first message: the document, or only its first lines.
@@ -128,7 +120,7 @@ class QAContext:
 
     def opens_whole(self, spec: ModelSpec) -> bool:
         """Whether `opening` shows the model the whole document, apart from long back matter."""
-        return self.opening(spec).endswith(CLOSE)
+        return self.opening(spec).endswith(excerpt.CLOSE)
 
     def shows_all(self, spec: ModelSpec) -> bool:
         """Whether `opening` leaves out nothing, not even back matter.
@@ -144,18 +136,20 @@ class QAContext:
         """
         document, meta = self.view.document, self.view.document.metadata
         first_words = " ".join(line.strip() for line in self.view.lines[:60])
-        begins = f"begins: {one_line(first_words, 250)}" if first_words.strip() else ""
+        begins = f"begins: {excerpt.one_line(first_words, 250)}" if first_words.strip() else ""
         facts = [
-            f"file: {one_line(document.source, 200)}",
-            f"title: {one_line(meta.title, 300)}" if meta.title else begins,
-            f"authors: {one_line(', '.join(meta.authors[:6]), 300)}" if meta.authors else "",
-            f"date in the file: {one_line(meta.date, 40)}" if meta.date else "",
+            f"file: {excerpt.one_line(document.source, 200)}",
+            f"title: {excerpt.one_line(meta.title, 300)}" if meta.title else begins,
+            f"authors: {excerpt.one_line(', '.join(meta.authors[:6]), 300)}" if meta.authors else "",
+            f"date in the file: {excerpt.one_line(meta.date, 40)}" if meta.date else "",
         ]
         shown = [section for section in document.sections if section.level <= 3][:_MOST_SECTIONS]
         if shown:
             facts.append("sections:")
         for section in shown:
-            facts.append(f"{'  ' * section.level}line {section.start_line}: {one_line(section.title, 120)}")
+            facts.append(
+                f"{'  ' * section.level}line {section.start_line}: {excerpt.one_line(section.title, 120)}"
+            )
         return facts
 
 
@@ -187,12 +181,12 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     style = wording.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = context.task_values(writes=True) | {
         "document_card": context.document_card(style),
-        "accepted": block(
-            f"{number}. {pair.question} -> {one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
+        "accepted": excerpt.block(
+            f"{number}. {pair.question} -> {excerpt.one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)
         )
         or "(none yet)",
-        "rejected": block(
+        "rejected": excerpt.block(
             part
             for pair, evidence in rejected
             if pair.question
@@ -202,7 +196,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
             )
         )
         or "(none yet)",
-        "also_seen": block(f"- {note}" for note in notes) or "(nothing)",
+        "also_seen": excerpt.block(f"- {note}" for note in notes) or "(nothing)",
     }
     if context.mode is Mode.VISUAL:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
@@ -219,13 +213,15 @@ def _visuals(visuals: Sequence[Visual], history: History) -> str:
 
     With this list, the agent need not call `list_visual_content` itself.
     """
-    asked = Counter(label_key(label) for pair in history.accepted for label in pair.content_refs)
-    shown = sorted(visuals, key=lambda visual: asked[label_key(visual.label)])[:_SHOWN_VISUALS]
-    rows = [f"{visual_row(visual)} | questions: {asked[label_key(visual.label)]}" for visual in shown]
+    asked = Counter(excerpt.label_key(label) for pair in history.accepted for label in pair.content_refs)
+    shown = sorted(visuals, key=lambda visual: asked[excerpt.label_key(visual.label)])[:_SHOWN_VISUALS]
+    rows = [f"{visual_row(visual)} | questions: {asked[excerpt.label_key(visual.label)]}" for visual in shown]
     left = len(visuals) - len(shown)
     more = [f"[{left} more: list_visual_content shows all {len(visuals)}]"] if left else []
     return (
-        block([enclose(rows), *more]) if rows else "(nothing was found; view_page may still show something)"
+        excerpt.block([excerpt.enclose(rows), *more])
+        if rows
+        else "(nothing was found; view_page may still show something)"
     )
 
 
@@ -245,7 +241,7 @@ def unused_parts(used: Sequence[Evidence], total: int, skipped: Sequence[tuple[i
 
 def _place(pair: QAPair) -> str:
     """Where an accepted question was found: its visuals and pages, or its lines."""
-    labels = ", ".join(shown_label(label) for label in pair.content_refs)
+    labels = ", ".join(excerpt.shown_label(label) for label in pair.content_refs)
     pages = sorted({place.page for place in pair.evidence if place.page is not None})
     where = f" page {', '.join(map(str, pages))}" if pages else ""
     return f"({labels}{where})" if labels else _lines(pair.evidence)

@@ -18,16 +18,8 @@ from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal, 
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import Mode, digest
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.batch import SubmitAnswers
-from qagen_dagster.records.questions.results import (
-    BY_CODE,
-    BY_READER,
-    CallSummary,
-    Candidate,
-    Evidence,
-    RejectionReason,
-    VerdictRecord,
-)
 from qagen_dagster.records.questions.submissions import (
     BlindAnswer,
     Comparison,
@@ -44,9 +36,9 @@ ROLE = "validator"
 class Judgement:
     """A verdict, or why there is none."""
 
-    verdict: VerdictRecord | None
+    verdict: results.VerdictRecord | None
     failure: str | None
-    calls: tuple[CallSummary, ...]
+    calls: tuple[results.CallSummary, ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class BlindFinding:
 
     answer: BlindAnswer | None
     failure: str
-    calls: tuple[CallSummary, ...]
+    calls: tuple[results.CallSummary, ...]
     looked: bool = False  # whether it asked to see a picture
 
 
@@ -118,7 +110,7 @@ def run_blind(
     attempt: int,
     *,
     tools: bool = True,
-) -> tuple[AgentRun, tuple[CallSummary, ...]]:
+) -> tuple[AgentRun, tuple[results.CallSummary, ...]]:
     """Run the validator on what is asked, by default with the document's tools, and account for its calls. Raises ModelError."""
     spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
@@ -139,7 +131,7 @@ def run_blind(
 def judge(
     context: QAContext,
     model: Model,
-    candidate: Candidate,
+    candidate: results.Candidate,
     attempt: int,
     rule: TypeRule | None = None,
     *,
@@ -163,7 +155,7 @@ def judge(
 
 
 def _decided_by_code(
-    candidate: Candidate,
+    candidate: results.Candidate,
     blind: BlindAnswer,
     rule: TypeRule | None,
     equal: Callable[[str, str], bool],
@@ -185,8 +177,8 @@ def _decided_by_code(
             "answerable": True,
             "matches": False,
             "unambiguous": blind.unambiguous,
-            "premise_holds": None if blind.note.startswith(BY_READER) else blind.premise_holds,
-            "explanation": f"{BY_CODE}: {fault}",
+            "premise_holds": None if blind.note.startswith(results.BY_READER) else blind.premise_holds,
+            "explanation": f"{results.BY_CODE}: {fault}",
         }
     proven = bool(blind.evidence) and not _other_quotes(candidate, blind)
     if rule is None and proven and _faultless(blind) and equal(candidate.answer, blind.answer):
@@ -199,21 +191,21 @@ def _decided_by_code(
 
 
 def _verdict(
-    candidate: Candidate, blind: BlindAnswer, attempt: int, found: dict[str, object]
-) -> VerdictRecord:
+    candidate: results.Candidate, blind: BlindAnswer, attempt: int, found: dict[str, object]
+) -> results.VerdictRecord:
     """The verdict with what was found: the criteria and the explanation."""
     about = {"attempt": attempt, "question": candidate.question, "proposed_answer": candidate.answer}
-    return VerdictRecord.model_validate({**about, "blind_answer": blind.answer, **found})
+    return results.VerdictRecord.model_validate({**about, "blind_answer": blind.answer, **found})
 
 
 def _compare(
     context: QAContext,
     model: Model,
-    candidate: Candidate,
+    candidate: results.Candidate,
     blind: BlindAnswer,
     attempt: int,
     rule: TypeRule | None,
-    calls: tuple[CallSummary, ...],
+    calls: tuple[results.CallSummary, ...],
 ) -> Judgement:
     terminal = Terminal("submit_comparison", Comparison if rule is None else TypedComparison)
     asked = compare_prompt() if rule is None else type_prompt().before(compare_prompt())
@@ -254,13 +246,13 @@ def _numbered(quotes: list[tuple[str, str]]) -> Block:
     )
 
 
-def _evidence(context: QAContext, candidate: Candidate) -> Block:
+def _evidence(context: QAContext, candidate: results.Candidate) -> Block:
     places = _numbered([(place.quote, _place(context, place)) for place in candidate.evidence])
     checked = f"Computed by code from these: {one_line(candidate.computation, 1500)}"
     return block([places, checked]) if candidate.computation else places
 
 
-def _place(context: QAContext, place: Evidence) -> str:
+def _place(context: QAContext, place: results.Evidence) -> str:
     """The line, the section and the visual of a quote."""
     section = context.view.section_at(place.start_line) if place.start_line else None
     where = [
@@ -271,13 +263,13 @@ def _place(context: QAContext, place: Evidence) -> str:
     return ", ".join(filter(None, where))
 
 
-def _other_quotes(candidate: Candidate, blind: BlindAnswer) -> list[EvidenceQuote]:
+def _other_quotes(candidate: results.Candidate, blind: BlindAnswer) -> list[EvidenceQuote]:
     """The validator's quotes that the candidate's evidence does not show."""
     shown = " ".join(skeleton(place.quote).text for place in candidate.evidence)
     return [quote for quote in blind.evidence if skeleton(quote.quote).text not in shown]
 
 
-def _own_evidence(candidate: Candidate, blind: BlindAnswer) -> str:
+def _own_evidence(candidate: results.Candidate, blind: BlindAnswer) -> str:
     """The validator's quotes, without those that the candidate's evidence already shows."""
     other = _other_quotes(candidate, blind)
     if not other:
@@ -306,18 +298,18 @@ def _faultless(blind: BlindAnswer) -> bool:
     )
 
 
-def rejection(verdict: VerdictRecord) -> tuple[RejectionReason, str] | None:
+def rejection(verdict: results.VerdictRecord) -> tuple[results.RejectionReason, str] | None:
     """The failed check that explains most; None when all passed."""
     own = f"the validator answered {verdict.blind_answer[:300]!r}: {verdict.explanation}"
     checks = (
-        (verdict.premise_holds, RejectionReason.FALSE_PREMISE, own),
-        (verdict.answerable, RejectionReason.UNANSWERABLE, verdict.explanation),
-        (verdict.self_contained, RejectionReason.NOT_SELF_CONTAINED, verdict.explanation),
-        (verdict.unambiguous, RejectionReason.AMBIGUOUS, own),
-        (verdict.matches, RejectionReason.WRONG_ANSWER, own),
-        (verdict.supported, RejectionReason.ANSWER_NOT_SUPPORTED, verdict.explanation),
-        (verdict.non_trivial, RejectionReason.TRIVIAL, verdict.explanation),
-        (verdict.relevant, RejectionReason.IRRELEVANT, verdict.explanation),
+        (verdict.premise_holds, results.RejectionReason.FALSE_PREMISE, own),
+        (verdict.answerable, results.RejectionReason.UNANSWERABLE, verdict.explanation),
+        (verdict.self_contained, results.RejectionReason.NOT_SELF_CONTAINED, verdict.explanation),
+        (verdict.unambiguous, results.RejectionReason.AMBIGUOUS, own),
+        (verdict.matches, results.RejectionReason.WRONG_ANSWER, own),
+        (verdict.supported, results.RejectionReason.ANSWER_NOT_SUPPORTED, verdict.explanation),
+        (verdict.non_trivial, results.RejectionReason.TRIVIAL, verdict.explanation),
+        (verdict.relevant, results.RejectionReason.IRRELEVANT, verdict.explanation),
     )
     return next(((reason, detail) for passed, reason, detail in checks if passed is False), None)
 
@@ -327,7 +319,7 @@ class BlindAnswers:
     """The blind answers by question. A question that got none is left out."""
 
     answers: dict[str, JudgingAnswer]
-    calls: tuple[CallSummary, ...]
+    calls: tuple[results.CallSummary, ...]
     was_cut: bool = False  # at the output limit
 
 

@@ -13,43 +13,11 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import OneOf, asset_config
 from qagen_dagster.cli.output import Terminal, folder_to_write, print_json
-from qagen_dagster.cli.problems.command_runner import (
-    FOLDER,
-    FORMATS,
-    Request,
-    SpreadCommand,
-    carry_out,
-    check_kind,
-    count_option,
-    image_option,
-    json_record,
-    keep_raw_texts,
-    name_of_files,
-    range_option,
-    reference_option,
-    request_options,
-    sorted_out,
-    tell,
-    tex_option,
-    write_folder,
-)
+from qagen_dagster.cli.problems import command_runner
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.problems.bank import (
-    FILES,
-    bank_files,
-    changed_sources,
-    export_files,
-    items_of,
-    keep_sources,
-    not_usable,
-    open_bank,
-    plan_problem_set,
-    told_bank,
-    with_pictures,
-    without_pictures,
-)
+from qagen_dagster.loop.problems import bank as problem_bank
 from qagen_dagster.loop.problems.finding import find_problems
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
@@ -59,22 +27,22 @@ from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
 from qagen_dagster.records.run import CallSummary
 
 
-@click.command(cls=SpreadCommand)
-@image_option
-@tex_option
+@click.command(cls=command_runner.SpreadCommand)
+@command_runner.image_option
+@command_runner.tex_option
 @click.option(
     "--set",
     "set_key",
     help="Process this problem set of the corpora folder, with the asset graph and the settings of its problems.yaml.",
 )
-@range_option
+@command_runner.range_option
 @click.option(
     "--variants",
     multiple=True,
     type=OneOf([kind for kind in VariantKind if kind is not VariantKind.MULTI]),
     help="Kinds of variants to make, separated by spaces. Default: none.",
 )
-@count_option("variants of each kind")
+@command_runner.count_option("variants of each kind")
 @click.option(
     "--alternate/--no-alternate",
     default=False,
@@ -85,10 +53,10 @@ from qagen_dagster.records.run import CallSummary
     "--convert",
     "conversions",
     multiple=True,
-    type=FORMATS,
+    type=command_runner.FORMATS,
     help="Format to convert to. Can be repeated. Default: none.",
 )
-@reference_option
+@command_runner.reference_option
 @click.option(
     "--replace",
     is_flag=True,
@@ -97,12 +65,12 @@ from qagen_dagster.records.run import CallSummary
 @click.option(
     "-o",
     "--output",
-    type=FOLDER,
+    type=command_runner.FOLDER,
     callback=folder_to_write,
     help="Folder to write to. Required without --set.",
 )
-@request_options
-def process(request: Request, set_key: str | None, replace: bool, **wished: Any) -> int:
+@command_runner.request_options
+def process(request: command_runner.Request, set_key: str | None, replace: bool, **wished: Any) -> int:
     """Run the whole pipeline on a file or a problem set.
 
     The stages are: classify, scan, draw, extract ideas, then make alternate solutions, variants and conversions.
@@ -130,35 +98,37 @@ def process(request: Request, set_key: str | None, replace: bool, **wished: Any)
         CallSummary
     ] = []  # that find the problems which a range selects on the pages of an image file
     if request.image is not None and request.tex is None and request.item_range is not None:
-        path, files = request.image, name_of_files([str(request.image)])
-        check_kind(path, tex=False)
+        path, files = request.image, command_runner.name_of_files([str(request.image)])
+        command_runner.check_kind(path, tex=False)
         problems, calls = find_problems(
             request.space, path, request.item_range, request.options, run_id, files
         )
     else:
         problems = request.problems()
-    done = carry_out(request, problems, _wishes(wished), everything=True, run_id=run_id)
+    done = command_runner.carry_out(request, problems, _wishes(wished), everything=True, run_id=run_id)
     title = (request.image or request.tex or request.output).stem
     bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
-    export = with_pictures(request.space, bank)
-    write_folder(request.output, bank_files(bank) | export_files(export))
-    keep_raw_texts(request, done, request.output)
+    export = problem_bank.with_pictures(request.space, bank)
+    command_runner.write_folder(
+        request.output, problem_bank.bank_files(bank) | problem_bank.export_files(export)
+    )
+    command_runner.keep_raw_texts(request, done, request.output)
     if request.as_json:
         found = {"finding": [call.model_dump(mode="json") for call in calls]} if calls else {}
-        print_json(json_record(done.records, done.errors, done.warnings) | found)
+        print_json(command_runner.json_record(done.records, done.errors, done.warnings) | found)
     else:
-        unusable = not_usable(bank)
+        unusable = problem_bank.not_usable(bank)
         for record in done.records:
             made = record.detail
             if record.end is ProblemEnd.ACCEPTED:
-                made = ", ".join(item.made for item in items_of(record))
+                made = ", ".join(item.made for item in problem_bank.items_of(record))
             but = f", but it {unusable[record.id]}" if record.id in unusable else ""
             echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}{but}")
-        echo(f"{request.output}: {told_bank(bank)}")
-    return tell([*done.warnings, *without_pictures(export)], done.errors)
+        echo(f"{request.output}: {problem_bank.told_bank(bank)}")
+    return command_runner.tell([*done.warnings, *problem_bank.without_pictures(export)], done.errors)
 
 
-def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
+def _process_set(request: command_runner.Request, key: str, *, replace: bool = False) -> int:
     """Run the asset graph for one set, and write its bank to the output folder if there is one. Returns the exit code.
 
     If the graph fails, nothing is written. With `replace`, the new results replace those in the bank. Raises ConfigError, before any
@@ -166,8 +136,8 @@ def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
     """
     space, options = request.space, dataclasses.replace(request.options, replace=replace)
     problem_set = find_problem_set(space.settings.corpora, key)
-    keep_sources(space, problem_set)
-    calls = expected_calls(space, plan_problem_set(space, problem_set, options))
+    problem_bank.keep_sources(space, problem_set)
+    calls = expected_calls(space, problem_bank.plan_problem_set(space, problem_set, options))
     with Progress(Terminal(stderr=True), quiet=request.as_json) as progress:
         if calls:
             progress.note(f"{key}: {told_calls(calls)}")
@@ -178,21 +148,21 @@ def _process_set(request: Request, key: str, *, replace: bool = False) -> int:
             unlisted = graph.catalog()
     output = None if errors else request.output
     errors += unlisted
-    plan = plan_problem_set(space, problem_set, options)
-    bank = open_bank(space, plan)
-    failed, warnings = sorted_out(bank.problems, everything=True)
+    plan = problem_bank.plan_problem_set(space, problem_set, options)
+    bank = problem_bank.open_bank(space, plan)
+    failed, warnings = command_runner.sorted_out(bank.problems, everything=True)
     errors += [*plan.missing, *failed]
-    warnings += changed_sources(space, plan)
+    warnings += problem_bank.changed_sources(space, plan)
     if output is not None:
-        export = with_pictures(space, bank)
-        write_folder(output, bank_files(bank) | export_files(export))
-        warnings += without_pictures(export)
+        export = problem_bank.with_pictures(space, bank)
+        command_runner.write_folder(output, problem_bank.bank_files(bank) | problem_bank.export_files(export))
+        warnings += problem_bank.without_pictures(export)
     if request.as_json:
-        print_json(json_record(bank.problems, errors, warnings))
+        print_json(command_runner.json_record(bank.problems, errors, warnings))
     else:
-        where = space.store.path(ProblemBank.file_key(key, FILES[0]))
-        echo(f"{bank.name}: {told_bank(bank)}, see {where}")
-    return tell(warnings, errors)
+        where = space.store.path(ProblemBank.file_key(key, problem_bank.FILES[0]))
+        echo(f"{bank.name}: {problem_bank.told_bank(bank)}, see {where}")
+    return command_runner.tell(warnings, errors)
 
 
 def _wishes(wished: Mapping[str, Any]) -> Wishes:

@@ -12,12 +12,7 @@ from qagen_dagster.cli.options import combination_options, json_option
 from qagen_dagster.cli.output import fail, folder_to_write, print_json, warn
 from qagen_dagster.cli.questions.push import push
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.questions.publication.exports import (
-    SetExports,
-    chosen_formats,
-    export_set,
-    write_exports,
-)
+from qagen_dagster.loop.questions.publication import exports
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.records.ids import Mode
@@ -82,12 +77,12 @@ def export(
         raise StoreError("no matching set is published: `qagen run` makes it")
     if destination is not None and formats == ("huggingface",) and len(published) > 1:
         raise ConfigError("a repository takes one set: choose it with --corpus, --scenario and --mode")
-    chosen = chosen_formats(() if ALL in formats else formats)
+    chosen = exports.chosen_formats(() if ALL in formats else formats)
     failures, rows = list[str](), list[dict[str, Any]]()
     for combination in published:
         pushed: dict[str, Any] = {}
         try:
-            made = export_set(space, combination, chosen)
+            made = exports.export_set(space, combination, chosen)
             if destination is not None:
                 changed = push(chosen[0].name, destination, combination.key, made.exports[0].files)
                 pushed = {"pushed": destination, "changed": changed}
@@ -95,14 +90,14 @@ def export(
             failures.append(str(error))
             continue
         if output is not None:
-            list(write_exports(Store(output.absolute()), combination.key, made))
+            list(exports.write_exports(Store(output.absolute()), combination.key, made))
         rows += [row | pushed for row in _rows(combination.key, made, output)]
         warn(f"{combination.key}: no picture of {why}" for why in made.no_picture)
     _print(rows, failures, as_json)
     return fail(failures)
 
 
-def _rows(combination: str, made: SetExports, output: Path | None) -> list[dict[str, Any]]:
+def _rows(combination: str, made: exports.SetExports, output: Path | None) -> list[dict[str, Any]]:
     folders = [None if output is None else output / combination / one.format for one in made.exports]
     return [
         {

@@ -6,16 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.defs.metadata import (
-    ROW_COUNT,
-    Metadata,
-    bar_chart,
-    cell,
-    data_uri,
-    markdown_table,
-    pictures,
-    stored_file,
-)
+from qagen_dagster.defs import metadata
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.parser_pool import ParserPool
@@ -28,7 +19,7 @@ MAX_CROPS = 6
 _CROP = RenderOptions(max_pixels=120_000, max_side=420, max_bytes=60_000)
 
 
-def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
+def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> metadata.Metadata:
     """Counts by outcome, and a row per document. Documents with another outcome than `parsed` come first."""
     outcomes = Counter(document.outcome.value for document in index.documents)
     rows = [
@@ -38,17 +29,17 @@ def of_index(index: CorpusIndex, parsed_files: int, store: Store) -> Metadata:
     usable = outcomes[Outcome.PARSED.value] + outcomes[Outcome.NO_TEXT.value]
     header = ("document", "format", "outcome", "pages", "lines", "detail")
     return {
-        ROW_COUNT: len(index.documents),
+        metadata.ROW_COUNT: len(index.documents),
         "files_parsed_now": parsed_files,
         "lines": sum(d.line_count for d in index.documents),
         "not_usable": len(index.documents) - usable,
-        "outcomes": bar_chart(outcomes, "documents by outcome"),
-        "documents": markdown_table(header, rows),
-        "index": stored_file(store, CorpusIndex.key(index.corpus)),
+        "outcomes": metadata.bar_chart(outcomes, "documents by outcome"),
+        "documents": metadata.markdown_table(header, rows),
+        "index": metadata.stored_file(store, CorpusIndex.key(index.corpus)),
     }
 
 
-def of_manifests(manifests: Sequence[VisualManifest]) -> Metadata:
+def of_manifests(manifests: Sequence[VisualManifest]) -> metadata.Metadata:
     """Counts by type, and a row per visual."""
     types = Counter(visual.type.value for manifest in manifests for visual in manifest.visuals)
     rows = [
@@ -58,24 +49,24 @@ def of_manifests(manifests: Sequence[VisualManifest]) -> Metadata:
     ]
     failures = [(m.document_id, m.failure) for m in manifests if m.failure is not None]
     return {
-        ROW_COUNT: len(rows),
+        metadata.ROW_COUNT: len(rows),
         "documents_without_visuals": sum(not m.visuals for m in manifests),
-        "types": bar_chart(types, "visuals by type"),
-        "visuals": markdown_table(("document", "label", "type", "page", "line", "caption"), rows),
-        "failures": markdown_table(("document", "failure"), failures),
+        "types": metadata.bar_chart(types, "visuals by type"),
+        "visuals": metadata.markdown_table(("document", "label", "type", "page", "line", "caption"), rows),
+        "failures": metadata.markdown_table(("document", "failure"), failures),
     }
 
 
 def page_crops(
     space: Workspace, corpus: Corpus, manifests: Sequence[VisualManifest], pool: ParserPool
-) -> Metadata:
+) -> metadata.Metadata:
     """Small pictures of the first visuals, by which a person can check their boxes."""
     sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
     chosen: list[tuple[str, Visual]] = []
     for manifest in manifests:
         chosen += [(manifest.document_id, v) for v in manifest.visuals if v.page is not None][:2]
     crops = (crop_markdown(corpus, pool, sources[name], visual) for name, visual in chosen[:MAX_CROPS])
-    return pictures("crops", [text for text in crops if text is not None])
+    return metadata.pictures("crops", [text for text in crops if text is not None])
 
 
 def crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual) -> str | None:
@@ -89,5 +80,7 @@ def crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual)
         return None
     if picture is None:
         return None
-    title = f"**{cell(source)}, {cell(visual.label)}** {cell(visual.caption, 160)}"
-    return f"{title}\n\n![{cell(visual.label)}]({data_uri(picture.media_type, picture.data)})"
+    title = f"**{metadata.cell(source)}, {metadata.cell(visual.label)}** {metadata.cell(visual.caption, 160)}"
+    return (
+        f"{title}\n\n![{metadata.cell(visual.label)}]({metadata.data_uri(picture.media_type, picture.data)})"
+    )

@@ -17,23 +17,15 @@ from qagen_dagster.defs.metadata import (
 from qagen_dagster.loop.evaluation.ranking_measures import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.evaluation.run_questions import earlier_reports
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Ranking
-from qagen_dagster.records.evaluation import (
-    AnswerReport,
-    BaselineAnswer,
-    ClosedBookAnswer,
-    ClosedBookReport,
-    EvaluationReport,
-    RetrievalReport,
-    RetrievedQuestion,
-)
 
 MOST_RUNS = 20  # earlier runs in the table
 SECONDS = 19  # characters of an ISO 8601 time up to its seconds
 _LEVELS = ("document", "evidence")
 
 
-def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
+def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Metadata:
     """How many questions a model answers without their document, and which."""
     rows = [
         (
@@ -55,7 +47,7 @@ def of_closed_book(space: Workspace, report: ClosedBookReport) -> Metadata:
     }
 
 
-def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
+def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metadata:
     """How often search finds documents and evidence, by ranking, and the questions whose document is not ranked first."""
     shown = {name: value for name, value in report.metrics.items() if name.startswith("fused_")}
     shown |= {name: value for name, value in report.metrics.items() if name.endswith("recall_at_5")}
@@ -79,7 +71,7 @@ def of_retrieval(space: Workspace, report: RetrievalReport) -> Metadata:
     }
 
 
-def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
+def of_answers(space: Workspace, report: evaluation.AnswerReport) -> Metadata:
     """How well questions are answered from their own document, and the worst answers."""
     rows = [
         (
@@ -102,12 +94,12 @@ def of_answers(space: Workspace, report: AnswerReport) -> Metadata:
     }
 
 
-def of_metrics(space: Workspace, report: EvaluationReport[Any]) -> Metadata:
+def of_metrics(space: Workspace, report: evaluation.EvaluationReport[Any]) -> Metadata:
     """The metrics of a report."""
     return {**_numbers(report), **_common(space, report, tuple(report.metrics)[:4])}
 
 
-def _numbers(report: EvaluationReport[Any]) -> Metadata:
+def _numbers(report: evaluation.EvaluationReport[Any]) -> Metadata:
     return {
         ROW_COUNT: len(report.questions),
         "failed": report.failed,
@@ -118,7 +110,7 @@ def _numbers(report: EvaluationReport[Any]) -> Metadata:
     }
 
 
-def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
+def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
     """What every evaluation shows: earlier runs, the file of the report, cost."""
     runs = earlier_reports(space.store, type(report), report.combination, report.kind)[:MOST_RUNS]
     rows = [
@@ -143,22 +135,22 @@ def _common(space: Workspace, report: EvaluationReport[Any], metrics: Sequence[s
     }
 
 
-def _cell(report: EvaluationReport[Any], name: str) -> str:
+def _cell(report: evaluation.EvaluationReport[Any], name: str) -> str:
     value = report.metrics.get(name)
     return "not measured" if value is None else f"{value:g}"
 
 
-def _closed_end(one: ClosedBookAnswer) -> str:
+def _closed_end(one: evaluation.ClosedBookAnswer) -> str:
     if one.leaked is None:
         return "undecided"
     return "leaked" if one.leaked else "wrong" if one.given and one.decided != "unknown" else "unknown"
 
 
-def _closed_order(one: ClosedBookAnswer) -> tuple[int, str]:
+def _closed_order(one: evaluation.ClosedBookAnswer) -> tuple[int, str]:
     return ("leaked", "undecided", "wrong", "unknown").index(_closed_end(one)), one.question_id
 
 
-def _grounded(one: BaselineAnswer) -> str:
+def _grounded(one: evaluation.BaselineAnswer) -> str:
     grounded = None if one.grading is None else one.grading.is_grounded
     return "" if grounded is None else "yes" if grounded else "no"
 
@@ -180,7 +172,7 @@ def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
     return markdown_table(("target", "ranking", "question", *measures), rows)
 
 
-def _not_ranked_first(questions: Iterable[RetrievedQuestion]) -> dg.MarkdownMetadataValue:
+def _not_ranked_first(questions: Iterable[evaluation.RetrievedQuestion]) -> dg.MarkdownMetadataValue:
     """The questions whose document is not ranked first, the worst ranks first. Questions that were not searched come before them."""
     found = [(one, placed(one.placements, Ranking.BOTH)) for one in questions]
     late = [(one, place) for one, place in found if place is None or place.document != 1]

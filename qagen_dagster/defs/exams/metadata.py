@@ -9,32 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import dagster as dg
 
 from qagen_dagster.configuration.exams import Exam
-from qagen_dagster.defs.metadata import (
-    ROW_COUNT,
-    Metadata,
-    bar_chart,
-    cell,
-    cost,
-    fault_list,
-    html_as_svg,
-    markdown_table,
-    path,
-    pictures,
-    review_page,
-    svg_picture,
-)
+from qagen_dagster.defs import metadata
 from qagen_dagster.loop.exams.bank import EXPORTS, Bank, caught_by
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.publishing.exams.pages import question_html
-from qagen_dagster.records.exams.bank import (
-    Counts,
-    ExamItem,
-    ItemBank,
-    RejectedItem,
-    SlotEnd,
-    SlotPlan,
-    SlotResult,
-)
+from qagen_dagster.records.exams import bank
 from qagen_dagster.records.exams.responses import ItemStatistics
 from qagen_dagster.records.review import exam_key
 
@@ -44,7 +23,7 @@ _CARD = "font:15px/1.5 Georgia,serif;color:#222;background:#fff;padding:4px 14px
 _LIST = "<style>ol{list-style:upper-alpha;padding-left:2em}li{margin:.3em 0}</style>"
 
 
-def of_schemas(exam: Exam) -> Metadata:
+def of_schemas(exam: Exam) -> metadata.Metadata:
     """The settings of exam.yaml, a row per schema, and the faults of schemas that cannot be used."""
     rows = [
         (one.id, one.title, one.core_move, len(one.contexts), len(one.wrong_paths), one.line)
@@ -52,17 +31,19 @@ def of_schemas(exam: Exam) -> Metadata:
     ]
     weights = {name.value: difficulty.weight for name, difficulty in exam.config.difficulties.items()}
     return {
-        ROW_COUNT: len(exam.schemas),
+        metadata.ROW_COUNT: len(exam.schemas),
         "parts": len(exam.parts()),
         "requested_items": exam.config.items,
         "weights": weights,
         "candidate_profile": exam.config.candidate_profile,
-        "schemas": markdown_table(("schema", "title", "core move", "contexts", "wrong paths", "line"), rows),
-        "broken_schemas": fault_list(exam.faults),
+        "schemas": metadata.markdown_table(
+            ("schema", "title", "core move", "contexts", "wrong paths", "line"), rows
+        ),
+        "broken_schemas": metadata.fault_list(exam.faults),
     }
 
 
-def of_ideas(plan: PartPlan, found: Sequence[SlotPlan]) -> Metadata:
+def of_ideas(plan: PartPlan, found: Sequence[bank.SlotPlan]) -> metadata.Metadata:
     """A row per idea, a row per design that could not be used, cost."""
     ideas = [(one.slot, one.plan) for one in found if one.plan is not None]
     rows = [
@@ -71,50 +52,50 @@ def of_ideas(plan: PartPlan, found: Sequence[SlotPlan]) -> Metadata:
     ]
     failures = [(one.slot, why) for one in found for why in one.failures]
     return {
-        ROW_COUNT: len(ideas),
+        metadata.ROW_COUNT: len(ideas),
         **_of_plan(plan),
-        "ideas": markdown_table(("slot", "idea", "question", "wrong paths"), rows),
-        "unusable_designs": markdown_table(("slot", "reason"), failures),
-        **cost(call for one in found for call in one.calls),
+        "ideas": metadata.markdown_table(("slot", "idea", "question", "wrong paths"), rows),
+        "unusable_designs": metadata.markdown_table(("slot", "reason"), failures),
+        **metadata.cost(call for one in found for call in one.calls),
     }
 
 
-def of_items(plan: PartPlan, results: Sequence[SlotResult], reused: int) -> Metadata:
+def of_items(plan: PartPlan, results: Sequence[bank.SlotResult], reused: int) -> metadata.Metadata:
     """Accepted and rejected items, the number of rejections by step, pictures of typeset items, cost."""
     items = [one.item for one in results if one.item is not None]
     rejected = [one.rejected for one in results if one.rejected is not None]
     ends = Counter(one.end.value for one in results)
     caught = caught_by(results, plan.exam.config.thresholds)
     return {
-        ROW_COUNT: len(items),
+        metadata.ROW_COUNT: len(items),
         "accepted": len(items),
         "rejected": len(rejected),
-        "budget_exhausted": ends[SlotEnd.BUDGET_EXHAUSTED.value],
+        "budget_exhausted": ends[bank.SlotEnd.BUDGET_EXHAUSTED.value],
         "reused": reused,
         **_of_plan(plan),
         "items": _items(items),
         "rejected_items": _rejections(rejected),
-        "rejected_by": bar_chart(caught, "failed attempts by the step that rejected them"),
+        "rejected_by": metadata.bar_chart(caught, "failed attempts by the step that rejected them"),
         **_cards(items),
-        **cost((call for one in results for call in one.calls), len(items)),
+        **metadata.cost((call for one in results for call in one.calls), len(items)),
     }
 
 
-def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -> Metadata:
+def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -> metadata.Metadata:
     """The share of accepted items by schema and difficulty, the number of rejections by step, pictures of typeset items, files, cost."""
     stats = found.stats
     total = stats.accepted + stats.rejected
     outcomes = {"accepted": stats.accepted} | stats.failure_types
     exports = {name.rpartition("/")[2]: name for name in found.paths if f"/{EXPORTS}/" in name}
-    shown: Metadata = {
-        ROW_COUNT: stats.accepted,
+    shown: metadata.Metadata = {
+        metadata.ROW_COUNT: stats.accepted,
         "accepted": stats.accepted,
         "rejected": stats.rejected,
         "unfinished": stats.unfinished,
         "accepted_at_first_attempt": stats.first_time,
         "acceptance": _acceptance(exam, stats.by_part),
-        "outcomes": bar_chart(outcomes, "items by outcome"),
-        "rejected_by": bar_chart(stats.caught_by, "failed attempts by the step that rejected them"),
+        "outcomes": metadata.bar_chart(outcomes, "items by outcome"),
+        "rejected_by": metadata.bar_chart(stats.caught_by, "failed attempts by the step that rejected them"),
         "proofs": stats.proofs,
         "models": stats.models,
         **_cards(_one_of_each(found.bank.items)),
@@ -123,14 +104,14 @@ def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -
         "answers_of_candidates": _statistics(statistics.values()),
         "exports": list(exports),
         "changed": list(found.changed),
-        **review_page(exam_key(exam.key)),
-        **cost((call for one in found.results for call in one.calls), stats.accepted),
+        **metadata.review_page(exam_key(exam.key)),
+        **metadata.cost((call for one in found.results for call in one.calls), stats.accepted),
     }
     if total:
         shown["acceptance_rate"] = round(stats.accepted / total, 4)
     if "preview.html" in exports:
         # The key in the store, because the UI would cut off the whole path.
-        shown["preview"] = path(ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html"))
+        shown["preview"] = metadata.path(bank.ItemBank.file_key(exam.key, f"{EXPORTS}/preview.html"))
     return shown
 
 
@@ -138,10 +119,10 @@ def _statistics(found: Iterable[ItemStatistics]) -> dg.MarkdownMetadataValue:
     rows = [
         (one.item, one.candidates, one.facility, one.discrimination, "; ".join(one.findings)) for one in found
     ]
-    return markdown_table(("id", "candidates", "facility", "point-biserial", "found"), rows)
+    return metadata.markdown_table(("id", "candidates", "facility", "point-biserial", "found"), rows)
 
 
-def _of_plan(plan: PartPlan) -> Metadata:
+def _of_plan(plan: PartPlan) -> metadata.Metadata:
     return {
         "slots": plan.slots,
         "seed": plan.seed,
@@ -151,25 +132,25 @@ def _of_plan(plan: PartPlan) -> Metadata:
     }
 
 
-def _acceptance(exam: Exam, by_part: dict[str, Counts]) -> dg.MarkdownMetadataValue:
+def _acceptance(exam: Exam, by_part: dict[str, bank.Counts]) -> dg.MarkdownMetadataValue:
     """A row per schema and a column per difficulty, with the number of accepted items out of the finished ones."""
     difficulties = [one.value for one in exam.config.difficulties]
     rows: list[tuple[str, ...]] = []
     for schema in exam.schemas.values():
-        counts = [by_part.get(f"{schema.id}/{one}", Counts()) for one in difficulties]
-        every = Counts(
+        counts = [by_part.get(f"{schema.id}/{one}", bank.Counts()) for one in difficulties]
+        every = bank.Counts(
             accepted=sum(one.accepted for one in counts), rejected=sum(one.rejected for one in counts)
         )
         rows.append((f"{schema.id} {schema.title}", *map(_share, counts), _share(every)))
-    return markdown_table(("schema", *difficulties, "all"), rows)
+    return metadata.markdown_table(("schema", *difficulties, "all"), rows)
 
 
-def _share(counts: Counts) -> str:
+def _share(counts: bank.Counts) -> str:
     total = counts.accepted + counts.rejected
     return f"{counts.accepted} of {total}" if total else "\u2013"
 
 
-def _items(items: Sequence[ExamItem]) -> dg.MarkdownMetadataValue:
+def _items(items: Sequence[bank.ExamItem]) -> dg.MarkdownMetadataValue:
     rows = [
         (
             item.id,
@@ -182,10 +163,10 @@ def _items(items: Sequence[ExamItem]) -> dg.MarkdownMetadataValue:
         )
         for item in items
     ]
-    return markdown_table(("id", "stem", "key", "options", "proof", "style", "attempts"), rows)
+    return metadata.markdown_table(("id", "stem", "key", "options", "proof", "style", "attempts"), rows)
 
 
-def _rejections(rejected: Sequence[RejectedItem]) -> dg.MarkdownMetadataValue:
+def _rejections(rejected: Sequence[bank.RejectedItem]) -> dg.MarkdownMetadataValue:
     rows = [
         (
             f"{one.schema_id}/{one.difficulty.value} {one.slot}",
@@ -197,34 +178,36 @@ def _rejections(rejected: Sequence[RejectedItem]) -> dg.MarkdownMetadataValue:
         )
         for one in rejected
     ]
-    return markdown_table(("slot", "failure", "reasons", "rejected by", "severity", "attempts"), rows)
+    return metadata.markdown_table(
+        ("slot", "failure", "reasons", "rejected by", "severity", "attempts"), rows
+    )
 
 
-def _one_of_each(items: Sequence[ExamItem]) -> list[ExamItem]:
+def _one_of_each(items: Sequence[bank.ExamItem]) -> list[bank.ExamItem]:
     """The first item of each schema, then the others."""
     seen: set[str] = set()
-    first: list[ExamItem] = []
-    others: list[ExamItem] = []
+    first: list[bank.ExamItem] = []
+    others: list[bank.ExamItem] = []
     for item in items:
         (others if item.schema_id in seen else first).append(item)
         seen.add(item.schema_id)
     return [*first, *others]
 
 
-def _cards(items: Sequence[ExamItem]) -> Metadata:
+def _cards(items: Sequence[bank.ExamItem]) -> metadata.Metadata:
     cards = [
-        f"**{cell(item.id)}** key {item.question.correct_option}\n\n{svg_picture(cell(item.id), card(item))}"
+        f"**{metadata.cell(item.id)}** key {item.question.correct_option}\n\n{metadata.svg_picture(metadata.cell(item.id), card(item))}"
         for item in items[:MAX_CARDS]
     ]
-    return pictures("rendered_items", cards)
+    return metadata.pictures("rendered_items", cards)
 
 
-def card(item: ExamItem) -> str:
+def card(item: bank.ExamItem) -> str:
     """One question as SVG. The browser typesets its MathML and needs no other file."""
     lines = sum(_height(line) for line in item.question.stem.splitlines())
     lines += sum(_height(option) + 0.25 for option in item.question.options.values())
     height = round(lines * _LINE + 48)
-    return html_as_svg(f"{_LIST}{question_html(item)}", _WIDTH, height, _CARD)
+    return metadata.html_as_svg(f"{_LIST}{question_html(item)}", _WIDTH, height, _CARD)
 
 
 def _height(text: str) -> float:

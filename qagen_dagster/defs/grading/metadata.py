@@ -8,16 +8,7 @@ from html import escape
 
 import dagster as dg
 
-from qagen_dagster.defs.metadata import (
-    CHART,
-    ROW_COUNT,
-    Metadata,
-    bar_chart,
-    chart,
-    cost,
-    markdown_table,
-    stored_file,
-)
+from qagen_dagster.defs import metadata
 from qagen_dagster.loop.grading.grade_answers import coverage_lines
 from qagen_dagster.loop.grading.report import HISTORY_FILE
 from qagen_dagster.loop.workspace import Workspace
@@ -27,14 +18,14 @@ MOST_BARS = 25  # maximum number of documents in the chart; the least grounded a
 _OUTCOMES = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured", "#b8bcc4"))
 
 
-def of_report(space: Workspace, report: GroundingReport) -> Metadata:
+def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     """Numbers that the UI plots by partition and over time, charts, a row per document and per ungrounded answer, cost."""
     answers = [(one, answer) for one in report.documents for answer in one.answers]
     statuses = Counter(
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )
-    shown: Metadata = {
-        ROW_COUNT: len(answers),
+    shown: metadata.Metadata = {
+        metadata.ROW_COUNT: len(answers),
         "overall_grade": _letter(report),
         "grounded": report.grounded,
         "ungrounded": report.ungrounded,
@@ -46,11 +37,13 @@ def of_report(space: Workspace, report: GroundingReport) -> Metadata:
         "answers": _whole(report),
         "grades": _chart(report.documents),
         "documents": _documents(report.documents),
-        "sentences": bar_chart(statuses, "sentences by status"),
+        "sentences": metadata.bar_chart(statuses, "sentences by status"),
         "ungrounded_highlights": _highlights(report),
         "not_measured_answers": _not_measured(answers),
-        "report": stored_file(space.store, combination_of(report).history_key(report.run_id, HISTORY_FILE)),
-        **cost(call for _, answer in answers for call in answer.grading.calls),
+        "report": metadata.stored_file(
+            space.store, combination_of(report).history_key(report.run_id, HISTORY_FILE)
+        ),
+        **metadata.cost(call for _, answer in answers for call in answer.grading.calls),
     }
     if report.overall_confidence is not None:
         shown["overall_confidence"] = round(report.overall_confidence, 4)
@@ -96,7 +89,7 @@ def _documents(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
         for one in _worst_first(documents)
     ]
     header = ("document", "title", "grade", "confidence", "grounded", "ungrounded", "not measured")
-    return markdown_table(header, rows)
+    return metadata.markdown_table(header, rows)
 
 
 def _highlights(report: GroundingReport) -> dg.MarkdownMetadataValue:
@@ -104,7 +97,7 @@ def _highlights(report: GroundingReport) -> dg.MarkdownMetadataValue:
         ("; ".join(one.reasons), one.question, one.answer, _number(one.confidence), one.document_id)
         for one in report.ungrounded_highlights
     ]
-    return markdown_table(("reasons", "question", "answer", "confidence", "document"), rows)
+    return metadata.markdown_table(("reasons", "question", "answer", "confidence", "document"), rows)
 
 
 def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.MarkdownMetadataValue:
@@ -113,7 +106,7 @@ def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.
         for one, answer in answers
         if answer.grading.is_grounded is None
     ]
-    return markdown_table(("id", "reason", "question", "answer", "document"), rows)
+    return metadata.markdown_table(("id", "reason", "question", "answer", "document"), rows)
 
 
 def _why(answer: GradedAnswer) -> str:
@@ -127,12 +120,12 @@ def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
     parts: list[str] = []
     x = 0
     for count, (_, color) in zip(counts, _OUTCOMES, strict=True):
-        width = round(CHART * count / max(1, sum(counts)))
+        width = round(metadata.CHART * count / max(1, sum(counts)))
         parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
         x += width
     words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _OUTCOMES, strict=True))
     parts.append(f'<text y="36" fill="#555">{words}</text>')
-    return dg.MetadataValue.md(chart(words, CHART, 40, parts))
+    return dg.MetadataValue.md(metadata.chart(words, metadata.CHART, 40, parts))
 
 
 def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
@@ -142,7 +135,7 @@ def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
     for number, one in enumerate(shown):
         parts += _bar(one, 26 * number + 26)
     note = f"\n\nthe {MOST_BARS} least grounded of {len(documents)}" if len(documents) > len(shown) else ""
-    return dg.MetadataValue.md(chart("answers by document", 640, 26 * len(shown) + 30, parts) + note)
+    return dg.MetadataValue.md(metadata.chart("answers by document", 640, 26 * len(shown) + 30, parts) + note)
 
 
 def _legend() -> list[str]:

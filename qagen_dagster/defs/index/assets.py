@@ -4,16 +4,8 @@ from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.defs import metadata
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import (
-    ROW_COUNT,
-    Metadata,
-    log_progress,
-    markdown_table,
-    shown_money,
-    stored_file,
-    uri,
-)
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -25,7 +17,7 @@ from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.store import Store
 
 
-def of_build(built: IndexBuild, store: Store) -> Metadata:
+def of_build(built: IndexBuild, store: Store) -> metadata.Metadata:
     """Counts, cost, and a row per document; documents that failed come first."""
     index, now = built.index, set(built.embedded)
     failed = sum(one.failure is not None for one in index.documents)
@@ -35,7 +27,7 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
     ]
     use = built.use
     return {
-        ROW_COUNT: sum(one.chunks for one in index.documents),
+        metadata.ROW_COUNT: sum(one.chunks for one in index.documents),
         "indexed_documents": len(index.documents),
         "embedded_now": len(now),
         "reused": len(index.documents) - len(now) - failed,
@@ -44,10 +36,10 @@ def of_build(built: IndexBuild, store: Store) -> Metadata:
         "embedder": f"{index.embedder['provider']}:{index.embedder['model']}",
         "paid_calls": use.calls,
         "paid_tokens": use.tokens,
-        "usd": shown_money(use.usd),
-        "documents": markdown_table(("document", "chunks", "embeddings", "failure"), rows),
-        **uri(store, SearchIndex.key(index.corpus)),
-        "index": stored_file(store, SearchIndex.key(index.corpus)),
+        "usd": metadata.shown_money(use.usd),
+        "documents": metadata.markdown_table(("document", "chunks", "embeddings", "failure"), rows),
+        **metadata.uri(store, SearchIndex.key(index.corpus)),
+        "index": metadata.stored_file(store, SearchIndex.key(index.corpus)),
     }
 
 
@@ -65,7 +57,7 @@ def build_document_index(layout: Layout, partitions: Partitions) -> dg.AssetsDef
         context: dg.AssetExecutionContext, config: ModelConfig, workspace: WorkspaceResource
     ) -> dg.MaterializeResult[Any]:
         space = workspace.open()
-        progress = log_progress(context, "indexed")
+        progress = metadata.log_progress(context, "indexed")
         launch, corpus = spending_id(context.run), context.partition_key
         meter = index_meter(space, corpus, launch, config.profile, config.allowance)
         built = build_index(space, corpus, config.profile, progress, meter)

@@ -10,13 +10,7 @@ from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.layout import GRADED, Layout
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
-from qagen_dagster.defs.questions import metadata
-from qagen_dagster.defs.questions.checks import (
-    PUBLISHED_CHECKS,
-    VALIDATED_CHECKS,
-    published_results,
-    validated_results,
-)
+from qagen_dagster.defs.questions import checks, metadata
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, sharded_asset, split
@@ -138,7 +132,7 @@ def _validated_qa(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition
         partitions_def=partitions.combinations,
         kinds={MODELS},
         deps=["candidate_qa"],
-        checks=VALIDATED_CHECKS,
+        checks=checks.VALIDATED_CHECKS,
         description="The accepted questions without duplicates. Questions of different documents are compared, and "
         "one of two that ask the same is removed.",
     )
@@ -150,7 +144,7 @@ def _validated_qa(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition
         validated = validate_set(space, combination, embedders.encode, config.allowance, money, progress)
         return dg.MaterializeResult(
             metadata=metadata.of_validated(space, validated),
-            check_results=validated_results(space, combination, validated),
+            check_results=checks.validated_results(space, combination, validated),
             data_version=dg.DataVersion(fingerprint(pair.model_dump_json() for pair in validated.questions)),
         )
 
@@ -165,7 +159,7 @@ def _corpus_json(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
         kinds={PUBLISHED, "json"},
         io_manager_key=layout.name(PUBLISHED_SETS),
         deps=["validated_qa", *([GRADED] if layout.has(GRADED) else [])],
-        checks=PUBLISHED_CHECKS,
+        checks=checks.PUBLISHED_CHECKS,
         metadata={"dagster/column_schema": metadata.COLUMNS},
         description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
         "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
@@ -177,7 +171,7 @@ def _corpus_json(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
         published = publish(space, combination, context.run.run_id, replace=config.replace)
         return dg.MaterializeResult(
             metadata=metadata.of_published(space.store, combination, published),
-            check_results=published_results(space, combination, published),
+            check_results=checks.published_results(space, combination, published),
             data_version=dg.DataVersion(published.version),
         )
 

@@ -8,18 +8,8 @@ from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.defs import metadata
 from qagen_dagster.defs.documents.metadata import crop_markdown
-from qagen_dagster.defs.metadata import (
-    ROW_COUNT,
-    Metadata,
-    bar_chart,
-    cell,
-    cost,
-    markdown_table,
-    pictures,
-    review_page,
-    uri,
-)
 from qagen_dagster.defs.questions import rejections
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
@@ -82,7 +72,7 @@ def log_comparisons(context: dg.AssetExecutionContext) -> Callable[[int, int], N
 
 def of_candidates(
     space: Workspace, found: CandidateSet, results: Iterable[GenerationResult], fresh: int
-) -> Metadata:
+) -> metadata.Metadata:
     """Counts, a row per document, accepted and rejected questions, cost. This run worked on `fresh` documents."""
     combination = Combination(corpus=found.corpus, scenario=found.scenario, mode=found.mode)
     accepted: list[QAPair] = []
@@ -96,18 +86,20 @@ def of_candidates(
             missing.extend((result.document_id, one) for one in result.shortfalls)
             yield from result.calls
 
-    spent = cost(read(), sum(one.accepted for one in found.documents))
+    spent = metadata.cost(read(), sum(one.accepted for one in found.documents))
     reasons = Counter(one.rejection_reason.value for one in rejected)
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
-        ROW_COUNT: len(accepted),
+        metadata.ROW_COUNT: len(accepted),
         # Named so because `qagen status` counts after the deduplication across documents.
         "accepted_before_deduplication": len(accepted),
         "rejected_before_deduplication": len(rejected),
-        "outcomes": bar_chart(Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"),
+        "outcomes": metadata.bar_chart(
+            Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"
+        ),
         **rejections.of_rejected(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
-        "documents": markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
+        "documents": metadata.markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
         "documents_reused": sum(one.result_key is not None for one in found.documents) - fresh,
         **_missing(missing),
         "profile": found.profile,
@@ -117,29 +109,29 @@ def of_candidates(
     }
 
 
-def of_validated(space: Workspace, validated: ValidatedSet) -> Metadata:
+def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
     """Counts, the questions, the removed questions with reasons, and in visual mode crops of the visuals that are asked about."""
     combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
-    shown: Metadata = {
-        ROW_COUNT: len(validated.questions),
+    shown: metadata.Metadata = {
+        metadata.ROW_COUNT: len(validated.questions),
         "accepted": len(validated.questions),
         "rejected": sum(one.rejected for one in made) + len(validated.removed),
         "questions": _questions(validated.questions),
         "removed": len(validated.removed),
         **rejections.of_rejected(space, combination, validated.removed, "removed"),
-        **cost(validated.calls),
+        **metadata.cost(validated.calls),
     }
     if validated.mode is Mode.VISUAL:
         shown |= _crops(space, validated)
     return shown
 
 
-def of_published(store: Store, combination: Combination, published: Published) -> Metadata:
+def of_published(store: Store, combination: Combination, published: Published) -> metadata.Metadata:
     """The published questions, where their files are, which of them changed, and how to review them."""
     return {
-        ROW_COUNT: len(published.eval_set.questions),
-        **uri(store, CorpusGenerationResult.key(combination), "questions"),
+        metadata.ROW_COUNT: len(published.eval_set.questions),
+        **metadata.uri(store, CorpusGenerationResult.key(combination), "questions"),
         "version": published.version,
         "questions": _questions(published.eval_set.questions),
         **review_of(combination),
@@ -150,9 +142,11 @@ def of_published(store: Store, combination: Combination, published: Published) -
     }
 
 
-def review_of(combination: Combination) -> Metadata:
+def review_of(combination: Combination) -> metadata.Metadata:
     one = combination
-    return review_page(one.key, f"--corpus {one.corpus} --scenario {one.scenario} --mode {one.mode.value}")
+    return metadata.review_page(
+        one.key, f"--corpus {one.corpus} --scenario {one.scenario} --mode {one.mode.value}"
+    )
 
 
 def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetadataValue:
@@ -165,20 +159,20 @@ def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetada
         )
         for pair in pairs
     ]
-    return markdown_table(("id", "question", "answer", "document"), rows)
+    return metadata.markdown_table(("id", "question", "answer", "document"), rows)
 
 
-def _missing(shortfalls: Sequence[tuple[str, Shortfall]]) -> Metadata:
+def _missing(shortfalls: Sequence[tuple[str, Shortfall]]) -> metadata.Metadata:
     """How many questions of the requested types are missing, with a row per document and type."""
     if not shortfalls:
         return {}
     rows = [(name, one.question_type, one.wanted, one.accepted, one.reason) for name, one in shortfalls]
     header = ("document", "type", "wanted", "accepted", "reason")
     count = sum(one.missing for _, one in shortfalls)
-    return {"missing": count, "missing_by_type": markdown_table(header, rows)}
+    return {"missing": count, "missing_by_type": metadata.markdown_table(header, rows)}
 
 
-def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:
+def _crops(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
     """Crops of the first visuals that were asked about, each above its questions."""
     corpus = space.corpus(validated.corpus)
     sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
@@ -186,7 +180,7 @@ def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:
     for pair in validated.questions:
         for label in pair.content_refs[:1]:
             asked.setdefault((pair.document_id, label), []).append(
-                f"{cell(pair.question)} **{cell(pair.answer)}**"
+                f"{metadata.cell(pair.question)} **{metadata.cell(pair.answer)}**"
             )
     crops: list[str] = []
     pool = space.parsers()
@@ -198,4 +192,4 @@ def _crops(space: Workspace, validated: ValidatedSet) -> Metadata:
         text = crop_markdown(corpus, pool, sources[document], visual)
         if text is not None:
             crops.append("\n\n".join([text, *questions]))
-    return pictures("crops", crops, "\n\n---\n\n")
+    return metadata.pictures("crops", crops, "\n\n---\n\n")

@@ -7,16 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    Format,
-    PageImage,
-    ParsedText,
-    ParseOptions,
-    RenderOptions,
-    RowFailure,
-    Source,
-)
+from qagen_dagster.formats import base
 from qagen_dagster.formats.image import encode, fit_size, framed
 from qagen_dagster.formats.jats.inline import read_tree
 from qagen_dagster.formats.pdf.headings import headings_of
@@ -45,7 +36,7 @@ def looks_like_pdf(head: bytes) -> bool:
 
 
 @contextmanager
-def opened(source: Source, options: ParseOptions) -> Generator[Pdf]:
+def opened(source: base.Source, options: base.ParseOptions) -> Generator[Pdf]:
     """A context with the document, unlocked and checked against the limits. The document is closed at the end.
 
     Raises:
@@ -83,7 +74,7 @@ def _unlock(pdf: Pdf, name: str, passwords: dict[str, str]) -> None:
         raise DocumentError(Outcome.ENCRYPTED, "the configured password does not open the file")
 
 
-def _check(pdf: Pdf, options: ParseOptions) -> None:
+def _check(pdf: Pdf, options: base.ParseOptions) -> None:
     if not pdf.is_pdf:
         raise DocumentError(Outcome.NOT_WHAT_IT_SAYS, "the content is not PDF")
     with _as_corrupt("the list of pages is broken"):
@@ -110,7 +101,7 @@ def _short(error: Exception) -> str:
     return text if len(text) <= 120 and "proxy of" not in text else type(error).__name__
 
 
-def render_page(pdf: Pdf, number: int, options: ParseOptions, how: RenderOptions) -> PageImage:
+def render_page(pdf: Pdf, number: int, options: base.ParseOptions, how: base.RenderOptions) -> base.PageImage:
     """Page `number` (1-based) as displayed, or the part of it that `how.crop` names.
 
     Raises:
@@ -147,7 +138,7 @@ def _clip(page: Page, crop: Box | None) -> Rect:
     return clip
 
 
-def _check_pictures(page: Page, options: ParseOptions) -> None:
+def _check_pictures(page: Page, options: base.ParseOptions) -> None:
     for picture in page.pictures():
         if picture.width * picture.height > options.max_pixels:
             size = f"{picture.width:,} x {picture.height:,} pixels"
@@ -155,18 +146,20 @@ def _check_pictures(page: Page, options: ParseOptions) -> None:
             raise DocumentError(Outcome.TOO_LARGE, f"the page holds a picture of {size}; {limit}")
 
 
-class PdfFormat(Format):
+class PdfFormat(base.Format):
     """PDF files, read with MuPDF."""
 
     name = "pdf"
-    version = VERSIONS["pdf"]
+    version = base.VERSIONS["pdf"]
     suffixes: tuple[str, ...] = (".pdf",)
 
     def sniff(self, head: bytes) -> bool:
         """Whether the signature stands within the first 1,024 bytes."""
         return looks_like_pdf(head)
 
-    def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+    def parse(
+        self, source: base.Source, options: base.ParseOptions
+    ) -> list[base.ParsedText | base.RowFailure]:
         """The text of the document. Its `detail` says what is missing: broken pages, pictures without recognised text."""
         with opened(source, options) as pdf:
             text = read_pages(pdf, options)
@@ -185,7 +178,7 @@ class PdfFormat(Format):
                 raise DocumentError(outcome, f"{why} on {counted(count)}")
             said = metadata_of(pdf, text)
             return [
-                ParsedText(
+                base.ParsedText(
                     text="\n".join(text.lines),
                     outcome=Outcome.PARSED if text.lines else Outcome.NO_TEXT,
                     detail=_detail(text),
@@ -197,17 +190,19 @@ class PdfFormat(Format):
                 )
             ]
 
-    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+    def visuals(self, source: base.Source, row: str | None, options: base.ParseOptions) -> tuple[Visual, ...]:
         """Tables, figures, pictures and drawings, in page order, with boxes in points as displayed."""
         with opened(source, options) as pdf:
             return find_visuals(pdf, options)
 
-    def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
+    def rights(self, source: base.Source, options: base.ParseOptions) -> dict[str | None, Rights]:
         """What the XMP metadata say. Raises DocumentError, also if there are none."""
         with opened(source, options) as pdf:
             return {None: rights_in(read_tree(pdf.xmp()[:_MAX_XMP].encode())[0])}
 
-    def render(self, source: Source, page: int, options: ParseOptions, how: RenderOptions) -> PageImage:
+    def render(
+        self, source: base.Source, page: int, options: base.ParseOptions, how: base.RenderOptions
+    ) -> base.PageImage:
         """A picture of a page or of its crop, within the limits of `how`."""
         with opened(source, options) as pdf:
             return render_page(pdf, page, options, how)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from qagen_dagster.formats.base import Labels, ParseOptions
+from qagen_dagster.formats.pdf import figures
 from qagen_dagster.formats.pdf.captions import (
     MARGIN,
     Caption,
@@ -20,15 +21,6 @@ from qagen_dagster.formats.pdf.captions import (
     pieces_of,
     text_of,
     union,
-)
-from qagen_dagster.formats.pdf.figures import (
-    Repeats,
-    Shape,
-    Shown,
-    is_written,
-    panels_of,
-    shown_on,
-    with_surroundings,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
 from qagen_dagster.formats.pdf.table_boxes import (
@@ -108,7 +100,7 @@ class _Search:
         self._text = text
         self._scanned = {*text.recognised, *text.unreadable}
         self._body = text.body_size / 10 or 10.0  # points
-        self._repeats = Repeats()
+        self._repeats = figures.Repeats()
         self._paths = 0
         self._work = 0
         self._sides: Counter[tuple[bool, str]] = Counter()
@@ -166,7 +158,7 @@ class _Search:
         pieces = pieces_of(fragments, lines, span.start_line)
         text = text_of(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
-        shown = shown_on(text, pictures, drawings, self._repeats)
+        shown = figures.shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
         own = [one.box for one in captions]
         tables = boxes_of_ruled_tables(shown, text, written, own)
@@ -268,20 +260,20 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
     return found
 
 
-def _pictures(shown: Shown, text: Text) -> list[tuple[VisualType, Rect]]:
+def _pictures(shown: figures.Shown, text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
-    large = [one for one in shown.shapes if _is_large(one) and not is_written(one, text)]
+    large = [one for one in shown.shapes if _is_large(one) and not figures.is_written(one, text)]
     found = [
         (
             VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM,
-            with_surroundings([one.box for one in row], shown, text),
+            figures.with_surroundings([one.box for one in row], shown, text),
         )
-        for row in panels_of(large, text)
+        for row in figures.panels_of(large, text)
     ]
     return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
 
-def _is_large(shape: Shape) -> bool:
+def _is_large(shape: figures.Shape) -> bool:
     wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
     sides = (max(wide, high), min(wide, high))
     least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING

@@ -11,14 +11,8 @@ from dataclasses import dataclass, field
 from statistics import quantiles
 
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.estimate import assumed_calls
 from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total
-from qagen_dagster.loop.estimate.assumed_calls import (
-    LOCAL_CALL,
-    SHORT,
-    START_SECONDS,
-    TOKENS_PER_SECOND,
-    Row,
-)
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
@@ -62,7 +56,7 @@ class DocumentEstimator:
 
     def __init__(
         self,
-        rows: Mapping[Role, Row],
+        rows: Mapping[Role, assumed_calls.Row],
         models: Mapping[Role, ModelSpec],
         own: Sequence[Example] = (),
         others: Sequence[Example] = (),
@@ -123,20 +117,22 @@ class DocumentEstimator:
         shows = row.once + (each if each_shows else 0.0)
         proofs = row.unanswered_once * bool(proved) + row.unanswered_each * proved
         shows += proved if row.unanswered_each else row.unanswered_once * bool(proved)
-        blank = self._calls(role, row.each_blank * answered, 0.0, SHORT)
+        blank = self._calls(role, row.each_blank * answered, 0.0, assumed_calls.SHORT)
         return blank.plus(self._calls(role, row.once + each + proofs, shows * shown / TOKEN_CHARACTERS))
 
-    def _calls(self, role: Role, calls: float, document_tokens: float, row: Row | None = None) -> Use:
+    def _calls(
+        self, role: Role, calls: float, document_tokens: float, row: assumed_calls.Row | None = None
+    ) -> Use:
         """The amounts of calls with the prompt and the output of a row, by default that of the role."""
         spec, row = self._models[role], row or self._rows[role]
         if spec.provider in FREE_PROVIDERS:
-            return LOCAL_CALL.times(calls)
+            return assumed_calls.LOCAL_CALL.times(calls)
         return Use(
             calls=calls,
             input_tokens=calls * row.prompt + document_tokens,
             cached_tokens=document_tokens if spec.provider in _CACHING else 0.0,
             output_tokens=calls * row.output,
-            seconds=calls * (START_SECONDS + row.output / TOKENS_PER_SECOND),
+            seconds=calls * (assumed_calls.START_SECONDS + row.output / assumed_calls.TOKENS_PER_SECOND),
         )
 
 

@@ -8,38 +8,23 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
-from qagen_dagster.loop.evaluation.run_questions import (
-    Evaluation,
-    EvaluationPlan,
-    EvaluationRun,
-    Progress,
-    Session,
-    blank,
-    make_report,
-    plan_evaluation,
-)
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.records.evaluation import (
-    ClosedBookAnswer,
-    ClosedBookReport,
-    Decided,
-    DocumentEvaluation,
-    Kind,
-)
+from qagen_dagster.records import evaluation
 
 VERSION = "2"  # increase if the same responses would give another verdict
 
 
-def plan_closed_book(found: Evaluation) -> EvaluationPlan:
+def plan_closed_book(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
     """Plan the evaluation: the questions, and everything that its results depend on."""
     how = how_asked(found)
-    return plan_evaluation(found, Kind.CLOSED_BOOK, lambda _: how)
+    return run_questions.plan_evaluation(found, evaluation.Kind.CLOSED_BOOK, lambda _: how)
 
 
-def how_asked(found: Evaluation) -> tuple[str, ...]:
+def how_asked(found: run_questions.Evaluation) -> tuple[str, ...]:
     """Everything else that the results depend on besides the questions."""
     config = found.space.corpus(found.combination.corpus).config
     return (
@@ -50,12 +35,14 @@ def how_asked(found: Evaluation) -> tuple[str, ...]:
     )
 
 
-def closed_book_models(found: Evaluation) -> tuple[ModelSpec, ModelSpec]:
+def closed_book_models(found: run_questions.Evaluation) -> tuple[ModelSpec, ModelSpec]:
     """The model that answers, and the model that compares answers if code cannot decide."""
     return _spec(found, Role.ANSWERER), _comparer_of(found)[1]
 
 
-def check_closed_book(found: Evaluation, progress: Progress | None = None) -> ClosedBookReport:
+def check_closed_book(
+    found: run_questions.Evaluation, progress: run_questions.Progress | None = None
+) -> evaluation.ClosedBookReport:
     """Ask every published question without its document and store the report.
 
     Raises ConfigError, StoreError, and ModelError if no model is available.
@@ -70,28 +57,32 @@ def check_closed_book(found: Evaluation, progress: Progress | None = None) -> Cl
         role,
     )
     workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
-    record = DocumentEvaluation[ClosedBookAnswer]
-    questions = EvaluationRun(found, evaluator.ask, ClosedBookAnswer, record, progress).run(planned, workers)
-    return make_report(
-        found, Kind.CLOSED_BOOK, ClosedBookReport, questions, _metrics(questions),
+    record = evaluation.DocumentEvaluation[evaluation.ClosedBookAnswer]
+    questions = run_questions.EvaluationRun(
+        found, evaluator.ask, evaluation.ClosedBookAnswer, record, progress
+    ).run(planned, workers)
+    return run_questions.make_report(
+        found, evaluation.Kind.CLOSED_BOOK, evaluation.ClosedBookReport, questions, _metrics(questions),
         fingerprint=planned.fingerprint, model=answerer.spec.name, judge_model=comparer.name,
     )  # fmt: skip
 
 
-def _metrics(questions: Sequence[ClosedBookAnswer]) -> dict[str, float]:
+def _metrics(questions: Sequence[evaluation.ClosedBookAnswer]) -> dict[str, float]:
     """There is no share if the answerer never tried: then nothing was measured."""
     known = [one.leaked for one in questions if one.leaked is not None]
-    tried = sum(one.decided is not None and one.decided is not Decided.UNKNOWN for one in questions)
+    tried = sum(
+        one.decided is not None and one.decided is not evaluation.Decided.UNKNOWN for one in questions
+    )
     shares = share_with_bounds("leaked_share", known, len(questions)) if tried else {}
     counts = {"leaked": sum(known), "undecided": len(questions) - len(known), "tried": tried}
     return shares | {name: float(count) for name, count in counts.items()}
 
 
-def _spec(found: Evaluation, role: Role) -> ModelSpec:
+def _spec(found: run_questions.Evaluation, role: Role) -> ModelSpec:
     return found.profile.spec(role, found.combination.mode)
 
 
-def _comparer_of(found: Evaluation) -> tuple[str, ModelSpec]:
+def _comparer_of(found: run_questions.Evaluation) -> tuple[str, ModelSpec]:
     """The role and the model that compare answers if code cannot decide: the judge, or else the validator."""
     role = Role.VALIDATOR if found.profile.find(Role.JUDGE, found.combination.mode) is None else Role.JUDGE
     return role.value, _spec(found, role)
@@ -106,10 +97,10 @@ class _ClosedBookEvaluator:
     comparer: Model
     role: str
 
-    def ask(self, session: Session) -> ClosedBookAnswer:
+    def ask(self, session: run_questions.Session) -> evaluation.ClosedBookAnswer:
         """The question with the model's guess, and whether the guess is right."""
         pair = session.pair
-        unanswered = blank(ClosedBookAnswer, pair)
+        unanswered = run_questions.blank(evaluation.ClosedBookAnswer, pair)
         guess = closed_book.guess(
             session.recorded(self.answerer, Role.ANSWERER.value), pair.question, self.corpus_context
         )

@@ -9,20 +9,16 @@ from typing import TypeVar
 
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES, UNTITLED, placed, recall
 from qagen_dagster.loop.statistics import bounds, clustered
+from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Ranking
-from qagen_dagster.records.evaluation import (
-    BaselineAnswer,
-    EvaluatedQuestion,
-    Measure,
-    Placement,
-    RetrievedQuestion,
-)
 
-AskedT = TypeVar("AskedT", bound=EvaluatedQuestion)
+AskedT = TypeVar("AskedT", bound=evaluation.EvaluatedQuestion)
 _CUT = 5
 
 
-def mean_of(questions: Sequence[AskedT], value: Callable[[AskedT], float | None]) -> Measure | None:
+def mean_of(
+    questions: Sequence[AskedT], value: Callable[[AskedT], float | None]
+) -> evaluation.Measure | None:
     """The mean of values from 0 to 1 with its interval; a value of None was not measured. None without values."""
     by_document: dict[str, list[float]] = {}
     for one in questions:
@@ -34,7 +30,7 @@ def mean_of(questions: Sequence[AskedT], value: Callable[[AskedT], float | None]
         return None
     interval = clustered(by_document.values())
     lower, upper = bounds(sum(found), len(found), len(questions))
-    return Measure(
+    return evaluation.Measure(
         value=round(fmean(found), 4),
         low=round(interval.low, 4),
         high=round(interval.high, 4),
@@ -47,31 +43,31 @@ def mean_of(questions: Sequence[AskedT], value: Callable[[AskedT], float | None]
     )
 
 
-def report_intervals(questions: Sequence[EvaluatedQuestion]) -> dict[str, Measure]:
+def report_intervals(questions: Sequence[evaluation.EvaluatedQuestion]) -> dict[str, evaluation.Measure]:
     """The main measures of an evaluation with their intervals, under the names of its metrics."""
     found = {name: mean_of(questions, value) for name, value in _MAIN.items()}
     return {name: one for name, one in found.items() if one is not None}
 
 
-def _field(name: str) -> Callable[[EvaluatedQuestion], float | None]:
+def _field(name: str) -> Callable[[evaluation.EvaluatedQuestion], float | None]:
     """The value of a field that only the questions of one evaluation have."""
     return lambda one: getattr(one, name, None)
 
 
-def _grounded(one: EvaluatedQuestion) -> float | None:
-    if not isinstance(one, BaselineAnswer) or one.f1 is None or one.grading is None:
+def _grounded(one: evaluation.EvaluatedQuestion) -> float | None:
+    if not isinstance(one, evaluation.BaselineAnswer) or one.f1 is None or one.grading is None:
         return None
     return one.grading.is_grounded
 
 
-def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:
+def _found(level: str, *, untitled: bool = False) -> Callable[[evaluation.EvaluatedQuestion], float | None]:
     """Whether the document is among the first five of the fused ranking, or the share of the quotes that is."""
 
-    def value(one: EvaluatedQuestion) -> float | None:
-        if not isinstance(one, RetrievedQuestion):
+    def value(one: evaluation.EvaluatedQuestion) -> float | None:
+        if not isinstance(one, evaluation.RetrievedQuestion):
             return None
         places = (one.untitled_placements if untitled else ()) or one.placements
-        place: Placement | None = placed(places, Ranking.BOTH)
+        place: evaluation.Placement | None = placed(places, Ranking.BOTH)
         if place is None or (level == "evidence" and not (one.relevant and place.evidence)):
             return None
         return recall((place.document,) if level == "document" else place.evidence, _CUT)
@@ -80,7 +76,7 @@ def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion
 
 
 _FUSED = NAMES[Ranking.BOTH]
-_MAIN: Mapping[str, Callable[[EvaluatedQuestion], float | None]] = {
+_MAIN: Mapping[str, Callable[[evaluation.EvaluatedQuestion], float | None]] = {
     "leaked_share": _field("leaked"),
     "suspected_share": _field("suspected"),
     f"{_FUSED}_document_recall_at_{_CUT}": _found("document"),

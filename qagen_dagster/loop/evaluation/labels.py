@@ -18,32 +18,16 @@ from qagen_dagster.english.facts import facts, missing_names
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
-from qagen_dagster.loop.evaluation.run_questions import (
-    Evaluation,
-    EvaluationPlan,
-    EvaluationRun,
-    Progress,
-    Session,
-    blank,
-    make_report,
-    plan_evaluation,
-)
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of, shared_lines
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.publishing.questions.exported_set import Passage
+from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Ranking
-from qagen_dagster.records.evaluation import (
-    RELEVANT,
-    DocumentEvaluation,
-    Kind,
-    Label,
-    LabelledQuestion,
-    LabelReport,
-)
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import QAPair
 
@@ -57,28 +41,30 @@ _KEPT_TEXTS = 256
 CODE = "code"
 
 
-def label_judge(found: Evaluation) -> ModelSpec | None:
+def label_judge(found: run_questions.Evaluation) -> ModelSpec | None:
     """The judge of passages; None if the scenario wants none or the profile has none."""
     combination = found.combination
     options = found.space.corpus(combination.corpus).scenario(combination.scenario).evaluation
     return found.profile.find(Role.JUDGE, combination.mode) if options.judge_labels else None
 
 
-def how_labelled(found: Evaluation) -> tuple[str, ...]:
+def how_labelled(found: run_questions.Evaluation) -> tuple[str, ...]:
     """Everything that labels depend on besides the questions and the index."""
     judge = label_judge(found)
     asked = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), relevance.prompt().hash)
     return VERSION, *asked
 
 
-def plan_labels(found: Evaluation) -> EvaluationPlan:
+def plan_labels(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
     """Plan the labels. Raises StoreError if there is no index."""
     quotes = (one.quote for pair in found.questions for one in pair.evidence)
     how = (*how_labelled(found), retrieval_fingerprint(found), *quotes)
-    return plan_evaluation(found, Kind.LABELS, lambda _: how)
+    return run_questions.plan_evaluation(found, evaluation.Kind.LABELS, lambda _: how)
 
 
-def measure_labels(found: Evaluation, progress: Progress | None = None) -> LabelReport:
+def measure_labels(
+    found: run_questions.Evaluation, progress: run_questions.Progress | None = None
+) -> evaluation.LabelReport:
     """Label the pool of every published question and store the report.
 
     Raises ConfigError, StoreError if there is no index, and ModelError if the judge is not available.
@@ -89,25 +75,28 @@ def measure_labels(found: Evaluation, progress: Progress | None = None) -> Label
     embedder = EmbedderSpec.model_validate(search.index.embedder)
     usual = 1 if embedder.local and judge is None else found.space.settings.document_workers
     workers = worker_count(judge, usual, unlimited=found.budget.unlimited)
-    labeller, record = _Labeller(found, search, judge), DocumentEvaluation[LabelledQuestion]
+    labeller, record = (
+        _Labeller(found, search, judge),
+        evaluation.DocumentEvaluation[evaluation.LabelledQuestion],
+    )
     try:
-        questions = EvaluationRun(found, labeller.ask, LabelledQuestion, record, progress).run(
-            planned, workers
-        )
+        questions = run_questions.EvaluationRun(
+            found, labeller.ask, evaluation.LabelledQuestion, record, progress
+        ).run(planned, workers)
     finally:
         search.searcher.close()
-    return make_report(
-        found, Kind.LABELS, LabelReport, questions, _metrics(questions),
+    return run_questions.make_report(
+        found, evaluation.Kind.LABELS, evaluation.LabelReport, questions, _metrics(questions),
         fingerprint=planned.fingerprint, model=embedder.name, judge_model="" if spec is None else spec.name,
     )  # fmt: skip
 
 
-def _metrics(questions: Sequence[LabelledQuestion]) -> dict[str, float]:
+def _metrics(questions: Sequence[evaluation.LabelledQuestion]) -> dict[str, float]:
     labels = [label for one in questions for label in one.labels]
     first = [label.grade is not None for label in labels if label.place is not None and label.place <= CUT]
     counts = {
         "labelled": sum(bool(one.labels) for one in questions),
-        "relevant": sum((label.grade or 0) >= RELEVANT for label in labels),
+        "relevant": sum((label.grade or 0) >= evaluation.RELEVANT for label in labels),
         "hard_negatives": sum(label.grade == 0 for label in labels),
         "unjudged": sum(label.grade is None for label in labels),
     }
@@ -118,13 +107,13 @@ def _metrics(questions: Sequence[LabelledQuestion]) -> dict[str, float]:
 class _Labeller:
     """Labels the pool of one question. Called from many threads."""
 
-    def __init__(self, found: Evaluation, search: CorpusSearch, judge: Model | None) -> None:
+    def __init__(self, found: run_questions.Evaluation, search: CorpusSearch, judge: Model | None) -> None:
         self._found, self._search, self._judge = found, search, judge
         self._text = lru_cache(_KEPT_TEXTS)(self._read)
 
-    def ask(self, session: Session) -> LabelledQuestion:
+    def ask(self, session: run_questions.Session) -> evaluation.LabelledQuestion:
         """The question with its labels."""
-        pair, unlabelled = session.pair, blank(LabelledQuestion, session.pair)
+        pair, unlabelled = session.pair, run_questions.blank(evaluation.LabelledQuestion, session.pair)
         if self._text(pair.document_id) is None:
             why = "the search index does not hold this version of the document"
             return unlabelled.model_copy(update={"failure": why})
@@ -135,7 +124,7 @@ class _Labeller:
         by = {one: CODE for one, grade in known.items() if grade is not None}
         told, failure = self._judged(session, [one for one in places if one not in by])
         labels = tuple(
-            Label(
+            evaluation.Label(
                 passage=one.id,
                 text_hash=hash_of(one),
                 start_line=one.lines[0],
@@ -148,7 +137,9 @@ class _Labeller:
         )
         return unlabelled.model_copy(update={"labels": labels, "failure": failure})
 
-    def _judged(self, session: Session, passages: Sequence[Passage]) -> tuple[dict[Passage, int], str]:
+    def _judged(
+        self, session: run_questions.Session, passages: Sequence[Passage]
+    ) -> tuple[dict[Passage, int], str]:
         """The grades of the judge, and why some are missing."""
         grades: dict[Passage, int] = {}
         if self._judge is None:
@@ -202,7 +193,7 @@ def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
     quotes = (normalise(one.quote) for one in pair.evidence)
     if any(len(quote.split()) >= FEWEST and quote in plain for quote in quotes):
         return 3
-    return RELEVANT if states(pair.question, pair.answer, passage, title) else None
+    return evaluation.RELEVANT if states(pair.question, pair.answer, passage, title) else None
 
 
 def states(question: str, answer: str, passage: str, title: str) -> bool:

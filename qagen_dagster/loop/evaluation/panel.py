@@ -17,20 +17,10 @@ from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpt
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
-from qagen_dagster.loop.evaluation.run_questions import (
-    Evaluation,
-    EvaluationPlan,
-    EvaluationRun,
-    Progress,
-    RecordingModel,
-    Session,
-    blank,
-    make_report,
-    plan_evaluation,
-)
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.score_table import Scores
@@ -70,7 +60,7 @@ class Answerer:
         return f"{self.reader.name} {shown}{' of its document' if self.own else ''}"
 
 
-def answerers(found: Evaluation) -> tuple[Answerer, ...]:
+def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
     """The panel: the embedded reader with each ranking and depth, and each model of the profile that could answer."""
     reader = ModelSpec(provider="embedded", model="reader")
     shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
@@ -83,13 +73,13 @@ def answerers(found: Evaluation) -> tuple[Answerer, ...]:
     return tuple(shown)
 
 
-def panel_models(found: Evaluation) -> tuple[dict[str, ModelSpec], ModelSpec | None]:
+def panel_models(found: run_questions.Evaluation) -> tuple[dict[str, ModelSpec], ModelSpec | None]:
     """The readers by name, and the model that compares answers if code cannot decide; None if the profile has none."""
     readers = {one.reader.name: one.reader for one in answerers(found)}
     return readers, found.profile.find(Role.JUDGE, found.combination.mode)
 
 
-def how_answered_by_panel(found: Evaluation) -> tuple[str, ...]:
+def how_answered_by_panel(found: run_questions.Evaluation) -> tuple[str, ...]:
     """Everything that the answers depend on besides the questions and the index."""
     readers, judge = panel_models(found)
     known = (json.dumps(spec.identity(), sort_keys=True) for spec in (*readers.values(), judge) if spec)
@@ -97,13 +87,13 @@ def how_answered_by_panel(found: Evaluation) -> tuple[str, ...]:
     return VERSION, *known, *(one.name for one in answerers(found)), *(one.hash for one in prompts)
 
 
-def plan_panel(found: Evaluation) -> EvaluationPlan:
+def plan_panel(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
     """Plan the answers. Raises StoreError if there is no index."""
     how = (*how_answered_by_panel(found), retrieval_fingerprint(found))
-    return plan_evaluation(found, Kind.PANEL, lambda _: how)
+    return run_questions.plan_evaluation(found, Kind.PANEL, lambda _: how)
 
 
-def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelReport:
+def ask_panel(found: run_questions.Evaluation, progress: run_questions.Progress | None = None) -> PanelReport:
     """Let the panel answer every question and store the report.
 
     Raises ConfigError, StoreError if there is no index, and ModelError if a model is not available.
@@ -117,11 +107,13 @@ def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelRepor
     workers = worker_count(slowest, found.space.settings.document_workers, unlimited=found.budget.unlimited)
     record = DocumentEvaluation[PanelQuestion]
     try:
-        answered = EvaluationRun(found, panel.ask, PanelQuestion, record, progress).run(planned, workers)
+        answered = run_questions.EvaluationRun(found, panel.ask, PanelQuestion, record, progress).run(
+            planned, workers
+        )
     finally:
         search.searcher.close()
     questions = rated(answered)
-    return make_report(
+    return run_questions.make_report(
         found, Kind.PANEL, PanelReport, questions, _metrics(questions),
         fingerprint=planned.fingerprint, model=", ".join(readers), judge_model=judge.name if judge else "",
     )  # fmt: skip
@@ -131,15 +123,15 @@ def ask_panel(found: Evaluation, progress: Progress | None = None) -> PanelRepor
 class _Panel:
     """Lets all answerers answer one question. Called from many threads."""
 
-    found: Evaluation
+    found: run_questions.Evaluation
     search: CorpusSearch
     answerers: tuple[Answerer, ...]
     models: Mapping[str, Model]
     judge: str
 
-    def ask(self, session: Session) -> PanelQuestion:
+    def ask(self, session: run_questions.Session) -> PanelQuestion:
         """The question with the marked answers."""
-        pair, asked = session.pair, blank(PanelQuestion, session.pair)
+        pair, asked = session.pair, run_questions.blank(PanelQuestion, session.pair)
         entry = self.found.entries.get(pair.document_id)
         if pair.category is Mode.VISUAL or entry is None or not self.search.holds(entry):
             why = "a picture or another version of its document is asked about, and answerers read the text of the index"
@@ -171,7 +163,9 @@ class _Panel:
             for at, (chunk, text) in enumerate(places, 1)
         ]
 
-    def _answer(self, pair: QAPair, model: RecordingModel, shown: Sequence[Excerpt] | None) -> str:
+    def _answer(
+        self, pair: QAPair, model: run_questions.RecordingModel, shown: Sequence[Excerpt] | None
+    ) -> str:
         """What a reader answers; empty if it finds no answer."""
         if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context

@@ -6,30 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from qagen_dagster.latex import equalities
 from qagen_dagster.latex.choices import option_faults, without_figure
 from qagen_dagster.latex.comparison import boxed_answers, named_options
-from qagen_dagster.latex.equalities import (
-    Value,
-    ends_at,
-    false_equalities,
-    reached,
-    same_value,
-    value_of_side,
-)
 from qagen_dagster.latex.possible import impossible_values
 from qagen_dagster.latex.structure import structure_faults
-from qagen_dagster.loop.exams.computed_key import (
-    FORM_STATES,
-    POOR_OPTION,
-    ROUNDED,
-    SEVERAL_RIGHT,
-    OptionValues,
-    Proving,
-    form_faults,
-    option_values,
-    prove,
-    weakened,
-)
+from qagen_dagster.loop.exams import computed_key
 from qagen_dagster.mathematics import sandbox as sandboxes
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure
 from qagen_dagster.mathematics.sandbox import Sandbox
@@ -96,16 +78,18 @@ def latex_fault(text: str) -> str:
 @dataclass(frozen=True)
 class _Case:
     package: QuestionPackage
-    values: OptionValues
-    proving: Proving
+    values: computed_key.OptionValues
+    proving: computed_key.Proving
     sandbox: Sandbox
 
 
 def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examination:
     """All faults of a question, and the proof of its key. No content of a question raises."""
     box, package = sandbox or sandboxes.shared(), _typed(package)
-    values = option_values(package.question.options, box)
-    proving = weakened(prove(package.question, package.check, values, box), package, box)
+    values = computed_key.option_values(package.question.options, box)
+    proving = computed_key.weakened(
+        computed_key.prove(package.question, package.check, values, box), package, box
+    )
     case = _Case(package, values, proving, box)
     faults = tuple(
         Fault(name=name, severity=severity, detail=detail)
@@ -203,7 +187,7 @@ def _numbers(case: _Case) -> Iterator[_Found]:
             if len(digits) > (MOST_DECIMAL_DIGITS if decimals else MOST_INTEGER_DIGITS):
                 yield _fixable(CALCULATOR, f"{place} has the number {whole}{decimals}; choose clean numbers")
     key = question.options[question.correct_option]
-    if case.proving.rounded and not ROUNDED.search(f"{question.stem} {key}"):
+    if case.proving.rounded and not computed_key.ROUNDED.search(f"{question.stem} {key}"):
         yield _fixable(
             CALCULATOR,
             f"the exact value is {case.proving.proof.value}, but the key is a rounded decimal; give exact options",
@@ -214,7 +198,7 @@ def _key(case: _Case) -> Iterator[_Found]:
     proof = case.proving.proof
     if proof.status is not ProofStatus.REFUTED:
         return
-    name = {0: NONE_RIGHT, 1: WRONG_KEY}.get(len(proof.matching), SEVERAL_RIGHT)
+    name = {0: NONE_RIGHT, 1: WRONG_KEY}.get(len(proof.matching), computed_key.SEVERAL_RIGHT)
     yield _fixable(name, proof.detail)
 
 
@@ -228,7 +212,7 @@ _LETTER_NAMED = re.compile(rf"(?i:\b(?:so|hence|thus|therefore|giving|which is|i
 def _steps(case: _Case) -> Iterator[_Found]:
     """The solution: its equalities, the option at which it ends, and whether it reaches the value of the key."""
     question, text = case.package.question, case.package.solution.reasoning
-    for fault in false_equalities(text):
+    for fault in equalities.false_equalities(text):
         yield _fixable(FALSE_STEP, f"the solution: {fault}")
     said = [letter.upper() for one in named_options(text) for letter in one]
     said += _named_at_the_end(question, text)
@@ -239,11 +223,11 @@ def _steps(case: _Case) -> Iterator[_Found]:
     values = {
         letter: value for letter, text in question.options.items() if (value := _value(text)) is not None
     }
-    key, last = values.pop(question.correct_option, None), ends_at(text)
-    steps = reached(text)
+    key, last = values.pop(question.correct_option, None), equalities.ends_at(text)
+    steps = equalities.reached(text)
     if key is None or last is None or any(_reaches(one, key) for one in steps):
         return
-    other = next((letter for letter, one in values.items() if same_value(last, one)), None)
+    other = next((letter for letter, one in values.items() if equalities.same_value(last, one)), None)
     if other is not None:
         yield _fixable(ELSEWHERE, f"the solution ends at {last.text}, which is option {other}, not the key")
     elif boxed_answers(text):
@@ -260,16 +244,16 @@ def _named_at_the_end(question: ExamQuestion, solution: str) -> list[str]:
     return [] if any(re.search(thing, one) for one in texts) else [bare["letter"]]
 
 
-def _reaches(one: Value, key: Value) -> bool:
+def _reaches(one: equalities.Value, key: equalities.Value) -> bool:
     """Whether a step has the value of the key. A factor such as 1.44 reaches the change of 44 %."""
     growth = key.text.endswith("%") and not one.united and abs(abs(one.plain - 1) - key.plain / 100) < 1e-6
-    return growth or same_value(one, key, about=True)
+    return growth or equalities.same_value(one, key, about=True)
 
 
-def _value(option: str) -> Value | None:
-    return next(iter(reached(f"$={option.strip().strip('$')}$")), None) or value_of_side(
-        option.strip().strip("$")
-    )
+def _value(option: str) -> equalities.Value | None:
+    return next(
+        iter(equalities.reached(f"$={option.strip().strip('$')}$")), None
+    ) or equalities.value_of_side(option.strip().strip("$"))
 
 
 def _content(case: _Case) -> Iterator[_Found]:
@@ -278,7 +262,7 @@ def _content(case: _Case) -> Iterator[_Found]:
     for place, text in (("the stem", question.stem), ("the solution", case.package.solution.reasoning)):
         yield from (_fixable(IMPOSSIBLE, f"{place}: {fault}") for fault in impossible_values(text))
     for fault in option_faults(question.stem, {**question.options}, frozenset((question.correct_option,))):
-        yield _fixable(POOR_OPTION, fault)
+        yield _fixable(computed_key.POOR_OPTION, fault)
     for fault in without_figure(question.stem):
         yield _fixable(NO_FIGURE, fault)
 
@@ -290,10 +274,13 @@ def _form(case: _Case) -> Iterator[_Found]:
     if case.proving.failure is not None:
         yield _failed(case.proving.failure, [check.expression, *check.givens.values()])
     elif _ANSWERED.fullmatch(check.expression.strip()):
-        yield _fixable(FORM_STATES, "the form has to derive the answer from the givens, not state it")
+        yield _fixable(
+            computed_key.FORM_STATES, "the form has to derive the answer from the givens, not state it"
+        )
     else:
         yield from (
-            _fixable(*found) for found in form_faults(case.package, case.proving, case.values, case.sandbox)
+            _fixable(*found)
+            for found in computed_key.form_faults(case.package, case.proving, case.values, case.sandbox)
         )
 
 

@@ -12,54 +12,20 @@ from qagen_dagster.agents.exams import Reply
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import BudgetExhaustedError
+from qagen_dagster.loop.exams import state_machine
 from qagen_dagster.loop.exams.plan import ItemWork
-from qagen_dagster.loop.exams.state_machine import (
-    Accepted,
-    Design,
-    Designed,
-    ExamEvent,
-    Examine,
-    Examined,
-    GivenUp,
-    Implement,
-    Implemented,
-    ItemState,
-    JudgeStyle,
-    Solve,
-    Solved,
-    Step,
-    Styled,
-    Verified,
-    Verify,
-    finding_of,
-    next_step,
-    replay,
-    transition,
-    useless_end,
-)
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.records.exams.bank import (
-    Attempt,
-    ExamItem,
-    Proof,
-    RejectedItem,
-    SlotEnd,
-    SlotPlan,
-    SlotResult,
-    Stage,
-    StageLog,
-    item_id,
-)
+from qagen_dagster.records.exams import bank
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import ExamPart
 
 _STAGES = {
-    Designed: Stage.DESIGNER,
-    Implemented: Stage.IMPLEMENTER,
-    Examined: Stage.GATES,
-    Solved: Stage.BLIND_SOLUTION,
-    Verified: Stage.VERIFIER,
-    Styled: Stage.STYLE_JUDGE,
+    state_machine.Designed: bank.Stage.DESIGNER,
+    state_machine.Implemented: bank.Stage.IMPLEMENTER,
+    state_machine.Examined: bank.Stage.GATES,
+    state_machine.Solved: bank.Stage.BLIND_SOLUTION,
+    state_machine.Verified: bank.Stage.VERIFIER,
+    state_machine.Styled: bank.Stage.STYLE_JUDGE,
 }
 
 
@@ -67,18 +33,22 @@ _STAGES = {
 class Worked:
     """The progress of an item. `step` is the final or the next step. `stopped` says which budget is exhausted."""
 
-    state: ItemState
-    step: Step
-    events: tuple[ExamEvent, ...]
+    state: state_machine.ItemState
+    step: state_machine.Step
+    events: tuple[state_machine.ExamEvent, ...]
     stopped: str = ""
 
     @property
     def over(self) -> bool:
-        return isinstance(self.step, (Accepted, GivenUp))
+        return isinstance(self.step, (state_machine.Accepted, state_machine.GivenUp))
 
 
 def work_item(
-    work: ItemWork, journal: JournalFile[ExamEvent], ideas: Sequence[str], *, design_only: bool = False
+    work: ItemWork,
+    journal: JournalFile[state_machine.ExamEvent],
+    ideas: Sequence[str],
+    *,
+    design_only: bool = False,
 ) -> Worked:
     """Start or resume an item, and work it to its end, to its design (`design_only`), or until its budget is exhausted.
 
@@ -86,51 +56,58 @@ def work_item(
     steps: the item is unfinished then, and a later run asks again.
     """
     known = journal.events
-    state, taken = replay(known, work.limits)
-    used: list[ExamEvent] = list(known[:taken])
-    step = next_step(state, work.limits)
-    while not isinstance(step, (Accepted, GivenUp)) and not (design_only and state.plan is not None):
+    state, taken = state_machine.replay(known, work.limits)
+    used: list[state_machine.ExamEvent] = list(known[:taken])
+    step = state_machine.next_step(state, work.limits)
+    while not isinstance(step, (state_machine.Accepted, state_machine.GivenUp)) and not (
+        design_only and state.plan is not None
+    ):
         try:
             event = _perform(step, work, state, ideas)
         except BudgetExhaustedError as error:
             return Worked(state, step, tuple(used), str(error))
         journal.append(event)
         used.append(event)
-        state = transition(state, event)
-        step = next_step(state, work.limits)
-    useless = useless_end(state, work.limits)
+        state = state_machine.transition(state, event)
+        step = state_machine.next_step(state, work.limits)
+    useless = state_machine.useless_end(state, work.limits)
     if useless:
         raise unfinished(useless)
     return Worked(state, step, tuple(used))
 
 
 def _perform(
-    step: Design | Implement | Examine | Solve | Verify | JudgeStyle,
+    step: state_machine.Design
+    | state_machine.Implement
+    | state_machine.Examine
+    | state_machine.Solve
+    | state_machine.Verify
+    | state_machine.JudgeStyle,
     work: ItemWork,
-    state: ItemState,
+    state: state_machine.ItemState,
     ideas: Sequence[str],
-) -> ExamEvent:
+) -> state_machine.ExamEvent:
     """Perform one step. Raises ModelError."""
     context, attempt = work.context, len(state.attempts)
     designer, implementer, verifier, style_judge = (work.models[role] for role in EXAM_ROLES)
     match step:
-        case Design():
+        case state_machine.Design():
             idea = exams.design(context, designer, ideas, step.failures)
-            return Designed(plan=idea.result, **_about(idea))
-        case Implement():
+            return state_machine.Designed(plan=idea.result, **_about(idea))
+        case state_machine.Implement():
             question = exams.implement(context, implementer, step.plan, step.number, _failed(step))
-            return Implemented(package=question.result, **_about(question))
-        case Examine():
-            return Examined(examination=work.examine(step.package), at=_now())
-        case Solve():
+            return state_machine.Implemented(package=question.result, **_about(question))
+        case state_machine.Examine():
+            return state_machine.Examined(examination=work.examine(step.package), at=_now())
+        case state_machine.Solve():
             solution = exams.solve(context, verifier, step.package.question, attempt)
-            return Solved(blind=solution.result, **_about(solution))
-        case Verify():
+            return state_machine.Solved(blind=solution.result, **_about(solution))
+        case state_machine.Verify():
             verdict = exams.verify(context, verifier, step.package, step.blind, attempt)
-            return Verified(report=verdict.result, **_about(verdict))
-        case JudgeStyle():
+            return state_machine.Verified(report=verdict.result, **_about(verdict))
+        case state_machine.JudgeStyle():
             style = exams.judge_style(context, style_judge, step.package, step.report, attempt)
-            return Styled(report=style.result, **_about(style))
+            return state_machine.Styled(report=style.result, **_about(style))
 
 
 def _about(reply: Reply[Any]) -> dict[str, Any]:
@@ -138,7 +115,7 @@ def _about(reply: Reply[Any]) -> dict[str, Any]:
     return {"failure": reply.failure, "raw": reply.raw, "calls": reply.calls, "at": _now()}
 
 
-def _failed(step: Implement) -> exams.Failed | None:
+def _failed(step: state_machine.Implement) -> exams.Failed | None:
     if step.failed is None or step.finding is None:
         return None
     return exams.Failed(
@@ -155,17 +132,23 @@ def _now() -> str:
     return datetime.now(UTC).isoformat()
 
 
-def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> SlotResult:
+def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> bank.SlotResult:
     """The result of a slot. The caller adds the run and the time."""
     step = worked.step
-    item = _item(work, step, worked.events) if isinstance(step, Accepted) else None
-    rejected = _rejected(work, worked, step) if isinstance(step, GivenUp) else None
-    end = SlotEnd.ACCEPTED if item else SlotEnd.REJECTED if rejected else SlotEnd.BUDGET_EXHAUSTED
-    return SlotResult(
+    item = _item(work, step, worked.events) if isinstance(step, state_machine.Accepted) else None
+    rejected = _rejected(work, worked, step) if isinstance(step, state_machine.GivenUp) else None
+    end = (
+        bank.SlotEnd.ACCEPTED
+        if item
+        else bank.SlotEnd.REJECTED
+        if rejected
+        else bank.SlotEnd.BUDGET_EXHAUSTED
+    )
+    return bank.SlotResult(
         part=work.part,
         slot=work.slot,
         end=end,
-        end_detail=step.finding.detail if isinstance(step, GivenUp) else worked.stopped,
+        end_detail=step.finding.detail if isinstance(step, state_machine.GivenUp) else worked.stopped,
         plan=worked.state.plan,
         attempts=worked.state.attempts,
         item=item,
@@ -176,30 +159,36 @@ def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> SlotResult:
     )
 
 
-def slot_plan(part: ExamPart, slot: int, state: ItemState, events: tuple[ExamEvent, ...]) -> SlotPlan:
+def slot_plan(
+    part: ExamPart, slot: int, state: state_machine.ItemState, events: tuple[state_machine.ExamEvent, ...]
+) -> bank.SlotPlan:
     """The state of the design of a slot."""
-    return SlotPlan(
+    return bank.SlotPlan(
         part=part,
         slot=slot,
         plan=state.plan,
         failures=state.design_failures,
-        calls=tuple(call for event in events if isinstance(event, Designed) for call in event.calls),
+        calls=tuple(
+            call for event in events if isinstance(event, state_machine.Designed) for call in event.calls
+        ),
     )
 
 
-def _item(work: ItemWork, step: Accepted, events: tuple[ExamEvent, ...]) -> ExamItem:
+def _item(
+    work: ItemWork, step: state_machine.Accepted, events: tuple[state_machine.ExamEvent, ...]
+) -> bank.ExamItem:
     examination = step.attempt.examination
     if step.attempt.blind is None:
         raise ValueError("an accepted question was solved blind")
-    return ExamItem(
-        id=item_id(work.part.schema_id, work.part.difficulty, step.package.question),
+    return bank.ExamItem(
+        id=bank.item_id(work.part.schema_id, work.part.difficulty, step.package.question),
         **_place(work),
         idea_plan=step.plan,
         question_package=step.package,
         blind_solution=step.attempt.blind,
         verifier_report=step.report,
         style_report=step.style,
-        proof=examination.proof if examination is not None else Proof(),
+        proof=examination.proof if examination is not None else bank.Proof(),
         attempts=step.attempt.number,
         timestamp=events[-1].at,
     )
@@ -211,9 +200,9 @@ def _place(work: ItemWork) -> dict[str, Any]:
     return {name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")} | place
 
 
-def _rejected(work: ItemWork, worked: Worked, step: GivenUp) -> RejectedItem:
-    last = worked.state.last or Attempt(number=0)
-    return RejectedItem(
+def _rejected(work: ItemWork, worked: Worked, step: state_machine.GivenUp) -> bank.RejectedItem:
+    last = worked.state.last or bank.Attempt(number=0)
+    return bank.RejectedItem(
         **_place(work),
         slot=work.slot,
         stage=step.finding.stage.value,
@@ -230,17 +219,17 @@ def _rejected(work: ItemWork, worked: Worked, step: GivenUp) -> RejectedItem:
     )
 
 
-def _log(events: tuple[ExamEvent, ...], thresholds: StyleThresholds) -> Iterator[StageLog]:
-    state = ItemState()
+def _log(events: tuple[state_machine.ExamEvent, ...], thresholds: StyleThresholds) -> Iterator[bank.StageLog]:
+    state = state_machine.ItemState()
     for event in events:
-        state = transition(state, event)
-        stage, raw = _STAGES[type(event)], "" if isinstance(event, Examined) else event.raw
-        if isinstance(event, Designed):
+        state = state_machine.transition(state, event)
+        stage, raw = _STAGES[type(event)], "" if isinstance(event, state_machine.Examined) else event.raw
+        if isinstance(event, state_machine.Designed):
             attempt, detail = len(state.design_failures) + (event.plan is not None), event.failure
         else:
-            attempt, found = len(state.attempts), finding_of(state.attempts[-1], thresholds)
+            attempt, found = len(state.attempts), state_machine.finding_of(state.attempts[-1], thresholds)
             detail = "" if found is None else f"{found.name} ({found.severity.value}): {found.detail}"
-        ok = event.plan is not None if isinstance(event, Designed) else not detail
-        if ok and isinstance(event, Examined):
+        ok = event.plan is not None if isinstance(event, state_machine.Designed) else not detail
+        if ok and isinstance(event, state_machine.Examined):
             detail = f"proof: {event.examination.proof.status.value}"
-        yield StageLog(stage=stage, attempt=attempt, ok=ok, detail=detail, raw_text=raw, at=event.at)
+        yield bank.StageLog(stage=stage, attempt=attempt, ok=ok, detail=detail, raw_text=raw, at=event.at)

@@ -28,13 +28,7 @@ from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
-from qagen_dagster.loop.grading.grade_answers import (
-    AnswerToGrade,
-    DocumentAnswers,
-    Grader,
-    grade_all,
-    quoted_lines,
-)
+from qagen_dagster.loop.grading import grade_answers
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.shared_budget import effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
@@ -191,7 +185,7 @@ def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None
 
 def document_answers(
     workspace: Workspace, plan: GradingPlan, one: PlannedDocument
-) -> tuple[DocumentAnswers, str]:
+) -> tuple[grade_answers.DocumentAnswers, str]:
     """A planned document with its answers, and the time of its result. Raises StoreError."""
     store, combination, name = workspace.store, plan.combination, one.entry.document_id
     result = store.read(str(one.entry.result_key), GenerationResult)
@@ -215,32 +209,32 @@ def document_answers(
         )
         for pair in pairs
     )
-    return DocumentAnswers(name, title, text, lambda: asked, len(asked)), result.finished
+    return grade_answers.DocumentAnswers(name, title, text, lambda: asked, len(asked)), result.finished
 
 
 def _quotes(evidence: Iterable[Evidence], wrapped: Sequence[LineRange]) -> tuple[str, ...]:
     return tuple(joined(one.quote.split("\n"), wrapped, one.start_line or 1)[0] for one in evidence)
 
 
-def _accepted(pair: QAPair) -> AnswerToGrade:
-    return AnswerToGrade(
+def _accepted(pair: QAPair) -> grade_answers.AnswerToGrade:
+    return grade_answers.AnswerToGrade(
         id=pair.id,
         question=pair.question,
         answer=pair.answer,
         attempt=pair.generation_metadata.attempt_number,
         picture=picture_of(pair) if pair.category is Mode.VISUAL else "",
-        quoted=quoted_lines(pair.evidence),
+        quoted=grade_answers.quoted_lines(pair.evidence),
         computation=pair.computation,
     )
 
 
-def _ungrounded(combination: Combination, pair: RejectedQA) -> AnswerToGrade:
-    return AnswerToGrade(
+def _ungrounded(combination: Combination, pair: RejectedQA) -> grade_answers.AnswerToGrade:
+    return grade_answers.AnswerToGrade(
         id=question_id(combination, pair.document_id, pair.question, pair.answer),
         question=pair.question,
         answer=pair.answer,
         attempt=pair.attempt_number,
-        quoted=quoted_lines(pair.evidence),
+        quoted=grade_answers.quoted_lines(pair.evidence),
         marked=f"{pair.rejection_reason.value}: {pair.rejection_detail}",
     )
 
@@ -322,7 +316,9 @@ def _check_replies(found: GroundingReport) -> None:
         raise MalformedResponseError(f"{', '.join(bad)}: {unfinished(failures[bad[0]][0])}")
 
 
-def _grader(workspace: Workspace, plan: GradingPlan, run: RunMark, run_budget: Allowance | None) -> Grader:
+def _grader(
+    workspace: Workspace, plan: GradingPlan, run: RunMark, run_budget: Allowance | None
+) -> grade_answers.Grader:
     combination = plan.combination
     profile = workspace.profile(plan.candidates.profile)
     method = workspace.corpus(combination.corpus).scenario(combination.scenario).grading.method
@@ -332,7 +328,7 @@ def _grader(workspace: Workspace, plan: GradingPlan, run: RunMark, run_budget: A
         folder = combination.spending_folder(run.launch)
         judge = metered(judge, partition_meter(workspace.store, budget, folder))
     workers = worker_count(judge, workspace.settings.document_workers, unlimited=budget.unlimited)
-    return Grader(method, judge, workers)
+    return grade_answers.Grader(method, judge, workers)
 
 
 @dataclass
@@ -344,7 +340,7 @@ class _Work:
     progress: Progress | None
     _fresh: dict[str, DocumentGrades] = field(default_factory=dict[str, DocumentGrades])
 
-    def grade(self, grader: Grader) -> None:
+    def grade(self, grader: grade_answers.Grader) -> None:
         """Grade the documents that no earlier run has graded."""
         store = self.workspace.store
         todo = [one for one in self.plan.documents if store.find_valid(one.key, DocumentGrades) is None]
@@ -362,7 +358,7 @@ class _Work:
             if self.progress is not None:
                 self.progress(len(self._fresh), len(todo), document.document_id)
 
-        grade_all([document for document, _ in documents], grader, done)
+        grade_answers.grade_all([document for document, _ in documents], grader, done)
 
     def documents(self) -> list[DocumentGrades]:
         """All documents with an answer to grade, in order."""

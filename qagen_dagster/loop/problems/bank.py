@@ -20,12 +20,7 @@ from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
 from qagen_dagster.loop.figures import NOT_DRAWN, QUIET, SMALL, Drawing, draw_figures, undrawn
-from qagen_dagster.loop.problems.code_checks import (
-    alternate_breaches,
-    conversion_breaches,
-    scan_breaches,
-    variant_breaches,
-)
+from qagen_dagster.loop.problems import code_checks
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
@@ -363,7 +358,7 @@ def broken_items(bank: ProblemBank) -> dict[str, str]:
             if breaches:
                 found[item.id] = "; ".join(str(one) for one in breaches)
         for number, other in enumerate(record.alternates, 1):
-            lost = alternate_breaches(whole, other)
+            lost = code_checks.alternate_breaches(whole, other)
             if lost:
                 found[f"{record.id}--alternate-{number}"] = "; ".join(map(str, lost))
     return found
@@ -373,12 +368,12 @@ def item_breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
     """The properties that an item breaks; `whole` is the problem that it was made of."""
     kind = item.made.rstrip("0123456789").rstrip("-")
     if item.made == ORIGINAL:
-        return scan_breaches(item.latex, None, strict=False)
+        return code_checks.scan_breaches(item.latex, None, strict=False)
     if kind in {one.value for one in Format}:
-        return conversion_breaches(whole, Format(kind), item.latex)
+        return code_checks.conversion_breaches(whole, Format(kind), item.latex)
     if kind == VariantKind.MULTI.value:
-        return scan_breaches(item.latex, None, strict=False)
-    return variant_breaches(VariantKind(kind), whole, item.latex)
+        return code_checks.scan_breaches(item.latex, None, strict=False)
+    return code_checks.variant_breaches(VariantKind(kind), whole, item.latex)
 
 
 def _timeless(record: ProblemRecord) -> ProblemRecord:

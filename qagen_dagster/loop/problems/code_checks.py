@@ -33,21 +33,7 @@ from qagen_dagster.latex.structure import (
     structure_faults,
     tikz_pictures,
 )
-from qagen_dagster.loop.problems.kept import (
-    figure_faults,
-    givens_kept,
-    leaked_answer,
-    only_joined,
-    same_method,
-    same_scene,
-    solution_faults,
-    stale_givens,
-    text_kept,
-    too_large,
-    value_faults,
-    which_of_nothing,
-    without_calculus,
-)
+from qagen_dagster.loop.problems import kept
 from qagen_dagster.loop.problems.text_faults import (
     LEAST_WORDS,
     answer_kept,
@@ -153,10 +139,10 @@ def scan_breaches(
 
 
 def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator[str]:
-    yield from value_faults(latex, source, drawn_later=not source)
+    yield from kept.value_faults(latex, source, drawn_later=not source)
     yield from unlike_options(latex)
     if source:
-        yield from text_kept(source, latex)
+        yield from kept.text_kept(source, latex)
     yield from keyed_faults(kind or "", latex)
 
 
@@ -175,9 +161,9 @@ def diagram_breaches(
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
     if pictures and all(undrawn(one) for one in pictures):
         faults.append("the tikzpicture draws nothing")
-    faults += [fault for one in pictures for fault in too_large(one)]
+    faults += [fault for one in pictures for fault in kept.too_large(one)]
     if text:
-        faults += figure_faults("\n".join(pictures), text)
+        faults += kept.figure_faults("\n".join(pictures), text)
     return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
 
 
@@ -205,9 +191,9 @@ def alternate_breaches(
         faults.append("it is the original solution, word for word")
     faults += repeated(text, earlier)
     if not faults:
-        faults += same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
-    known = set(solution_faults(solution_of(item)))
-    faults += [one for one in solution_faults(solution_of(text)) if one not in known]
+        faults += kept.same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
+    known = set(kept.solution_faults(solution_of(item)))
+    faults += [one for one in kept.solution_faults(solution_of(text)) if one not in known]
     faults += _other_letters(solution_of(item), text)
     if not any(other_key(item)):  # otherwise the fault is in the item, not in this solution
         faults += other_key(f"\\item {statement_of(item)}\n{text}")
@@ -229,7 +215,7 @@ def variant_breaches(
         case VariantKind.CONTEXT:
             return (*_breaches(8, (*_context(source, variant), *again)), *_breaches(9, complete))
         case VariantKind.CALCULUS:
-            return _breaches(9, (*complete, *again, *without_calculus(variant)))
+            return _breaches(9, (*complete, *again, *kept.without_calculus(variant)))
         case _:
             return _breaches(9, (*complete, *again))
 
@@ -257,7 +243,7 @@ def combined_breaches(
     pool = [_joined(statement_of(source)) for source in sources]
     if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
         faults.append("every sentence is taken from a source")
-    faults += [*value_faults(variant, "\n".join(sources)), *only_joined(sources, variant)]
+    faults += [*kept.value_faults(variant, "\n".join(sources)), *kept.only_joined(sources, variant)]
     return _breaches(10, [*faults, *stepless(solution_of(variant))])
 
 
@@ -277,9 +263,12 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
     if target.is_keyed:
         faults += [*uncheckable(target, converted), *keyed_faults(target, converted)]
     elif not target.is_mcq:
-        faults += [*which_of_nothing(converted), *leaked_answer(source, converted)]
-    faults += [*value_faults(converted, source), *_figures_kept(source, converted)]
-    faults += [*givens_kept(source, converted, listed=target.is_keyed), *stale_givens(source, converted)]
+        faults += [*kept.which_of_nothing(converted), *kept.leaked_answer(source, converted)]
+    faults += [*kept.value_faults(converted, source), *_figures_kept(source, converted)]
+    faults += [
+        *kept.givens_kept(source, converted, listed=target.is_keyed),
+        *kept.stale_givens(source, converted),
+    ]
     return _breaches(11, [*faults, *answer_kept(source, target, converted)])
 
 
@@ -313,7 +302,7 @@ def _context(source: str, variant: str) -> Iterator[str]:
         yield f"the numbers of the statement and its options must be those of the source: {', and '.join(faults)}"
     else:
         yield from given_faults(before, after)
-    yield from same_scene(source, variant)
+    yield from kept.same_scene(source, variant)
     if same_words(before, after):
         yield "the scenario is the source's, word for word"
     old, new = answer_of(source), answer_of(variant)
@@ -325,11 +314,11 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
     yield from whole_item(variant)
     old, new = solution_of(source), solution_of(variant)
     yield from stepless(new)
-    yield from value_faults(variant, source)
+    yield from kept.value_faults(variant, source)
     yield from _figures_kept(source, variant)
-    yield from leaked_answer(source, variant)
+    yield from kept.leaked_answer(source, variant)
     if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT):
-        yield from stale_givens(source, variant)
+        yield from kept.stale_givens(source, variant)
     if kind is not VariantKind.CONTEXT and same_words(old, new) and same_numbers(old, new):
         yield "the solution is the source's: work it out anew for the variant"
     elif kind is VariantKind.NUMERICAL and numbers_of(old) and same_numbers(old, new):
@@ -346,8 +335,8 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
 def _figures_kept(source: str, result: str) -> Iterator[str]:
     """Faults: labels of the drawings of a result that its statement does not have, and new drawings that fit on no page."""
     known = tikz_pictures(source)
-    yield from (fault for one in tikz_pictures(result) if one not in known for fault in too_large(one))
-    yield from figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
+    yield from (fault for one in tikz_pictures(result) if one not in known for fault in kept.too_large(one))
+    yield from kept.figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 
 def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]:

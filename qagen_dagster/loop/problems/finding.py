@@ -15,18 +15,9 @@ from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.image import cut, enlarge
+from qagen_dagster.loop.problems import sources
 from qagen_dagster.loop.problems.plan import ProblemOptions, keep_picture, see_picture
 from qagen_dagster.loop.problems.run_problem import BLIND, result_of
-from qagen_dagster.loop.problems.sources import (
-    PDF,
-    Named,
-    Range,
-    beyond,
-    drawn,
-    of_picture,
-    page_count,
-    prefix_of,
-)
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -41,7 +32,7 @@ _MARGIN = 0.005  # share of the page around a box
 
 
 def find_problems(
-    space: Workspace, path: Path, wanted: Range, options: ProblemOptions, run_id: str, name: str
+    space: Workspace, path: Path, wanted: sources.Range, options: ProblemOptions, run_id: str, name: str
 ) -> tuple[tuple[Problem, ...], list[CallSummary]]:
     """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1; and the calls that found them.
 
@@ -51,9 +42,9 @@ def find_problems(
     first, last = wanted
     if not 1 <= first <= last:
         raise ConfigError(f"a range is START END with 1 <= START <= END, not {first} {last}")
-    named = Named(path, str(path))
+    named = sources.Named(path, str(path))
     model = _model(space, options, run_id, name)
-    pages = page_count(space, named) if path.suffix.lower() == PDF else 1
+    pages = sources.page_count(space, named) if path.suffix.lower() == sources.PDF else 1
     found: list[tuple[int, PlaceOnPage]] = []
     calls: list[CallSummary] = []
     for page in range(1, pages + 1):
@@ -62,7 +53,7 @@ def find_problems(
             found += [(page, place) for place in places]
             calls += asked
     if len(found) < last:
-        raise beyond(path, len(found), wanted)
+        raise sources.beyond(path, len(found), wanted)
     numbered = enumerate(found[first - 1 : last], first)
     return tuple(_cut_out(space, named, number, page, place) for number, (page, place) in numbered), calls
 
@@ -80,12 +71,12 @@ def _model(space: Workspace, options: ProblemOptions, run_id: str, name: str) ->
 
 
 def _look(
-    space: Workspace, named: Named, page: int, model: Model, name: str
+    space: Workspace, named: sources.Named, page: int, model: Model, name: str
 ) -> tuple[tuple[PlaceOnPage, ...], tuple[CallSummary, ...]]:
     """The places of the problems on a page. The result is stored with its calls, so that the catalog knows what it cost."""
-    image = drawn(space, named, page)
+    image = sources.drawn(space, named, page)
     picture = keep_picture(space.store, image.data, image.media_type)
-    account = f"{prefix_of(named.path)}-p{page}"
+    account = f"{sources.prefix_of(named.path)}-p{page}"
     asking = Asking[PageResult](
         model=model,
         account=account,
@@ -121,7 +112,7 @@ def _faults(result: PageResult) -> tuple[Breach, ...]:
     return tuple(Breach(property=_PROPERTY, detail=detail) for detail in (*empty, *twice))
 
 
-def _cut_out(space: Workspace, named: Named, number: int, page: int, place: PlaceOnPage) -> Problem:
+def _cut_out(space: Workspace, named: sources.Named, number: int, page: int, place: PlaceOnPage) -> Problem:
     """The problem in a box, drawn finer than the whole page, with a narrow margin."""
     part = (
         max(0.0, place.left - _MARGIN),
@@ -130,5 +121,7 @@ def _cut_out(space: Workspace, named: Named, number: int, page: int, place: Plac
         min(1.0, place.bottom + _MARGIN),
     )
     how = RenderOptions()
-    image = cut(drawn(space, named, page, enlarge(how, part)), part, how)
-    return of_picture(space, named, page, f"{prefix_of(named.path)}-{number:02d}", number, image)
+    image = cut(sources.drawn(space, named, page, enlarge(how, part)), part, how)
+    return sources.of_picture(
+        space, named, page, f"{sources.prefix_of(named.path)}-{number:02d}", number, image
+    )

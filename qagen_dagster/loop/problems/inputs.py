@@ -24,15 +24,7 @@ from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.ids import digest, fingerprint
-from qagen_dagster.records.problems.item import (
-    DIAGRAM_MARK,
-    Format,
-    Picture,
-    Problem,
-    ProblemInput,
-    QuestionKind,
-    VariantKind,
-)
+from qagen_dagster.records.problems import item as items
 from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 from qagen_dagster.toolkit.tool import Tool
@@ -85,10 +77,10 @@ class References:
 class ProblemWork:
     """One problem, with everything that decides the results of its tasks."""
 
-    problem: Problem
+    problem: items.Problem
     tasks: tuple[Task, ...]
     models: Mapping[Role, Model]
-    see: Callable[[Picture], Image]
+    see: Callable[[items.Picture], Image]
     seed: int = 0
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
@@ -150,25 +142,25 @@ def with_figure_of(latex: str, source: str) -> str:
 
 
 def _marks(lines: Sequence[str]) -> list[int]:
-    return [place for place, line in enumerate(lines) if line.strip().lower() == DIAGRAM_MARK]
+    return [place for place, line in enumerate(lines) if line.strip().lower() == items.DIAGRAM_MARK]
 
 
 def _centred(drawing: str) -> str:
     return f"\\begin{{center}}\n{drawing.strip()}\n\\end{{center}}"
 
 
-def item_of(problem: Problem, state: ProblemState) -> str:
+def item_of(problem: items.Problem, state: ProblemState) -> str:
     """The item as later tasks use it, with its diagram."""
     scanned = state.first(Stage.SCAN)
     latex = scanned.scan.latex if scanned is not None and scanned.scan is not None else problem.tex.strip()
-    if problem.input is ProblemInput.DESCRIPTION:
+    if problem.input is items.ProblemInput.DESCRIPTION:
         return ""
     drawn = state.first(Stage.DIAGRAM)
     code = drawn.tikz.tikz_code if drawn is not None and drawn.end.ok and drawn.tikz is not None else ""
     return with_diagram(latex, code)
 
 
-def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
+def kind_of(problem: items.Problem, state: ProblemState) -> items.QuestionKind | None:
     """The kind that a person gave, or else the classifier; None if neither gave a kind."""
     if problem.kind is not None:
         return problem.kind
@@ -179,26 +171,26 @@ def kind_of(problem: Problem, state: ProblemState) -> QuestionKind | None:
     return known.question_type if known is not None else None
 
 
-def scanned_as(problem: Problem, state: ProblemState) -> QuestionKind:
+def scanned_as(problem: items.Problem, state: ProblemState) -> items.QuestionKind:
     """The kind whose prompt the scanner uses: the known kind, or else subjective for TeX without options, and mcq_sc for the rest."""
     known = kind_of(problem, state)
     if known is not None:
         return known
-    loose = problem.input is ProblemInput.TEX and not _OPTIONS.search(problem.tex)
-    return QuestionKind.SUBJECTIVE if loose else QuestionKind.MCQ_SC
+    loose = problem.input is items.ProblemInput.TEX and not _OPTIONS.search(problem.tex)
+    return items.QuestionKind.SUBJECTIVE if loose else items.QuestionKind.MCQ_SC
 
 
-def format_of(problem: Problem, state: ProblemState) -> Format:
+def format_of(problem: items.Problem, state: ProblemState) -> items.Format:
     """The format to convert from: the format that a person gave, or else the one that the item's structure and words show."""
     if problem.source_format is not None:
         return problem.source_format
     item, kind = item_of(problem, state), kind_of(problem, state)
-    if kind is not None and kind in set(Format) and Format(kind).is_keyed:
-        return Format(kind)
+    if kind is not None and kind in set(items.Format) and items.Format(kind).is_keyed:
+        return items.Format(kind)
     if not has_environment(item, "tasks"):
-        return Format.INTEGER if _ASKS_INTEGER.search(statement_of(item)) else Format.SUBJECTIVE
+        return items.Format.INTEGER if _ASKS_INTEGER.search(statement_of(item)) else items.Format.SUBJECTIVE
     several = sum(option.right for option in options_of(item)) > 1
-    return Format.MCQ_MC if several or kind is QuestionKind.MCQ_MC else Format.MCQ_SC
+    return items.Format.MCQ_MC if several or kind is items.QuestionKind.MCQ_MC else items.Format.MCQ_SC
 
 
 def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
@@ -206,7 +198,7 @@ def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
     if task.stage is Stage.SCAN:
         return work.own(scan_prompt(scanned_as(work.problem, state).value))
     if task.stage is Stage.VARIANT:
-        return work.own(variant_prompt(task.variant or VariantKind.NUMERICAL))
+        return work.own(variant_prompt(task.variant or items.VariantKind.NUMERICAL))
     return work.own(role_prompt(ROLE_OF[task.stage]))
 
 

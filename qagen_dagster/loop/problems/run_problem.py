@@ -20,27 +20,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
-from qagen_dagster.loop.problems.code_checks import (
-    alternate_breaches,
-    combined_breaches,
-    conversion_breaches,
-    diagram_breaches,
-    idea_breaches,
-    prompt_breaches,
-    scan_breaches,
-    variant_breaches,
-)
-from qagen_dagster.loop.problems.inputs import (
-    ROLE_OF,
-    ProblemWork,
-    format_of,
-    item_of,
-    kind_of,
-    prompt_of,
-    scanned_as,
-    task_fingerprint,
-    with_figure_of,
-)
+from qagen_dagster.loop.problems import code_checks, inputs
 from qagen_dagster.loop.problems.solving import asked, compared, differing_values, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
     Absent,
@@ -55,21 +35,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.blind import BlindSolution
-from qagen_dagster.records.problems.item import (
-    DIAGRAM_MARK,
-    AlternateResult,
-    Breach,
-    ClassificationResult,
-    ConversionResult,
-    DiagramKind,
-    Format,
-    IdeaResult,
-    ProblemInput,
-    ScanResult,
-    TikzResult,
-    VariantKind,
-    VariantResult,
-)
+from qagen_dagster.records.problems import item as items
 from qagen_dagster.records.problems.result import (
     NOT_SOLVED,
     Compiled,
@@ -95,7 +61,7 @@ _FIELDS = {
 }  # fmt: skip
 
 
-def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
+def perform(task: Task, work: inputs.ProblemWork, state: ProblemState) -> TaskResult:
     """Do `task`. Raises ModelError if the model is not available. Then nothing of the task is kept."""
     found = _TaskRun(task, work, state).do()
     return found.model_copy(
@@ -106,7 +72,7 @@ def perform(task: Task, work: ProblemWork, state: ProblemState) -> TaskResult:
 @dataclass(frozen=True)
 class _TaskRun:
     task: Task
-    work: ProblemWork
+    work: inputs.ProblemWork
     state: ProblemState
     solutions: list[tuple[str, tuple[CallSummary, ...]]] = field(
         default_factory=list[tuple[str, tuple[CallSummary, ...]]]
@@ -137,7 +103,9 @@ class _TaskRun:
             return self._taken(problem.classification)
         if self._is_blind():
             return self._blind()
-        asking: Asking[ClassificationResult] = self._asking(lambda _: ())  # its schema checks property 1
+        asking: Asking[items.ClassificationResult] = self._asking(
+            lambda _: ()
+        )  # its schema checks property 1
         found = self._result(roles.classify(asking, problem.tex))
         if problem.kind is None or found.classification is None:
             return found
@@ -145,22 +113,24 @@ class _TaskRun:
         return found.model_copy(update={"classification": right})
 
     def _scan(self) -> TaskResult:
-        problem, kind = self.work.problem, kind_of(self.work.problem, self.state)
+        problem, kind = self.work.problem, inputs.kind_of(self.work.problem, self.state)
         known = self._classification()
         drawn = known.has_diagram if known is not None else None
         text = problem.tex.strip()
-        if problem.input is ProblemInput.TEX and not scan_breaches(text, kind, strict=False):
-            return self._taken(ScanResult(latex=text, has_diagram=bool(drawn)), text)
+        if problem.input is items.ProblemInput.TEX and not code_checks.scan_breaches(
+            text, kind, strict=False
+        ):
+            return self._taken(items.ScanResult(latex=text, has_diagram=bool(drawn)), text)
         if self._is_blind():
             return self._blind()
-        prompt = prompt_of(self.task, self.work, self.state)
-        word = scanned_as(problem, self.state).value
-        broken = prompt_breaches(word, prompt.name)
+        prompt = inputs.prompt_of(self.task, self.work, self.state)
+        word = inputs.scanned_as(problem, self.state).value
+        broken = code_checks.prompt_breaches(word, prompt.name)
         if broken:
             return self._without(TaskEnd.REJECTED, str(broken[0]), breaches=broken, prompt=prompt.name)
-        typed = text if problem.input is ProblemInput.TEX else ""
-        asking: Asking[ScanResult] = self._asking(
-            lambda one: scan_breaches(one.latex, kind, source=typed), _latex_of
+        typed = text if problem.input is items.ProblemInput.TEX else ""
+        asking: Asking[items.ScanResult] = self._asking(
+            lambda one: code_checks.scan_breaches(one.latex, kind, source=typed), _latex_of
         )
         said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
         found = self._result(said)
@@ -175,7 +145,7 @@ class _TaskRun:
         self, found: TaskResult, reader: Model, pictures: tuple[Image, ...], prompt: Prompt, word: str
     ) -> TaskResult:
         """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
-        asking = Asking[ScanResult](
+        asking = Asking[items.ScanResult](
             reader,
             self.work.problem.id,
             3,
@@ -193,40 +163,42 @@ class _TaskRun:
 
     def _draw(self) -> TaskResult:
         known, problem = self._classification(), self.work.problem
-        item = item_of(problem, self.state)
+        item = inputs.item_of(problem, self.state)
         there = tikz_pictures(item)
         if there:
-            return self._taken(TikzResult(tikz_code="\n".join(there)))
+            return self._taken(items.TikzResult(tikz_code="\n".join(there)))
         if known is not None and not known.has_diagram:
             return self._without(TaskEnd.SKIPPED, "the problem has no diagram")
         described = self._description()
         if self._is_blind() and not (described or statement_of(item).strip()):
             return self._blind()
         text = f"{statement_of(item)}\n{described}"
-        asking: Asking[TikzResult] = self._asking(
-            lambda one: diagram_breaches(known, one.tikz_code, text),
+        asking: Asking[items.TikzResult] = self._asking(
+            lambda one: code_checks.diagram_breaches(known, one.tikz_code, text),
             lambda one: (one.tikz_code, one.libraries),
         )
-        kind = known.diagram_type if known is not None else DiagramKind.NONE
+        kind = known.diagram_type if known is not None else items.DiagramKind.NONE
         found = self._result(roles.draw(asking, kind, _to_draw(item) if item else "", described))
         if found.end is TaskEnd.DECLINED:
-            return found.model_copy(update={"breaches": (Breach(property=4, detail=found.detail),)})
+            return found.model_copy(update={"breaches": (items.Breach(property=4, detail=found.detail),)})
         return found
 
     def _read_ideas(self) -> TaskResult:
         if self.work.problem.ideas is not None:
             return self._taken(self.work.problem.ideas)
-        item = item_of(self.work.problem, self.state)
+        item = inputs.item_of(self.work.problem, self.state)
         return self._result(
-            roles.extract_ideas(self._asking(idea_breaches), statement_of(item), solution_of(item))
+            roles.extract_ideas(
+                self._asking(code_checks.idea_breaches), statement_of(item), solution_of(item)
+            )
         )
 
     def _solve_again(self) -> TaskResult:
-        item = item_of(self.work.problem, self.state)
+        item = inputs.item_of(self.work.problem, self.state)
         before = [one.alternate for one in earlier(self.state, self.task) if one.alternate is not None]
         known = [one.solution for one in before]
-        asking: Asking[AlternateResult] = self._asking(
-            lambda one: alternate_breaches(item, one, known), lambda one: (one.solution, ())
+        asking: Asking[items.AlternateResult] = self._asking(
+            lambda one: code_checks.alternate_breaches(item, one, known), lambda one: (one.solution, ())
         )
         said = roles.solve_again(
             asking, self.task.number, statement_of(item), solution_of(item), self._ideas(), before
@@ -234,46 +206,51 @@ class _TaskRun:
         return self._result(said)
 
     def _vary(self) -> TaskResult:
-        kind, problem = self.task.variant or VariantKind.NUMERICAL, self.work.problem
+        kind, problem = self.task.variant or items.VariantKind.NUMERICAL, self.work.problem
         before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
-        if kind is VariantKind.MULTI:
-            asking: Asking[VariantResult] = self._asking(
-                lambda one: combined_breaches(problem.parts, one.latex, before), _latex_of
+        if kind is items.VariantKind.MULTI:
+            asking: Asking[items.VariantResult] = self._asking(
+                lambda one: code_checks.combined_breaches(problem.parts, one.latex, before), _latex_of
             )
             return self._result(roles.combine(asking, self.task.number, problem.parts, problem.style, before))
-        item = item_of(problem, self.state)
-        if kind is VariantKind.NUMERICAL and not (numbers_of(statement_of(item)) or tikz_pictures(item)):
+        item = inputs.item_of(problem, self.state)
+        if kind is items.VariantKind.NUMERICAL and not (
+            numbers_of(statement_of(item)) or tikz_pictures(item)
+        ):
             # Every variant would break property 7, so no model is asked and nothing is paid.
             return self._without(TaskEnd.DECLINED, "there is no number in it that could be another one")
-        varying: Asking[VariantResult] = self._asking(
-            lambda one: variant_breaches(kind, item, one.latex, before),
+        varying: Asking[items.VariantResult] = self._asking(
+            lambda one: code_checks.variant_breaches(kind, item, one.latex, before),
             _latex_of,
-            lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
+            lambda one: one.model_copy(update={"latex": inputs.with_figure_of(one.latex, item)}),
         )
         return self._result(roles.vary(varying, kind, self.task.number, item, self._ideas(), before))
 
     def _convert(self) -> TaskResult:
-        item, source = item_of(self.work.problem, self.state), format_of(self.work.problem, self.state)
-        target = self.task.target or Format.SUBJECTIVE
+        item, source = (
+            inputs.item_of(self.work.problem, self.state),
+            inputs.format_of(self.work.problem, self.state),
+        )
+        target = self.task.target or items.Format.SUBJECTIVE
         if source is target:
             return self._without(TaskEnd.SKIPPED, f"it is {target.value} already")
-        asking: Asking[ConversionResult] = self._asking(
-            lambda one: conversion_breaches(item, target, one.latex),
+        asking: Asking[items.ConversionResult] = self._asking(
+            lambda one: code_checks.conversion_breaches(item, target, one.latex),
             _latex_of,
-            lambda one: one.model_copy(update={"latex": with_figure_of(one.latex, item)}),
+            lambda one: one.model_copy(update={"latex": inputs.with_figure_of(one.latex, item)}),
         )
         return self._result(roles.convert(asking, item, source, target))
 
     def _asking(
         self,
-        judge: Callable[[ResultT], tuple[Breach, ...]],
+        judge: Callable[[ResultT], tuple[items.Breach, ...]],
         latex: Callable[[ResultT], tuple[str, tuple[str, ...]]] | None = None,
         settle: Callable[[ResultT], ResultT] = lambda result: result,
     ) -> Asking[ResultT]:
         stage, work = self.task.stage, self.work
         solver = work.solver(self.task)
 
-        def judged(result: ResultT) -> tuple[Breach, ...]:
+        def judged(result: ResultT) -> tuple[items.Breach, ...]:
             found = judge(result)
             return (
                 found if found or solver is None or latex is None else self._solve(solver, latex(result)[0])
@@ -286,7 +263,7 @@ class _TaskRun:
             return work.compiler.compile(code, work.problem.preamble, (*self._libraries(), *libraries))
 
         return Asking(
-            model=work.models[ROLE_OF[stage]],
+            model=work.models[inputs.ROLE_OF[stage]],
             account=work.problem.id,
             shape=_SHAPES[stage],
             judge=judged,
@@ -305,7 +282,9 @@ class _TaskRun:
             "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
             _FIELDS[self.task.stage]: said.result,
         }
-        return result_of(self.task, said, self.work.models[ROLE_OF[self.task.stage]]).model_copy(update=told)
+        return result_of(self.task, said, self.work.models[inputs.ROLE_OF[self.task.stage]]).model_copy(
+            update=told
+        )
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
         """The task's result if code provides it without a model. LaTeX is compiled."""
@@ -320,7 +299,7 @@ class _TaskRun:
             return taken.model_copy(update=rejected)
         return taken.model_copy(update={_FIELDS[self.task.stage]: result})
 
-    def _solve(self, solver: Model, item: str) -> tuple[Breach, ...]:
+    def _solve(self, solver: Model, item: str) -> tuple[items.Breach, ...]:
         """Property 16: a solver that sees only the question and the options reaches the key. What code cannot compare is no breach."""
         why = unsolvable(item)
         if why:
@@ -339,13 +318,13 @@ class _TaskRun:
         if said.result is not None and said.end is TaskEnd.DONE:
             told, fault = compared(item, said.result)
         self.solutions.append((f"{told} ({solver.spec.name})", said.calls))
-        return (Breach(property=_SOLVED, detail=fault),) if fault else ()
+        return (items.Breach(property=_SOLVED, detail=fault),) if fault else ()
 
     def _pictures(self) -> tuple[Image, ...]:
         """The pictures for the role; empty if the role reads no pictures or its model does not accept them."""
         picture = self.work.problem.picture
         reads = self.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
-        if picture is None or not reads or not self.work.models[ROLE_OF[self.task.stage]].spec.images:
+        if picture is None or not reads or not self.work.models[inputs.ROLE_OF[self.task.stage]].spec.images:
             return ()
         return (self.work.see(picture),)
 
@@ -354,7 +333,7 @@ class _TaskRun:
         return not self.work.problem.tex.strip() and not self._pictures()
 
     def _blind(self) -> TaskResult:
-        role = ROLE_OF[self.task.stage]
+        role = inputs.ROLE_OF[self.task.stage]
         spec = self.work.models[role].spec
         said = BLIND.format(name=spec.name, role=role.value)
         return self._without(TaskEnd.DECLINED, said, model=spec.name)
@@ -363,11 +342,11 @@ class _TaskRun:
         """The end of the task without a result."""
         return TaskResult(task=self.task, end=end, detail=detail, **fields)
 
-    def _classification(self) -> ClassificationResult | None:
+    def _classification(self) -> items.ClassificationResult | None:
         found = self.state.first(Stage.CLASSIFY)
         return self.work.problem.classification if found is None else found.classification
 
-    def _ideas(self) -> IdeaResult | None:
+    def _ideas(self) -> items.IdeaResult | None:
         found = self.state.first(Stage.IDEA)
         return found.ideas if found is not None and found.end.ok else self.work.problem.ideas
 
@@ -378,7 +357,7 @@ class _TaskRun:
 
     def _description(self) -> str:
         problem, scanned = self.work.problem, self.state.first(Stage.SCAN)
-        if problem.input is ProblemInput.DESCRIPTION:
+        if problem.input is items.ProblemInput.DESCRIPTION:
             return problem.tex.strip()
         said = (
             scanned.scan.raw_diagram_description if scanned is not None and scanned.scan is not None else None
@@ -392,7 +371,9 @@ def result_of(task: Task, said: Reply[ResultT], model: Model, **fields: Any) -> 
     return TaskResult(task=task, model=model.spec.name, **told, **fields)
 
 
-def _latex_of(result: ScanResult | VariantResult | ConversionResult) -> tuple[str, tuple[str, ...]]:
+def _latex_of(
+    result: items.ScanResult | items.VariantResult | items.ConversionResult,
+) -> tuple[str, tuple[str, ...]]:
     return result.latex, ()
 
 
@@ -412,7 +393,7 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
 def _to_draw(item: str) -> str:
     """The text for the role that draws: the question, with its options only if one of them has a figure."""
     stated = statement_of(item)
-    pictured = any(DIAGRAM_MARK in one.text for one in options_of(item))
+    pictured = any(items.DIAGRAM_MARK in one.text for one in options_of(item))
     return stated if pictured else question_of(item)
 
 
@@ -455,7 +436,7 @@ class Worked:
         return Ended(end=ProblemEnd.UNFINISHED, detail=self.stopped or f"{self.step.task.key} waits")
 
 
-def work_problem(work: ProblemWork, results: TaskResults, stages: Collection[Stage]) -> Worked:
+def work_problem(work: inputs.ProblemWork, results: TaskResults, stages: Collection[Stage]) -> Worked:
     """Do the missing tasks of `stages` in order. Results of other stages are only looked up.
 
     Raises ModelError. The results of finished tasks are kept.
@@ -463,7 +444,7 @@ def work_problem(work: ProblemWork, results: TaskResults, stages: Collection[Sta
     state, asked = ProblemState(), 0
     step = next_step(state, work.tasks)
     while not isinstance(step, Ended):
-        fingerprint = task_fingerprint(step.task, work, state)
+        fingerprint = inputs.task_fingerprint(step.task, work, state)
         found = results.find(step.task, fingerprint)
         if found is None and step.task.stage in stages:
             try:

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from qagen_dagster.latex.comparison import (
-    bare_answer,
-    boxed_answers,
-    named_options,
-    numbers_of,
-    same_answer,
-)
+from qagen_dagster.latex import comparison
 from qagen_dagster.latex.keyed import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
 from qagen_dagster.mathematics.values import close, value_of
@@ -39,7 +33,7 @@ def unsolvable(item: str) -> str:
 def keys_of(item: str) -> tuple[str, ...]:
     """The letters of the right options, in order; empty for an item without options, or without a key."""
     marked = [LETTERS[place] for place, one in enumerate(options_of(item)[: len(LETTERS)]) if one.right]
-    named = named_options(solution_of(item)) if options_of(item) or lettered_options(item) else ()
+    named = comparison.named_options(solution_of(item)) if options_of(item) or lettered_options(item) else ()
     return tuple(marked or (sorted(one.upper() for one in named[-1]) if named else ()))
 
 
@@ -57,7 +51,7 @@ def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
 
 def differing_values(one: str, other: str) -> str:
     """The numbers of the statements, options included, that only one of two readings of a picture has; empty if there are none."""
-    mine, theirs = (Counter(numbers_of(statement_of(text))) for text in (one, other))
+    mine, theirs = (Counter(comparison.numbers_of(statement_of(text))) for text in (one, other))
     only = [
         f"{', '.join(f'{float(number):.12g}' for number in sorted(found.elements()))} only in the {name} reading"
         for name, found in (("first", mine - theirs), ("second", theirs - mine))
@@ -70,7 +64,7 @@ def _same_values(item: str, value: str) -> bool | None:
     """Whether the solver reached the answer of each part; None: undecidable."""
     if value.strip(" $.").lower() in ("none", ""):
         return False
-    boxes = boxed_answers(solution_of(item))
+    boxes = comparison.boxed_answers(solution_of(item))
     if len(boxes) < 2:
         return _same(stated_answer(item) or "", _stated(item, value))
     parts = value.split(";")
@@ -81,9 +75,11 @@ def _same_values(item: str, value: str) -> bool | None:
 def _same(key: str, value: str) -> bool | None:
     """Whether two answers are the same, also if one is rounded or computed with a less exact constant."""
     plain = value.replace(r"\,", " ").strip()
-    same = same_answer(key, plain)
+    same = comparison.same_answer(key, plain)
     return (
-        same if same is not False else close(value_of(bare_answer(key)), value_of(bare_answer(plain)), _ABOUT)
+        same
+        if same is not False
+        else close(value_of(comparison.bare_answer(key)), value_of(comparison.bare_answer(plain)), _ABOUT)
     )
 
 

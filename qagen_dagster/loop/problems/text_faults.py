@@ -11,31 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.amounts import ROMAN, amounts
-from qagen_dagster.latex.comparison import (
-    CLOSE,
-    bare_answer,
-    boxed_answers,
-    final_answer,
-    named_options,
-    numbers_of,
-    same_answer,
-    same_numbers,
-    same_words,
-    without_layout,
-    without_pictures,
-    words_of,
-)
 from qagen_dagster.latex.keyed import lettered_options
-from qagen_dagster.latex.structure import (
-    environments,
-    item_faults,
-    options_of,
-    plain_of,
-    question_of,
-    solution_of,
-    statement_of,
-)
 from qagen_dagster.mathematics.reading import known_unit, read_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.values import Quantity, close, equal, known_value, rounds_to, value_of
@@ -88,23 +66,23 @@ _CELSIUS = BASES.index("degC")
 
 def whole_item(latex: str) -> list[str]:
     """The faults that `item_faults` finds, and these: a solution of only layout, and commands of a whole document."""
-    faults = [*item_faults(latex), *own_document(latex)]
-    solution = solution_of(latex)
-    if solution and not words_of(solution) and not numbers_of(solution):
+    faults = [*structure.item_faults(latex), *own_document(latex)]
+    solution = structure.solution_of(latex)
+    if solution and not comparison.words_of(solution) and not comparison.numbers_of(solution):
         faults.append("its solution says nothing")
     return faults
 
 
 def own_document(latex: str) -> Iterator[str]:
     """Faults: commands that belong in a document, not in an item."""
-    found = _DOCUMENT.search(plain_of(latex))
+    found = _DOCUMENT.search(structure.plain_of(latex))
     if found:
         yield f"{found.group()} does not belong here: no preamble and no document environment"
 
 
 def right_ones(latex: str, *, one: bool) -> Iterator[str]:
     """Faults: fewer than two options, and a wrong number of right options. Right is one if `one`, else at least one."""
-    options = options_of(latex)
+    options = structure.options_of(latex)
     right = sum(option.right for option in options)
     if len(options) < 2:
         yield "the tasks environment needs at least two options"
@@ -116,7 +94,7 @@ def right_ones(latex: str, *, one: bool) -> Iterator[str]:
 
 def unlike_options(latex: str) -> Iterator[str]:
     """Faults: options that occur twice."""
-    texts = [option.text for option in options_of(latex)]
+    texts = [option.text for option in structure.options_of(latex)]
     twice = next((text for text in texts if text and texts.count(text) > 1), None)
     if twice is not None:
         yield f"two options are {twice}"
@@ -124,17 +102,19 @@ def unlike_options(latex: str) -> Iterator[str]:
 
 def other_key(latex: str) -> Iterator[str]:
     """Faults: the solution names other letters, or has another answer in its box, than the options that are marked right."""
-    options, solution = options_of(latex), solution_of(latex)
+    options, solution = structure.options_of(latex), structure.solution_of(latex)
     right = [option.text for option in options if option.right]
-    lettered = len(environments(latex, "tasks")) == 1 and not _LABELLED.search(latex)
+    lettered = len(structure.environments(latex, "tasks")) == 1 and not _LABELLED.search(latex)
     lettered = lettered and not any(_OWN_LETTER.match(option.text) for option in options)
-    named = [one for one in named_options(solution) if right and lettered]
+    named = [one for one in comparison.named_options(solution) if right and lettered]
     marked = frozenset(chr(ord("a") + place) for place, option in enumerate(options) if option.right)
     wrong = next((one for one in named if not one <= marked or (len(one) > 1 and one != marked)), None)
     if wrong is not None:
         yield rf"the solution names option {_letters(wrong)} as right, but \ans marks option {_letters(marked)}"
-    boxed = final_answer(solution) if _BOXED.search(without_pictures(solution)) else None
-    if len(right) == 1 and boxed is not None and not named_options(f"\\boxed{{{boxed}}}"):
+    boxed = (
+        comparison.final_answer(solution) if _BOXED.search(comparison.without_pictures(solution)) else None
+    )
+    if len(right) == 1 and boxed is not None and not comparison.named_options(f"\\boxed{{{boxed}}}"):
         others = [option.text for option in options if not option.right]
         if differs(right[0], boxed) or (
             not exactly(right[0], boxed) and any(exactly(one, boxed) for one in others)
@@ -144,16 +124,16 @@ def other_key(latex: str) -> Iterator[str]:
 
 def differs(option: str, boxed: str) -> bool:
     """Whether two answers certainly differ. If only one of them has a unit, only the numbers are compared."""
-    one, other = (known_value(bare_answer(text)) for text in (option, boxed))
+    one, other = (known_value(comparison.bare_answer(text)) for text in (option, boxed))
     if one and other and (one.unit == ONE) != (other.unit == ONE):
         return one.numbers != other.numbers
-    return same_answer(option, boxed) is False
+    return comparison.same_answer(option, boxed) is False
 
 
 def exactly(option: str, boxed: str) -> bool:
     """Whether two answers are the same value without rounding, or the same words."""
-    one, other = (known_value(bare_answer(text)) for text in (option, boxed))
-    return equal(one, other) if one and other else same_answer(option, boxed) is True
+    one, other = (known_value(comparison.bare_answer(text)) for text in (option, boxed))
+    return equal(one, other) if one and other else comparison.same_answer(option, boxed) is True
 
 
 def _letters(letters: Collection[str]) -> str:
@@ -162,20 +142,20 @@ def _letters(letters: Collection[str]) -> str:
 
 def stepless(solution: str) -> Iterator[str]:
     """Faults: a solution that only names its answer."""
-    text = without_pictures(solution)
+    text = comparison.without_pictures(solution)
     if not _STEP.search(text) and len(text.split()) < LEAST_WORDS:
         yield "the solution shows no steps"
 
 
 def undrawn(picture: str) -> bool:
     """Whether a picture draws nothing. Comments do not count."""
-    return not _DRAWS.search(plain_of(picture))
+    return not _DRAWS.search(structure.plain_of(picture))
 
 
 def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
     """Faults: the text is the same as an earlier one."""
     for number, one in enumerate(earlier, 1):
-        if same_words(text, one) and same_numbers(text, one):
+        if comparison.same_words(text, one) and comparison.same_numbers(text, one):
             yield f"it is number {number} once more: make another one"
             return
 
@@ -199,7 +179,7 @@ def named_constants(source: str, solution: str, variant: str) -> Iterator[Fracti
     Of its source, only the solution states these values, and not the text.
     """
     stated, worked = dict(_constants(source)), dict(_constants(solution))
-    only_worked = set(numbers_of(solution)) - set(numbers_of(source))
+    only_worked = set(comparison.numbers_of(solution)) - set(comparison.numbers_of(source))
     for symbol, value in dict(_constants(variant)).items():
         if symbol not in stated and (worked.get(symbol) == value or value in only_worked):
             yield value
@@ -207,10 +187,10 @@ def named_constants(source: str, solution: str, variant: str) -> Iterator[Fracti
 
 def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
     """The symbols of constants with their values in formulas."""
-    for formula in _FORMULA.finditer(without_layout(latex)):
+    for formula in _FORMULA.finditer(comparison.without_layout(latex)):
         for side in re.split(r"[,;]", next(filter(None, formula.groups()))):
             found = _CONSTANT.fullmatch(side)
-            values = numbers_of(f"${found.group('value')}$") if found else ()
+            values = comparison.numbers_of(f"${found.group('value')}$") if found else ()
             if found and len(values) == 1:
                 yield re.sub(r"[\s{}]|\\(?:mathrm|text|rm)(?![A-Za-z])", "", found.group("symbol")), values[0]
 
@@ -266,7 +246,7 @@ def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
 def _relations(latex: str) -> dict[tuple[str, ...], list[str]]:
     """The sides of formulas that contain a number and a sign between two terms. The keys are their normalized symbols."""
     found: dict[tuple[str, ...], list[str]] = {}
-    for formula in _FORMULA.finditer(without_layout(_DISPLAY.sub("$$", latex))):
+    for formula in _FORMULA.finditer(comparison.without_layout(_DISPLAY.sub("$$", latex))):
         for side in _SIDE.split(next(filter(None, formula.groups()))):
             pieces = tuple(_pieces(side))
             if any(one[0].isdigit() for one in pieces) and any(_signs(pieces)):
@@ -309,18 +289,18 @@ def answer_of(item: str) -> str | None:
 
     Returns None if there are several right options, or no answer is found.
     """
-    right = [one.text for one in options_of(item) if one.right]
+    right = [one.text for one in structure.options_of(item) if one.right]
     if len(right) == 1:
         return right[0]
-    return None if right else final_answer(solution_of(item))
+    return None if right else comparison.final_answer(structure.solution_of(item))
 
 
 def asks_number(converted: str) -> Iterator[str]:
     """Faults: the conversion does not ask for a number, or does not end with a number."""
-    if not _ASKS_NUMBER.search(statement_of(converted)):
+    if not _ASKS_NUMBER.search(structure.statement_of(converted)):
         yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
     answer = answer_of(converted)
-    if answer is None or not numbers_of(answer) or (is_value(answer) and not is_number(answer)):
+    if answer is None or not comparison.numbers_of(answer) or (is_value(answer) and not is_number(answer)):
         yield r"the solution must end at a number in \boxed{...}"
 
 
@@ -330,13 +310,17 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
     Of a passage, one answer must be that of the other text.
     """
     old, new = answer_of(source), answer_of(converted)
-    if target in (Format.MCQ_MC, Format.MATCH, Format.ASSERTION_REASON) or old is None or not numbers_of(old):
+    if (
+        target in (Format.MCQ_MC, Format.MATCH, Format.ASSERTION_REASON)
+        or old is None
+        or not comparison.numbers_of(old)
+    ):
         return
     if new is None and is_value(old) and target is not Format.INTEGER:
         yield rf"the answer {old} is not found in the solution: put it into \boxed"
         return
-    olds = boxed_answers(solution_of(source)) if lettered_options(source) else ()
-    news = boxed_answers(solution_of(converted)) if target is Format.PASSAGE else ()
+    olds = comparison.boxed_answers(structure.solution_of(source)) if lettered_options(source) else ()
+    news = comparison.boxed_answers(structure.solution_of(converted)) if target is Format.PASSAGE else ()
     pairs = [(one, other) for one in olds or (old,) for other in news or (new,)]
     if not any(_keeps(source, target, converted, one, other) for one, other in pairs):
         yield f"the answer must stay {' or '.join(olds) or old}; here it is {', '.join(news) or new}"
@@ -347,22 +331,22 @@ def _keeps(source: str, target: Format, converted: str, old: str, new: str | Non
         return True
     if target is Format.INTEGER:
         return _same_number(source, converted, old, new)
-    return same_answer(old, new) is not False
+    return comparison.same_answer(old, new) is not False
 
 
 def _same_number(source: str, converted: str, old: str, new: str) -> bool:
     """Whether the converted answer is the source's answer in the unit that is asked for. True if that cannot be decided."""
-    mine, theirs = value_of(bare_answer(old)), value_of(bare_answer(new))
-    asked = question_of(converted)
-    if len(_PART.findall(asked)) > len(_PART.findall(question_of(source))):
+    mine, theirs = value_of(comparison.bare_answer(old)), value_of(comparison.bare_answer(new))
+    asked = structure.question_of(converted)
+    if len(_PART.findall(asked)) > len(_PART.findall(structure.question_of(source))):
         return True
-    about = _ABOUT.search(solution_of(source)) is not None
+    about = _ABOUT.search(structure.solution_of(source)) is not None
     if mine.unit != ONE and theirs.unit == ONE:
         counted = [one for one in _units_of(asked) if one.comparable(mine.unit)]
         if counted:
             return any(_kept(mine, replace(theirs, unit=one), asked, about=about) for one in counted)
     if mine.unit == ONE or theirs.unit == ONE:
-        same_unit = theirs.unit == ONE and _only_asks(question_of(source), asked)
+        same_unit = theirs.unit == ONE and _only_asks(structure.question_of(source), asked)
         return not same_unit or _kept(mine, theirs, asked, about=about)
     if not mine.unit.comparable(theirs.unit):
         return any(one.unit.dimensions[_CELSIUS] for one in (mine, theirs))
@@ -376,7 +360,10 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
     rounded = [replace(one, last_place=_step(one, asked)) for one in signs]
     loose = replace(mine, last_place=Fraction(1)) if about and _whole(mine) is not None else mine
     return any(
-        equal(mine, one) or rounds_to(mine, one) or rounds_to(one, loose) or close(mine, one, CLOSE)
+        equal(mine, one)
+        or rounds_to(mine, one)
+        or rounds_to(one, loose)
+        or close(mine, one, comparison.CLOSE)
         for one in rounded[: 2 if _SIZE.search(asked) else 1]
     )
 
@@ -422,5 +409,5 @@ def _unit_of_answer(text: str) -> Unit | None:
 def _only_asks(source: str, asked: str) -> bool:
     """Whether `asked` is the question of the source with one additional sentence that has no unit, number or formula."""
     *before, last = [one for one in _SENTENCE.split(asked) if one.strip()] or [""]
-    plain = not ("$" in last or "\\" in last or _IN.search(last) or numbers_of(last))
-    return plain and same_words("".join(before), source)
+    plain = not ("$" in last or "\\" in last or _IN.search(last) or comparison.numbers_of(last))
+    return plain and comparison.same_words("".join(before), source)

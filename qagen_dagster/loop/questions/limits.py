@@ -11,19 +11,13 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.records import corpus_config
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import (
-    BatchOptions,
-    NoAnswerKind,
-    QuestionType,
-    ScenarioConfig,
-    Strategy,
-)
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
 
-Wanted = tuple[tuple[QuestionType, int], ...]
+Wanted = tuple[tuple[corpus_config.QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
 # The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
@@ -68,7 +62,7 @@ class QALimits(Record):
 class BatchLimits(QALimits):
     """When the work on a document by the batch strategy ends. If there is a mix, `target_count` is its sum."""
 
-    options: BatchOptions
+    options: corpus_config.BatchOptions
     method: Method
     # No part of the configuration: replies that are cut off say the same
     fit: Annotated[Fit, Field(exclude=True)] = Fit()
@@ -88,9 +82,9 @@ class BatchLimits(QALimits):
         return tuple((kind, count) for kind, count in counts.items() if count)
 
 
-def batch_limits(scenario: ScenarioConfig, target_count: int | None) -> BatchLimits:
+def batch_limits(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> BatchLimits:
     """The limits of a scenario with the batch strategy. A mix replaces the target."""
-    options = scenario.batch or BatchOptions()
+    options = scenario.batch or corpus_config.BatchOptions()
     target = None if options.mix is None else sum(options.mix.values())
     limits = _base_limits(scenario, target_count if target is None else target)
     return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
@@ -105,15 +99,15 @@ _LEAST_OUTPUT = {
 
 
 def no_answer_of(
-    scenario: ScenarioConfig, mode: Mode, target_count: int, document_id: str
-) -> dict[NoAnswerKind, int]:
+    scenario: corpus_config.ScenarioConfig, mode: Mode, target_count: int, document_id: str
+) -> dict[corpus_config.NoAnswerKind, int]:
     """The number of wanted questions of each kind without an answer. They are part of the target, and never all of it.
 
     The shares are rounded so that the numbers of many documents add up to them; the id of a document decides where its rounding begins.
     """
     if scenario.mix is None or mode is Mode.VISUAL:
         return {}
-    at, found = int(digest(document_id)[:8], 16) / 16**8, dict[NoAnswerKind, int]()
+    at, found = int(digest(document_id)[:8], 16) / 16**8, dict[corpus_config.NoAnswerKind, int]()
     left = target_count - 1
     for kind, share in scenario.mix.items():
         after = at + share * target_count
@@ -135,9 +129,11 @@ def loop_limits(limits: QALimits, without_answer: int, missing: int = 0) -> QALi
     return limits.model_copy(update={"target_count": limits.target_count - without_answer + missing})
 
 
-def room_notes(scenario: ScenarioConfig, profile: Profile, target_count: int | None = None) -> list[str]:
+def room_notes(
+    scenario: corpus_config.ScenarioConfig, profile: Profile, target_count: int | None = None
+) -> list[str]:
     """Where a scenario asks a model of a profile for more than its `max_output_tokens` have room for, and what to raise."""
-    batch = scenario.strategy is Strategy.BATCH
+    batch = scenario.strategy is corpus_config.Strategy.BATCH
     roles = (Role.GENERATOR, Role.VALIDATOR, *((Role.ANSWERER, Role.JUDGE) if batch else ()))
     specs = {role: spec for role in roles if (spec := profile.find(role, Mode.TEXTUAL)) is not None}
     specs = {role: spec for role, spec in specs.items() if spec.provider not in FREE_PROVIDERS}
@@ -165,13 +161,13 @@ def room_notes(scenario: ScenarioConfig, profile: Profile, target_count: int | N
     return notes
 
 
-def limits_of(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
+def limits_of(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> QALimits:
     """The limits of a scenario. If `target_count` is given, it replaces the scenario's."""
-    batch = scenario.strategy is Strategy.BATCH
+    batch = scenario.strategy is corpus_config.Strategy.BATCH
     return batch_limits(scenario, target_count) if batch else _base_limits(scenario, target_count)
 
 
-def _base_limits(scenario: ScenarioConfig, target_count: int | None) -> QALimits:
+def _base_limits(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> QALimits:
     target = target_count or scenario.target_count
     return QALimits(
         target_count=target,
@@ -204,6 +200,6 @@ def wanted_limits(
     return limits.model_copy(update=least)
 
 
-def mix_of(limits: QALimits) -> dict[QuestionType, int] | None:
+def mix_of(limits: QALimits) -> dict[corpus_config.QuestionType, int] | None:
     """The number of questions of each type that a scenario asks for; None without a mix."""
     return limits.options.mix if isinstance(limits, BatchLimits) else None

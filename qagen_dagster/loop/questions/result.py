@@ -9,24 +9,14 @@ from qagen_dagster.agents.questions.evidence.widening import look, surroundings
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id
-from qagen_dagster.records.questions.results import (
-    CallSummary,
-    DocumentEnd,
-    GenerationMetadata,
-    GenerationResult,
-    GenerationStats,
-    QAPair,
-    RejectedQA,
-    RejectionReason,
-    RetiredQA,
-)
+from qagen_dagster.records.questions import results
 
-_EXHAUSTED = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
+_EXHAUSTED = (results.DocumentEnd.EXHAUSTED_REPORTED, results.DocumentEnd.CONSECUTIVE_FAILURES)
 
 
 def result_of(
-    work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[CallSummary, ...]
-) -> GenerationResult:
+    work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[results.CallSummary, ...]
+) -> results.GenerationResult:
     """The result of a finished document."""
     view = work.context.view
     writers = {
@@ -34,7 +24,7 @@ def result_of(
         for one in state.accepted
     }
     accepted = pairs_of(state, work, writers, models.validator.spec.name)
-    return GenerationResult(
+    return results.GenerationResult(
         accepted=accepted,
         rejected=rejections_of(state, work),
         stats=_stats(work, state, done.end),
@@ -56,7 +46,7 @@ def result_of(
     )
 
 
-def _looks(work: DocumentWork, pairs: Iterable[QAPair]) -> dict[str, str]:
+def _looks(work: DocumentWork, pairs: Iterable[results.QAPair]) -> dict[str, str]:
     """Hashes of the visuals that questions of visual mode are about, by label."""
     view = work.context.view
     labels = {label for pair in pairs if pair.category is Mode.VISUAL for label in pair.labels}
@@ -64,10 +54,10 @@ def _looks(work: DocumentWork, pairs: Iterable[QAPair]) -> dict[str, str]:
 
 
 def empty_result(
-    work: DocumentWork, end: DocumentEnd, detail: str, retired: tuple[RetiredQA, ...] = ()
-) -> GenerationResult:
+    work: DocumentWork, end: results.DocumentEnd, detail: str, retired: tuple[results.RetiredQA, ...] = ()
+) -> results.GenerationResult:
     """The result of a document for which no model was asked."""
-    return GenerationResult(
+    return results.GenerationResult(
         accepted=(),
         rejected=(),
         stats=_stats(work, QAState(), end),
@@ -83,11 +73,11 @@ def empty_result(
 
 def pairs_of(
     state: QAState, work: DocumentWork, generator: str | Mapping[int, str], validator: str
-) -> tuple[QAPair, ...]:
+) -> tuple[results.QAPair, ...]:
     """Accepted candidates as QAPairs, in order of acceptance. `generator` is the name of the model, or the names by attempt."""
     document = work.context.view.document
     return tuple(
-        QAPair(
+        results.QAPair(
             id=one.id
             or question_id(work.combination, document.id, one.candidate.question, one.candidate.answer),
             question=one.candidate.question,
@@ -101,7 +91,7 @@ def pairs_of(
             computation=one.candidate.computation,
             no_answer=one.candidate.no_answer,
             origin=one.candidate.origin,
-            generation_metadata=GenerationMetadata(
+            generation_metadata=results.GenerationMetadata(
                 generator_model=one.candidate.writer
                 or (generator if isinstance(generator, str) else generator[one.attempt]),
                 validator_model=validator,
@@ -112,10 +102,10 @@ def pairs_of(
     )
 
 
-def rejections_of(state: QAState, work: DocumentWork) -> tuple[RejectedQA, ...]:
+def rejections_of(state: QAState, work: DocumentWork) -> tuple[results.RejectedQA, ...]:
     """Rejected candidates, in order."""
     return tuple(
-        RejectedQA(
+        results.RejectedQA(
             question=one.candidate.question,
             answer=one.candidate.answer,
             rejection_reason=one.reason,
@@ -133,10 +123,10 @@ def rejections_of(state: QAState, work: DocumentWork) -> tuple[RejectedQA, ...]:
     )
 
 
-def _stats(work: DocumentWork, state: QAState, end: DocumentEnd) -> GenerationStats:
+def _stats(work: DocumentWork, state: QAState, end: results.DocumentEnd) -> results.GenerationStats:
     reasons = Counter(one.reason.value for one in state.rejected)
-    duplicates = reasons[RejectionReason.DUPLICATE.value]
-    return GenerationStats(
+    duplicates = reasons[results.RejectionReason.DUPLICATE.value]
+    return results.GenerationStats(
         document_path=work.source_document,
         mode=work.combination.mode,
         target_count=work.limits.target_count,

@@ -14,59 +14,27 @@ from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
-from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions import controls, model_checks, state_machine
+from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
-from qagen_dagster.loop.questions.state import (
-    Compared,
-    Dedupe,
-    Done,
-    Event,
-    Exhausted,
-    Generate,
-    GenerationFailed,
-    Judged,
-    Mend,
-    Mended,
-    Proposed,
-    QAState,
-    Step,
-    Validate,
-)
-from qagen_dagster.loop.questions.state_machine import (
-    as_generator_saw,
-    as_generator_sees,
-    ask_again,
-    check_recheck,
-    check_replies,
-    next_ahead,
-    next_step,
-    replay,
-    transition,
-)
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
-from qagen_dagster.records.questions.results import (
-    CallSummary,
-    Candidate,
-    DocumentEnd,
-    GenerationResult,
-    RejectionReason,
-)
 
 
 def run_document(
     work: DocumentWork,
     models: QAModels,
     journal: DocumentJournal,
-    earlier: GenerationResult | None = None,
-) -> GenerationResult:
+    earlier: results.GenerationResult | None = None,
+) -> results.GenerationResult:
     """Start or resume a document, and work it to its end or until its budget is exhausted. The limits decide the strategy.
 
     `earlier` is the result of the document before it changed. A document that starts takes over its questions. Raises ModelError.
@@ -81,21 +49,21 @@ def run_document(
     if isinstance(work.limits, BatchLimits):
         return run_batch(work, work.limits, models, journal)
     events = agent_events(journal)
-    state, taken = replay(events, work.limits)
-    state = ask_again(state, work.limits)
-    used: list[Event] = list(events[:taken])
+    state, taken = state_machine.replay(events, work.limits)
+    state = state_machine.ask_again(state, work.limits)
+    used: list[qa.Event] = list(events[:taken])
     with DocumentSteps(work, models) as steps:
-        while not isinstance(step := next_step(state, work.limits), Done):
+        while not isinstance(step := state_machine.next_step(state, work.limits), qa.Done):
             try:
                 event = steps.perform(step, state)
             except BudgetExhaustedError as error:
-                step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
+                step = qa.Done(end=results.DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
                 break
-            check_recheck(state, event)
+            state_machine.check_recheck(state, event)
             journal.append(event)
             used.append(event)
-            state = transition(state, event)
-    check_replies(state, step)
+            state = state_machine.transition(state, event)
+    state_machine.check_replies(state, step)
     calls = tuple(call for event in used for call in event.calls)
     # a document that changed may bring more questions than are wanted
     wanted = state.accepted[: work.limits.target_count]
@@ -103,7 +71,7 @@ def run_document(
     return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
 
 
-def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
+def unusable(context: QAContext) -> tuple[results.DocumentEnd, str] | None:
     """Why a document cannot give questions in this mode, as its end and a detail; None if it can. No model is asked."""
     view = context.view
     return why_unusable(view.document, context.mode, has_text=view.has_text, visuals=len(view.visuals))
@@ -111,20 +79,20 @@ def unusable(context: QAContext) -> tuple[DocumentEnd, str] | None:
 
 def why_unusable(
     document: Document | IndexEntry, mode: Mode, *, has_text: bool, visuals: int
-) -> tuple[DocumentEnd, str] | None:
+) -> tuple[results.DocumentEnd, str] | None:
     """As `unusable`, for a document that is not open."""
     if document.outcome not in (Outcome.PARSED, Outcome.NO_TEXT):
-        return DocumentEnd.NOT_USABLE, f"{document.outcome.value}: {document.detail}"
+        return results.DocumentEnd.NOT_USABLE, f"{document.outcome.value}: {document.detail}"
     if mode is Mode.TEXTUAL and not has_text:
-        return DocumentEnd.NOT_USABLE, f"{document.outcome.value}: there is no text to ask about"
+        return results.DocumentEnd.NOT_USABLE, f"{document.outcome.value}: there is no text to ask about"
     if mode is Mode.VISUAL and not visuals:
-        return DocumentEnd.NO_VISUALS, "the document has no tables, figures or page pictures"
+        return results.DocumentEnd.NO_VISUALS, "the document has no tables, figures or page pictures"
     return None
 
 
 class _WithCalls(Protocol):
     @property
-    def calls(self) -> tuple[CallSummary, ...]: ...
+    def calls(self) -> tuple[results.CallSummary, ...]: ...
 
 
 _Found = TypeVar("_Found", bound=_WithCalls)
@@ -136,7 +104,7 @@ class DocumentSteps:
     def __init__(self, work: DocumentWork, models: QAModels) -> None:
         self._work, self._models = work, models
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="ahead")
-        self._generation: Future[Event] | None = None
+        self._generation: Future[qa.Event] | None = None
         self._answer: Future[BlindFinding] | None = None
 
     def __enter__(self) -> Self:
@@ -145,18 +113,18 @@ class DocumentSteps:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown()
 
-    def perform(self, step: Step, state: QAState) -> Event:
+    def perform(self, step: qa.Step, state: qa.QAState) -> qa.Event:
         """Perform one step, and start the generation that may run at the same time. Raises ModelError."""
-        ahead = next_ahead(state, self._work.limits) if self._models.overlap else None
+        ahead = state_machine.next_ahead(state, self._work.limits) if self._models.overlap else None
         if ahead is not None and self._generation is None:
             self._generation = self._threads.submit(self._generate, ahead, state)
         match step:
-            case Generate():
+            case qa.Generate():
                 begun, self._generation = self._generation, None
                 return begun.result() if begun is not None else self._generate(step, state)
-            case Dedupe():
+            case qa.Dedupe():
                 return self._compare(step, state)
-            case Validate():
+            case qa.Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
                 if _same_question(
@@ -166,19 +134,19 @@ class DocumentSteps:
                 judged = controls.validate(step, self._work, self._models, found)
                 event = controls.control(step, self._work, self._models, judged)
                 event = controls.without_document(step, self._work, self._models, event)
-                able = isinstance(event, Judged) and self._writer(step.attempt).spec.provider != "embedded"
+                able = isinstance(event, qa.Judged) and self._writer(step.attempt).spec.provider != "embedded"
                 return event.model_copy(update={"may_mend": True}) if able else event
-            case Mend():
+            case qa.Mend():
                 return self._mend(step, state)
-            case Done():
+            case qa.Done():
                 raise ValueError("a finished document has no step to perform")
 
-    def unused_calls(self) -> tuple[CallSummary, ...]:
+    def unused_calls(self) -> tuple[results.CallSummary, ...]:
         """The calls that were started ahead, and whose results no step has used."""
         generation, self._generation = self._generation, None
         return (*_unused(generation), *self._unused_answer())
 
-    def _compare(self, step: Dedupe, state: QAState) -> Compared:
+    def _compare(self, step: qa.Dedupe, state: qa.QAState) -> qa.Compared:
         def answer() -> None:
             if self._models.overlap:
                 self._answer = self._threads.submit(model_checks.answer_blind, step, self._work, self._models)
@@ -188,29 +156,29 @@ class DocumentSteps:
             return found
         return found.model_copy(update={"calls": (*found.calls, *self._unused_answer())})
 
-    def _unused_answer(self) -> tuple[CallSummary, ...]:
+    def _unused_answer(self) -> tuple[results.CallSummary, ...]:
         answer, self._answer = self._answer, None
         return _unused(answer)
 
-    def _generate(self, step: Generate, state: QAState) -> Event:
-        model, seen = self._writer(step.attempt), self._history(as_generator_sees(state))
+    def _generate(self, step: qa.Generate, state: qa.QAState) -> qa.Event:
+        model, seen = self._writer(step.attempt), self._history(state_machine.as_generator_sees(state))
         found = generator.propose(self._work.context, model, seen, step.attempt)
         if found.candidate is not None:
-            return Proposed(
+            return qa.Proposed(
                 candidate=found.candidate,
                 viewed_pages=found.viewed_pages,
                 also_seen=found.also_seen,
                 calls=found.calls,
             )
         if found.exhausted is not None:
-            return Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
-        return GenerationFailed(
+            return qa.Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
+        return qa.GenerationFailed(
             reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
         )
 
-    def _mend(self, step: Mend, state: QAState) -> Mended:
+    def _mend(self, step: qa.Mend, state: qa.QAState) -> qa.Mended:
         """Ask for a correction in the conversation that made the candidate. The ledger replays the earlier turns."""
-        history = self._history(as_generator_saw(state))
+        history = self._history(state_machine.as_generator_saw(state))
         found = generator.mend(
             self._work.context,
             self._writer(step.attempt),
@@ -219,12 +187,12 @@ class DocumentSteps:
             step.candidate,
             refusal(step),
         )
-        return Mended(candidate=found.candidate, calls=found.calls[step.calls :])
+        return qa.Mended(candidate=found.candidate, calls=found.calls[step.calls :])
 
     def _writer(self, attempt: int) -> Model:
         return self._models.writing(self._work.context.view.document.id, attempt).generator
 
-    def _history(self, seen: QAState) -> History:
+    def _history(self, seen: qa.QAState) -> History:
         model = self._models.generator
         return History(
             accepted=pairs_of(seen, self._work, model.spec.name, ""),
@@ -238,18 +206,18 @@ class DocumentSteps:
         )
 
 
-def refusal(step: Mend) -> str:
+def refusal(step: qa.Mend) -> str:
     """What the generator is told of its refused candidate."""
-    if step.reason is RejectionReason.TRIVIAL:
+    if step.reason is results.RejectionReason.TRIVIAL:
         return f"{generator.TRIVIAL} ({step.detail})"
     return generator.REFUSED[step.reason]
 
 
-def _same_question(candidate: Candidate, first: Candidate | None) -> bool:
+def _same_question(candidate: results.Candidate, first: results.Candidate | None) -> bool:
     return first is not None and first.question == candidate.question
 
 
-def _unused(begun: Future[_Found] | None) -> tuple[CallSummary, ...]:
+def _unused(begun: Future[_Found] | None) -> tuple[results.CallSummary, ...]:
     """Wait for something that was started and is not used, and return its calls, marked as unused. A ModelError is ignored."""
     try:
         calls = begun.result().calls if begun is not None else ()

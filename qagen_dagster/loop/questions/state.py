@@ -7,24 +7,16 @@ from typing import Annotated, Literal, Self
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.questions.results import (
-    CallSummary,
-    Candidate,
-    DocumentEnd,
-    DuplicateStep,
-    RejectionReason,
-    RetiredQA,
-    VerdictRecord,
-)
+from qagen_dagster.records.questions import results
 
 
 class Kept(Record):
     """A question whose evidence and surroundings are unchanged. It keeps its id, its attempt and its verdict."""
 
     id: str
-    candidate: Candidate
+    candidate: results.Candidate
     attempt: int
-    verdict: VerdictRecord | None = None
+    verdict: results.VerdictRecord | None = None
 
 
 class Recheck(Record):
@@ -34,8 +26,8 @@ class Recheck(Record):
     """
 
     id: str
-    candidate: Candidate
-    otherwise: RetiredQA
+    candidate: results.Candidate
+    otherwise: results.RetiredQA
 
 
 class Carried(Record):
@@ -44,18 +36,18 @@ class Carried(Record):
     kind: Literal["carried"] = "carried"
     kept: tuple[Kept, ...] = ()
     recheck: tuple[Recheck, ...] = ()
-    retired: tuple[RetiredQA, ...] = ()
-    calls: tuple[CallSummary, ...] = ()
+    retired: tuple[results.RetiredQA, ...] = ()
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 class Proposed(Record):
     """The generator submitted a candidate."""
 
     kind: Literal["proposed"] = "proposed"
-    candidate: Candidate
+    candidate: results.Candidate
     viewed_pages: tuple[int, ...] = ()
     also_seen: tuple[str, ...] = ()
-    calls: tuple[CallSummary, ...] = ()
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 class GenerationFailed(Record):
@@ -64,7 +56,7 @@ class GenerationFailed(Record):
     kind: Literal["generation_failed"] = "generation_failed"
     reason: str
     viewed_pages: tuple[int, ...] = ()
-    calls: tuple[CallSummary, ...] = ()
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 class Exhausted(Record):
@@ -73,7 +65,7 @@ class Exhausted(Record):
     kind: Literal["exhausted"] = "exhausted"
     reason: str
     viewed_pages: tuple[int, ...] = ()
-    calls: tuple[CallSummary, ...] = ()
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 class Compared(Record):
@@ -83,26 +75,26 @@ class Compared(Record):
     duplicate_of: int | None
     detail: str = ""
     score: float | None = None  # similarity to that question, or to the nearest one
-    step: DuplicateStep = ""  # what decided; empty in older journals
-    calls: tuple[CallSummary, ...] = ()
+    step: results.DuplicateStep = ""  # what decided; empty in older journals
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 class Judged(Record):
     """The validator gave a verdict, or `failure` says why not. `may_mend`: the generator is able to correct the candidate."""
 
     kind: Literal["judged"] = "judged"
-    verdict: VerdictRecord | None
+    verdict: results.VerdictRecord | None
     failure: str = ""
     may_mend: bool = False
-    calls: tuple[CallSummary, ...] = ()
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 class Mended(Record):
     """The generator was asked to correct its refused candidate. `candidate` is None if it did not."""
 
     kind: Literal["mended"] = "mended"
-    candidate: Candidate | None
-    calls: tuple[CallSummary, ...] = ()
+    candidate: results.Candidate | None
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 class Controlled(Record):
@@ -110,13 +102,13 @@ class Controlled(Record):
 
     kind: Literal["controlled"] = "controlled"
     may_mend: Literal[False] = False
-    verdict: VerdictRecord
-    reason: RejectionReason
+    verdict: results.VerdictRecord
+    reason: results.RejectionReason
     detail: str
-    calls: tuple[CallSummary, ...] = ()
+    calls: tuple[results.CallSummary, ...] = ()
 
     @classmethod
-    def of(cls, judged: Judged, reason: RejectionReason, detail: str) -> Self:
+    def of(cls, judged: Judged, reason: results.RejectionReason, detail: str) -> Self:
         if judged.verdict is None:
             raise ValueError("a candidate without a verdict is not controlled")
         return cls(verdict=judged.verdict, reason=reason, detail=detail, calls=judged.calls)
@@ -131,21 +123,21 @@ Event = Annotated[
 class Rejected(Record):
     """A candidate that failed, with the feedback for the generator."""
 
-    candidate: Candidate
+    candidate: results.Candidate
     attempt: int
-    reason: RejectionReason
+    reason: results.RejectionReason
     detail: str
     duplicate_of: str | None = None
     duplicate_score: float | None = None
-    duplicate_step: DuplicateStep = ""
-    first: Candidate | None = None  # before it was mended
+    duplicate_step: results.DuplicateStep = ""
+    first: results.Candidate | None = None  # before it was mended
 
 
 class Accepted(Record):
-    candidate: Candidate
+    candidate: results.Candidate
     attempt: int
     id: str = ""  # set only if the question was carried over from a former version of the document; else it is computed
-    first: Candidate | None = None  # before it was mended
+    first: results.Candidate | None = None  # before it was mended
 
 
 class Generate(Record):
@@ -153,12 +145,12 @@ class Generate(Record):
 
 
 class Dedupe(Record):
-    candidate: Candidate
+    candidate: results.Candidate
     attempt: int
 
 
 class Validate(Record):
-    candidate: Candidate
+    candidate: results.Candidate
     attempt: int
 
 
@@ -168,21 +160,25 @@ class Mend(Record):
     A trivial question is worded anew instead.
     """
 
-    candidate: Candidate
+    candidate: results.Candidate
     attempt: int
-    reason: RejectionReason
+    reason: results.RejectionReason
     detail: str
     calls: int  # number of calls in the conversation so far
 
 
 class Done(Record):
-    end: DocumentEnd
+    end: results.DocumentEnd
     detail: str = ""
 
 
 Step = Generate | Dedupe | Validate | Mend | Done
 MENDABLE = frozenset(
-    (RejectionReason.WRONG_ANSWER, RejectionReason.ANSWER_NOT_SUPPORTED, RejectionReason.TRIVIAL)
+    (
+        results.RejectionReason.WRONG_ANSWER,
+        results.RejectionReason.ANSWER_NOT_SUPPORTED,
+        results.RejectionReason.TRIVIAL,
+    )
 )
 
 
@@ -191,23 +187,23 @@ class QAState(Record):
 
     accepted: tuple[Accepted, ...] = ()
     rejected: tuple[Rejected, ...] = ()
-    verdicts: tuple[VerdictRecord, ...] = ()
+    verdicts: tuple[results.VerdictRecord, ...] = ()
     viewed_pages: tuple[int, ...] = ()
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
     attempts: int = 0
     consecutive_failures: int = 0
     compared_count: int = 0
     validated_count: int = 0
-    current: Candidate | None = None
+    current: results.Candidate | None = None
     is_unique: bool = False  # whether the current candidate was compared and is no duplicate
     calls: int = 0  # number of calls that made the current candidate
     mend: Mend | None = None  # the next step, if the current candidate is to be mended
-    first: Candidate | None = None  # the current candidate before it was mended
+    first: results.Candidate | None = None  # the current candidate before it was mended
     # `viewed_pages` and `also_seen` before the generator made the current candidate.
     seen_before: tuple[tuple[int, ...], tuple[str, ...]] = ((), ())
     exhausted: str | None = None
     recheck: tuple[Recheck, ...] = ()
-    retired: tuple[RetiredQA, ...] = ()
+    retired: tuple[results.RetiredQA, ...] = ()
     # the attempts among `attempts` that do not count: of former versions, rechecks, forgiven ones
     carried_attempts: int = 0
 

@@ -10,52 +10,32 @@ from __future__ import annotations
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.agents.spec import GiveUpReason, ended_by, is_unusable
+from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.limits import QALimits
-from qagen_dagster.loop.questions.state import (
-    MENDABLE,
-    Accepted,
-    Carried,
-    Compared,
-    Controlled,
-    Dedupe,
-    Done,
-    Event,
-    Exhausted,
-    Generate,
-    GenerationFailed,
-    Judged,
-    Mend,
-    Mended,
-    Proposed,
-    QAState,
-    Rejected,
-    Step,
-    Validate,
-)
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
 
 
-def next_step(state: QAState, limits: QALimits) -> Step:
+def next_step(state: qa.QAState, limits: QALimits) -> qa.Step:
     """The next step. The target is checked first, so a document that has reached it never ends for another reason."""
     attempt = state.attempts + 1
     if state.mend is not None:
         return state.mend
     if state.current is not None:
-        kind = Validate if _is_compared(state) else Dedupe
+        kind = qa.Validate if _is_compared(state) else qa.Dedupe
         return kind(candidate=state.current, attempt=attempt)
     if state.recheck:
-        return Validate(candidate=state.recheck[0].candidate, attempt=attempt)
+        return qa.Validate(candidate=state.recheck[0].candidate, attempt=attempt)
     if len(state.accepted) >= limits.target_count:
-        return Done(end=DocumentEnd.TARGET_REACHED)
+        return qa.Done(end=DocumentEnd.TARGET_REACHED)
     if state.exhausted is not None:
-        return Done(end=DocumentEnd.EXHAUSTED_REPORTED, detail=state.exhausted)
-    return end_of_failures(state, limits) or Generate(attempt=attempt)
+        return qa.Done(end=DocumentEnd.EXHAUSTED_REPORTED, detail=state.exhausted)
+    return end_of_failures(state, limits) or qa.Generate(attempt=attempt)
 
 
-def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
+def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
     """The end of a document after too many failures in a row or too many attempts; None if it goes on.
 
     If no reply could be used so far, or the replies did not fit, MOST_USELESS failures in a row are too many. If both hold, one is.
@@ -66,13 +46,13 @@ def end_of_failures(state: QAState, limits: QALimits) -> Done | None:
     most = 1 if useless and too_long else MOST_USELESS
     if count > limits.max_consecutive_failures or (count >= most and (useless or too_long)):
         why = f", the last: {state.rejected[-1].detail}" if useless or too_long else ""
-        return Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
+        return qa.Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
     if state.own_attempts >= limits.max_attempts:
-        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
+        return qa.Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
     return None
 
 
-def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
+def next_ahead(state: qa.QAState, limits: QALimits) -> qa.Generate | None:
     """The generation that may run while the current candidate is checked.
 
     None if the loop may end with this candidate, whether it is accepted or rejected. Then the generation might not be needed.
@@ -80,33 +60,33 @@ def next_ahead(state: QAState, limits: QALimits) -> Generate | None:
     if state.current is None:
         return None
     checked = state.model_copy(update={"current": None, "mend": None, "attempts": state.attempts + 1})
-    taken = {"accepted": (*state.accepted, Accepted(candidate=state.current, attempt=checked.attempts))}
+    taken = {"accepted": (*state.accepted, qa.Accepted(candidate=state.current, attempt=checked.attempts))}
     accepted = next_step(checked.model_copy(update=taken | {"consecutive_failures": 0}), limits)
     failures = {"consecutive_failures": state.consecutive_failures + 1}
     rejected = next_step(checked.model_copy(update=failures), limits)
-    return accepted if isinstance(accepted, Generate) and accepted == rejected else None
+    return accepted if isinstance(accepted, qa.Generate) and accepted == rejected else None
 
 
-def as_generator_sees(state: QAState) -> QAState:
+def as_generator_sees(state: qa.QAState) -> qa.QAState:
     """The state as the generator is shown it: the newest candidate counts as accepted, in the form in which it was proposed.
 
     So the generator sees the same before and after the check of this candidate, and results do not depend on timing.
     """
     if state.current is not None:
-        newest = Accepted(candidate=state.first or state.current, attempt=state.attempts + 1)
+        newest = qa.Accepted(candidate=state.first or state.current, attempt=state.attempts + 1)
         return state.model_copy(update={"accepted": (*state.accepted, newest), "current": None})
     taken = state.accepted[-1] if state.accepted else None
     if taken is not None and taken.attempt == state.attempts and taken.first is not None:
-        newest = Accepted(candidate=taken.first, attempt=taken.attempt)
+        newest = qa.Accepted(candidate=taken.first, attempt=taken.attempt)
         return state.model_copy(update={"accepted": (*state.accepted[:-1], newest)})
     last = state.rejected[-1] if state.rejected else None
     if last is None or last.attempt != state.attempts or not _was_checked(last):
         return state
-    newest = Accepted(candidate=last.first or last.candidate, attempt=last.attempt)
+    newest = qa.Accepted(candidate=last.first or last.candidate, attempt=last.attempt)
     return state.model_copy(update={"accepted": (*state.accepted, newest), "rejected": state.rejected[:-1]})
 
 
-def as_generator_saw(state: QAState) -> QAState:
+def as_generator_saw(state: qa.QAState) -> qa.QAState:
     """The state that the generator saw when it made the current candidate."""
     pages, notes = state.seen_before
     return as_generator_sees(
@@ -114,60 +94,60 @@ def as_generator_saw(state: QAState) -> QAState:
     )
 
 
-def transition(state: QAState, event: Event) -> QAState:
+def transition(state: qa.QAState, event: qa.Event) -> qa.QAState:
     """The state after `event`. Raises ValueError for an event that does not fit the state."""
     match event:
-        case Carried():
-            _expect(state == QAState(), event)
+        case qa.Carried():
+            _expect(state == qa.QAState(), event)
             return _carried(event)
-        case Proposed():
+        case qa.Proposed():
             _expect(_awaits_candidate(state), event)
             return _proposed(state, event)
-        case GenerationFailed():
+        case qa.GenerationFailed():
             _expect(_awaits_candidate(state), event)
             nothing = Candidate(question="", answer="", evidence=(), question_type="")
             return _reject(
                 _viewed(state, event.viewed_pages), nothing, RejectionReason.GENERATION_FAILED, event.reason
             )
-        case Exhausted():
+        case qa.Exhausted():
             _expect(_awaits_candidate(state), event)
             return _viewed(state, event.viewed_pages).model_copy(update={"exhausted": event.reason})
-        case Compared():
+        case qa.Compared():
             return _compared(state, event)
-        case Mended():
+        case qa.Mended():
             return _mended(state, event)
-        case Judged() | Controlled():
+        case qa.Judged() | qa.Controlled():
             return _judged(state, event)
 
 
-def replay(events: tuple[Event, ...], limits: QALimits) -> tuple[QAState, int]:
+def replay(events: tuple[qa.Event, ...], limits: QALimits) -> tuple[qa.QAState, int]:
     """Apply events until the limits end the loop. Returns the state and the number of applied events.
 
     If the target is smaller than when the journal was written, the last events are not applied.
     """
-    state = QAState()
+    state = qa.QAState()
     for taken, event in enumerate(events):
         state = ask_again(state, limits)
-        if isinstance(next_step(state, limits), Done):
+        if isinstance(next_step(state, limits), qa.Done):
             return state, taken
         state = transition(state, event)
     return state, len(events)
 
 
-def ask_again(state: QAState, limits: QALimits) -> QAState:
+def ask_again(state: qa.QAState, limits: QALimits) -> qa.QAState:
     """The state from which a later run goes on. If the document ended as `is_useless` says, the models are asked again."""
     step = next_step(state, limits)
-    return forgiven(state) if isinstance(step, Done) and is_useless(state, step) else state
+    return forgiven(state) if isinstance(step, qa.Done) and is_useless(state, step) else state
 
 
-def forgiven(state: QAState) -> QAState:
+def forgiven(state: qa.QAState) -> qa.QAState:
     """The state in which the attempts so far do not count. Candidates that the validator failed to judge may be proposed again."""
     rejected = tuple(one for one in state.rejected if one.reason is not RejectionReason.VALIDATOR_FAILED)
     fresh = {"consecutive_failures": 0, "carried_attempts": state.attempts, "exhausted": None}
     return state.model_copy(update={**fresh, "rejected": rejected})
 
 
-def is_useless(state: QAState, done: Done) -> bool:
+def is_useless(state: qa.QAState, done: qa.Done) -> bool:
     """Whether the document ended without any reply that could be used. Such an end says nothing about the document."""
     unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
     ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
@@ -175,13 +155,13 @@ def is_useless(state: QAState, done: Done) -> bool:
     return done.end in ends and _nothing_of_use(state)
 
 
-def _nothing_of_use(state: QAState) -> bool:
+def _nothing_of_use(state: qa.QAState) -> bool:
     """Whether no candidate was accepted, and every attempt failed by an unusable reply, a prompt that was too long, or a refusal."""
     failures = [one for one in state.rejected if one.attempt]
     return bool(failures) and not state.accepted and all(map(_is_useless, failures))
 
 
-def _is_useless(one: Rejected) -> bool:
+def _is_useless(one: qa.Rejected) -> bool:
     refused = ended_by(one.detail, GiveUpReason.REFUSED, GiveUpReason.FILTERED)
     return one.reason in _UNUSABLE_REASONS and (refused or is_unusable(one.detail))
 
@@ -191,7 +171,7 @@ def is_malformed(failure: str) -> bool:
     return ended_by(failure, GiveUpReason.MALFORMED)
 
 
-def check_replies(state: QAState, done: Done) -> None:
+def check_replies(state: qa.QAState, done: qa.Done) -> None:
     """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. Then it is unfinished."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
@@ -205,21 +185,21 @@ def check_replies(state: QAState, done: Done) -> None:
         raise unfinished([one.detail for one in state.rejected if _is_useless(one)][-1])
 
 
-def check_recheck(state: QAState, event: object) -> None:
+def check_recheck(state: qa.QAState, event: object) -> None:
     """Raise MalformedResponseError if a malformed reply would retire a question. Then the document is unfinished."""
-    if state.recheck and isinstance(event, Judged) and is_malformed(event.failure):
+    if state.recheck and isinstance(event, qa.Judged) and is_malformed(event.failure):
         raise unfinished(event.failure)
 
 
-def _awaits_candidate(state: QAState) -> bool:
+def _awaits_candidate(state: qa.QAState) -> bool:
     return state.current is None and state.exhausted is None and not state.recheck
 
 
-def _carried(event: Carried) -> QAState:
+def _carried(event: qa.Carried) -> qa.QAState:
     attempts = max((one.attempt for one in event.kept), default=0)
-    return QAState(
+    return qa.QAState(
         accepted=tuple(
-            Accepted(candidate=one.candidate, attempt=one.attempt, id=one.id) for one in event.kept
+            qa.Accepted(candidate=one.candidate, attempt=one.attempt, id=one.id) for one in event.kept
         ),
         verdicts=tuple(one.verdict for one in event.kept if one.verdict is not None),
         validated_count=len(event.kept),
@@ -230,17 +210,17 @@ def _carried(event: Carried) -> QAState:
     )
 
 
-def _was_checked(one: Rejected) -> bool:
+def _was_checked(one: qa.Rejected) -> bool:
     """Whether a rejected candidate came as far as the deduplicator or the validator."""
     return one.candidate.gate is None and one.reason is not RejectionReason.GENERATION_FAILED
 
 
-def _is_compared(state: QAState) -> bool:
+def _is_compared(state: qa.QAState) -> bool:
     """Whether the current candidate needs no comparison any more. Without accepted questions it never needs one."""
     return state.is_unique or not state.accepted
 
 
-def _proposed(before: QAState, event: Proposed) -> QAState:
+def _proposed(before: qa.QAState, event: qa.Proposed) -> qa.QAState:
     candidate, noted = event.candidate, (*before.also_seen, *event.also_seen)
     state = _viewed(before, event.viewed_pages).model_copy(update={"also_seen": noted})
     if candidate.gate is not None:
@@ -250,7 +230,7 @@ def _proposed(before: QAState, event: Proposed) -> QAState:
     return state.model_copy(update=update)
 
 
-def _mended(state: QAState, event: Mended) -> QAState:
+def _mended(state: qa.QAState, event: qa.Mended) -> qa.QAState:
     mend, given = state.mend, event.candidate
     if mend is None:
         raise ValueError(f"{event.kind} without a candidate to mend")
@@ -263,7 +243,7 @@ def _mended(state: QAState, event: Mended) -> QAState:
     return kept if given.gate is None else _reject(kept, given, given.gate, given.gate_detail)
 
 
-def _compared(state: QAState, event: Compared) -> QAState:
+def _compared(state: qa.QAState, event: qa.Compared) -> qa.QAState:
     candidate = _current(state, event)
     _expect(not _is_compared(state), event)
     counted = state.model_copy(update={"compared_count": state.compared_count + 1})
@@ -274,15 +254,15 @@ def _compared(state: QAState, event: Compared) -> QAState:
     return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of, event)
 
 
-def _fault(event: Judged | Controlled) -> tuple[RejectionReason, str] | None:
-    if isinstance(event, Controlled):
+def _fault(event: qa.Judged | qa.Controlled) -> tuple[RejectionReason, str] | None:
+    if isinstance(event, qa.Controlled):
         return event.reason, event.detail
     if event.verdict is None:
         return RejectionReason.VALIDATOR_FAILED, event.failure
     return rejection(event.verdict)
 
 
-def _rechecked(state: QAState, event: Judged | Controlled) -> QAState:
+def _rechecked(state: qa.QAState, event: qa.Judged | qa.Controlled) -> qa.QAState:
     first, attempt = state.recheck[0], state.attempts + 1
     verdicts = () if event.verdict is None else (event.verdict,)
     fault = _fault(event)
@@ -294,13 +274,13 @@ def _rechecked(state: QAState, event: Judged | Controlled) -> QAState:
         "verdicts": (*state.verdicts, *verdicts),
     }
     if fault is None:
-        kept = Accepted(candidate=first.candidate, attempt=attempt, id=first.id)
+        kept = qa.Accepted(candidate=first.candidate, attempt=attempt, id=first.id)
         return state.model_copy(update=update | {"accepted": (*state.accepted, kept)})
     retired = first.otherwise.model_copy(update={"reason": fault[0], "detail": fault[1]})
     return state.model_copy(update=update | {"retired": (*state.retired, retired)})
 
 
-def _judged(state: QAState, event: Judged | Controlled) -> QAState:
+def _judged(state: qa.QAState, event: qa.Judged | qa.Controlled) -> qa.QAState:
     if state.recheck:
         return _rechecked(state, event)
     candidate = _current(state, event)
@@ -312,8 +292,8 @@ def _judged(state: QAState, event: Judged | Controlled) -> QAState:
     validated = state.validated_count + len(judged) - len(state.verdicts)
     counted = state.model_copy(update={"validated_count": validated, "verdicts": judged})
     fault = _fault(event)
-    if fault is not None and fault[0] in MENDABLE and event.may_mend and state.first is None:
-        mend = Mend(
+    if fault is not None and fault[0] in qa.MENDABLE and event.may_mend and state.first is None:
+        mend = qa.Mend(
             candidate=candidate,
             attempt=state.attempts + 1,
             reason=fault[0],
@@ -323,7 +303,7 @@ def _judged(state: QAState, event: Judged | Controlled) -> QAState:
         return counted.model_copy(update={"mend": mend})
     if fault is not None:
         return _reject(counted, candidate, *fault)
-    accepted = Accepted(candidate=candidate, attempt=state.attempts + 1, first=state.first)
+    accepted = qa.Accepted(candidate=candidate, attempt=state.attempts + 1, first=state.first)
     return counted.model_copy(
         update={
             "accepted": (*state.accepted, accepted),
@@ -336,15 +316,15 @@ def _judged(state: QAState, event: Judged | Controlled) -> QAState:
 
 
 def _reject(
-    state: QAState,
+    state: qa.QAState,
     candidate: Candidate,
     reason: RejectionReason,
     detail: str,
     of: str | None = None,
-    found: Compared | None = None,
-) -> QAState:
+    found: qa.Compared | None = None,
+) -> qa.QAState:
     attempt = state.attempts + 1
-    rejected = Rejected(
+    rejected = qa.Rejected(
         candidate=candidate,
         attempt=attempt,
         reason=reason,
@@ -365,16 +345,16 @@ def _reject(
     )
 
 
-def _viewed(state: QAState, pages: tuple[int, ...]) -> QAState:
+def _viewed(state: qa.QAState, pages: tuple[int, ...]) -> qa.QAState:
     return state.model_copy(update={"viewed_pages": tuple(dict.fromkeys((*state.viewed_pages, *pages)))})
 
 
-def _current(state: QAState, event: Event) -> Candidate:
+def _current(state: qa.QAState, event: qa.Event) -> Candidate:
     if state.current is None:
         raise ValueError(f"{event.kind} without a current candidate")
     return state.current
 
 
-def _expect(holds: bool, event: Event) -> None:
+def _expect(holds: bool, event: qa.Event) -> None:
     if not holds:
         raise ValueError(f"{event.kind} does not fit the current state")

@@ -19,27 +19,18 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, normalise
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.history import REMOVED
-from qagen_dagster.records.questions.results import (
-    AppliedReview,
-    CallSummary,
-    CandidateSet,
-    GenerationResult,
-    QAPair,
-    RejectedQA,
-    RejectionReason,
-    ValidatedSet,
-)
 
 
-def results_of(workspace: Workspace, candidates: CandidateSet) -> Iterator[GenerationResult]:
+def results_of(workspace: Workspace, candidates: results.CandidateSet) -> Iterator[results.GenerationResult]:
     """The results of the documents in a candidate set, in document order. Raises StoreError.
 
     They are read one at a time, because all results of a large corpus together would take too much memory.
     """
     for document in candidates.documents:
         if document.result_key is not None:
-            yield workspace.store.read(document.result_key, GenerationResult)
+            yield workspace.store.read(document.result_key, results.GenerationResult)
 
 
 def validate_set(
@@ -49,7 +40,7 @@ def validate_set(
     run_budget: Allowance | None = None,
     spending_id: str | None = None,
     progress: similarity.Progress = lambda done, total: None,
-) -> ValidatedSet:
+) -> results.ValidatedSet:
     """Apply reviews, remove duplicates across documents, and store the validated set.
 
     Raises StoreError, ConfigError or ModelError.
@@ -61,7 +52,7 @@ def validate_set(
             with this id. The default is the id of the run that made the candidates.
         progress: gets the number of questions that were compared, and the number of all questions.
     """
-    candidates = workspace.store.read(CandidateSet.key(combination), CandidateSet)
+    candidates = workspace.store.read(results.CandidateSet.key(combination), results.CandidateSet)
     pairs, unproved = _proved(workspace, candidates)
     profile = workspace.profile(candidates.profile)
     models = question_models(workspace, profile, combination.mode)
@@ -81,8 +72,8 @@ def validate_set(
         workers=workers,
         progress=progress,
     )
-    undecided = sum(one.rejection_reason is RejectionReason.VALIDATION_FAILED for one in removed)
-    validated = ValidatedSet(
+    undecided = sum(one.rejection_reason is results.RejectionReason.VALIDATION_FAILED for one in removed)
+    validated = results.ValidatedSet(
         corpus=combination.corpus,
         scenario=combination.scenario,
         mode=combination.mode,
@@ -98,15 +89,17 @@ def validate_set(
         calls=(*reviewed.calls, *calls),
         review=_remaining(reviewed.review, kept),
     )
-    workspace.store.write(ValidatedSet.key(combination), validated)
+    workspace.store.write(results.ValidatedSet.key(combination), validated)
     removed_only = validated.model_copy(update={"questions": ()})
     workspace.store.write(combination.history_key(validated.run_id, REMOVED), removed_only)
     return validated
 
 
-def _proved(workspace: Workspace, candidates: CandidateSet) -> tuple[list[QAPair], list[RejectedQA]]:
+def _proved(
+    workspace: Workspace, candidates: results.CandidateSet
+) -> tuple[list[results.QAPair], list[results.RejectedQA]]:
     """The accepted questions of all documents, and those without an answer if the validator proves none. Raises StoreError."""
-    pairs: list[QAPair] = []
+    pairs: list[results.QAPair] = []
     controls: list[tuple[int, int]] = []
     for result in results_of(workspace, candidates):
         pairs.extend(result.accepted)
@@ -115,11 +108,13 @@ def _proved(workspace: Workspace, candidates: CandidateSet) -> tuple[list[QAPair
     if not why:
         return pairs, []
     unproved = (pair for pair in pairs if pair.no_answer is not None)
-    lost = [left_out(pair, RejectionReason.VALIDATOR_FAILED, why) for pair in unproved]
+    lost = [left_out(pair, results.RejectionReason.VALIDATOR_FAILED, why) for pair in unproved]
     return [pair for pair in pairs if pair.no_answer is None], lost
 
 
-def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedReview | None:
+def _remaining(
+    review: results.AppliedReview | None, kept: Sequence[results.QAPair]
+) -> results.AppliedReview | None:
     """The applied review, with approvals of the questions in `kept` only."""
     ids = {pair.id for pair in kept}
     if review is None:
@@ -128,14 +123,14 @@ def _remaining(review: AppliedReview | None, kept: Sequence[QAPair]) -> AppliedR
 
 
 def deduplicate(
-    pairs: Sequence[QAPair],
+    pairs: Sequence[results.QAPair],
     model: Model,
     encode: similarity.Encode,
     *,
     edited: Collection[str] = (),
     workers: int = 1,
     progress: similarity.Progress = lambda done, total: None,
-) -> tuple[list[QAPair], list[RejectedQA], list[CallSummary]]:
+) -> tuple[list[results.QAPair], list[results.RejectedQA], list[results.CallSummary]]:
     """Keep the first of each group of duplicates. Returns (kept, removed, calls). Raises ModelError.
 
     Up to `workers` comparisons run in parallel. The comparison of a question starts when it is known which of
@@ -153,9 +148,9 @@ def deduplicate(
     ]
     compared = [number for number, found in enumerate(near) if found]
     place = {number: at for at, number in enumerate(compared)}
-    removed: dict[int, RejectedQA] = {}
+    removed: dict[int, results.RejectedQA] = {}
 
-    def part(at: int) -> tuple[CallSummary, ...]:
+    def part(at: int) -> tuple[results.CallSummary, ...]:
         index = compared[at]
         others = [link for link in near[index] if link.index not in removed]
         pair = pairs[index]
@@ -166,7 +161,7 @@ def deduplicate(
             )
         except BudgetExhaustedError as error:
             why = f"not compared with similar questions ({error}); the next run decides"
-            removed[index] = left_out(pair, RejectionReason.VALIDATION_FAILED, why)
+            removed[index] = left_out(pair, results.RejectionReason.VALIDATION_FAILED, why)
             return ()
         if finding.index is not None:
             removed[index] = _removed(pair, pairs[finding.index], finding)
@@ -178,7 +173,7 @@ def deduplicate(
     return kept, [removed[index] for index in sorted(removed)], calls
 
 
-def _may_be_duplicate(new: QAPair, old: QAPair, edited: Collection[str]) -> bool:
+def _may_be_duplicate(new: results.QAPair, old: results.QAPair, edited: Collection[str]) -> bool:
     """Whether to compare two questions.
 
     Questions of one document were compared when they were generated. Two of them are compared here only if
@@ -189,7 +184,7 @@ def _may_be_duplicate(new: QAPair, old: QAPair, edited: Collection[str]) -> bool
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 
 
-def _removed(pair: QAPair, of: QAPair, found: DuplicateFinding) -> RejectedQA:
+def _removed(pair: results.QAPair, of: results.QAPair, found: DuplicateFinding) -> results.RejectedQA:
     why = f"repeats a question on {of.document_id}: {found.detail}"
-    row = left_out(pair, RejectionReason.DUPLICATE, why, of.question)
+    row = left_out(pair, results.RejectionReason.DUPLICATE, why, of.question)
     return row.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})

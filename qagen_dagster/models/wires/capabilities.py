@@ -11,23 +11,8 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, cast
 
+from qagen_dagster.models import messages
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.messages import (
-    AssistantMessage,
-    AssistantPart,
-    Content,
-    Image,
-    Message,
-    Request,
-    Response,
-    Stop,
-    Text,
-    ToolCall,
-    ToolMessage,
-    ToolResult,
-    Usage,
-    UserMessage,
-)
 
 
 class ResultImages(StrEnum):
@@ -40,7 +25,9 @@ class ResultImages(StrEnum):
 _UNSAFE_NAME = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: bool) -> tuple[Message, ...]:
+def fit(
+    request: messages.Request, spec: ModelSpec, images: ResultImages, *, error_flag: bool
+) -> tuple[messages.Message, ...]:
     """The conversation in a form that the wire accepts.
 
     Pictures of tool results stay in their result, or move to ONE user message after all results of the turn, see
@@ -48,23 +35,23 @@ def fit(request: Request, spec: ModelSpec, images: ResultImages, *, error_flag: 
     message or result gets the text "(empty)". If the wire has no `error_flag`, the text of an error begins with "Error:".
     Empty assistant messages are dropped, and adjacent user messages are joined.
     """
-    fitted: list[Message] = []
+    fitted: list[messages.Message] = []
     for message in request.messages:
-        if isinstance(message, ToolMessage):
+        if isinstance(message, messages.ToolMessage):
             fitted += _tool_turn(message, spec, images, error_flag=error_flag)
-        elif isinstance(message, UserMessage):
+        elif isinstance(message, messages.UserMessage):
             content = _nonempty(_shown(message.content, spec))
             last = fitted[-1] if fitted else None
-            if isinstance(last, UserMessage):
-                fitted[-1] = UserMessage(content=last.content + content)
+            if isinstance(last, messages.UserMessage):
+                fitted[-1] = messages.UserMessage(content=last.content + content)
             else:
-                fitted.append(UserMessage(content=content))
+                fitted.append(messages.UserMessage(content=content))
         elif message.tool_calls or message.text.strip():
             fitted.append(message)
     return tuple(fitted)
 
 
-def system_text(request: Request, spec: ModelSpec) -> str:
+def system_text(request: messages.Request, spec: ModelSpec) -> str:
     """The system prompt, followed by the output schema as text if the server does not enforce it."""
     if request.output_schema is None or spec.structured_output == "json_schema":
         return request.system
@@ -75,17 +62,17 @@ def system_text(request: Request, spec: ModelSpec) -> str:
     return f"{request.system}\n\n{instruction}".strip()
 
 
-def joined(content: Iterable[Content]) -> str:
+def joined(content: Iterable[messages.Content]) -> str:
     """The text parts of `content`, separated by an empty line."""
-    return "\n\n".join(part.text for part in content if isinstance(part, Text))
+    return "\n\n".join(part.text for part in content if isinstance(part, messages.Text))
 
 
-def shared_text(request: Request) -> Text | None:
+def shared_text(request: messages.Request) -> messages.Text | None:
     """The text that other conversations begin with, too; None if there is none. Agents put it into the first
     part of the first message, and their prompt into the second part."""
     first = request.messages[0] if request.messages else None
-    parts = first.content[:2] if isinstance(first, UserMessage) else ()
-    texts = [part for part in parts if isinstance(part, Text)]
+    parts = first.content[:2] if isinstance(first, messages.UserMessage) else ()
+    texts = [part for part in parts if isinstance(part, messages.Text)]
     return texts[0] if len(texts) == 2 else None
 
 
@@ -95,8 +82,13 @@ def wire_name(name: str) -> str:
 
 
 def response(
-    parts: Iterable[AssistantPart], stop: Stop, usage: Usage, model: str | None, *, partial: bool = False
-) -> Response:
+    parts: Iterable[messages.AssistantPart],
+    stop: messages.Stop,
+    usage: messages.Usage,
+    model: str | None,
+    *,
+    partial: bool = False,
+) -> messages.Response:
     """The response of `parts`. If the output limit cut off the last call, that call has a fault, and of its arguments the whole items.
 
     A call whose arguments were cut off looks like a call of a tool that takes none. `partial` says that the server
@@ -105,8 +97,8 @@ def response(
     kept = list(parts)
     last = kept[-1] if kept else None
     if (
-        stop is Stop.LENGTH
-        and isinstance(last, ToolCall)
+        stop is messages.Stop.LENGTH
+        and isinstance(last, messages.ToolCall)
         and last.fault is None
         and (partial or not last.arguments)
     ):
@@ -117,52 +109,54 @@ def response(
             if isinstance(items, list)
         }
         kept[-1] = last.model_copy(update={"arguments": lists, "fault": fault})
-    message = AssistantMessage(content=tuple(kept))
-    stop = Stop.TOOLS if stop is Stop.END and message.tool_calls else stop
-    return Response(message=message, stop=stop, usage=usage.believed(message), model=model or "")
+    message = messages.AssistantMessage(content=tuple(kept))
+    stop = messages.Stop.TOOLS if stop is messages.Stop.END and message.tool_calls else stop
+    return messages.Response(message=message, stop=stop, usage=usage.believed(message), model=model or "")
 
 
 def _tool_turn(
-    message: ToolMessage, spec: ModelSpec, images: ResultImages, *, error_flag: bool
-) -> list[Message]:
-    results: list[ToolResult] = []
-    later: list[Content] = []
+    message: messages.ToolMessage, spec: ModelSpec, images: ResultImages, *, error_flag: bool
+) -> list[messages.Message]:
+    results: list[messages.ToolResult] = []
+    later: list[messages.Content] = []
     for result in message.results:
         content = result.content
         if images is ResultImages.DEFERRED and spec.images:
             content = tuple(_stub(part, later) for part in content)
         content = _nonempty(_shown(content, spec))
         if result.is_error and not error_flag:
-            content = (Text(text="Error:"), *content)
+            content = (messages.Text(text="Error:"), *content)
         results.append(result.model_copy(update={"content": content}))
-    turn: list[Message] = [ToolMessage(results=tuple(results))]
-    return [*turn, UserMessage(content=tuple(later))] if later else turn
+    turn: list[messages.Message] = [messages.ToolMessage(results=tuple(results))]
+    return [*turn, messages.UserMessage(content=tuple(later))] if later else turn
 
 
-def _stub(part: Content, later: list[Content]) -> Content:
+def _stub(part: messages.Content, later: list[messages.Content]) -> messages.Content:
     """Moves a picture to `later` with a label, and returns a text that refers to the label. Text stays."""
-    if isinstance(part, Text):
+    if isinstance(part, messages.Text):
         return part
-    label = f"picture {1 + sum(isinstance(other, Image) for other in later)}"
+    label = f"picture {1 + sum(isinstance(other, messages.Image) for other in later)}"
     label += f" ({part.title})" if part.title else ""
-    later += [Text(text=f"{label}:"), part.model_copy(update={"title": ""})]
-    return Text(text=f"[{label} is in the message after the tool results]")
+    later += [messages.Text(text=f"{label}:"), part.model_copy(update={"title": ""})]
+    return messages.Text(text=f"[{label} is in the message after the tool results]")
 
 
-def _shown(content: tuple[Content, ...], spec: ModelSpec) -> tuple[Content, ...]:
+def _shown(content: tuple[messages.Content, ...], spec: ModelSpec) -> tuple[messages.Content, ...]:
     """Pictures with their titles as text before them, or a note for each if the model takes none."""
-    shown: list[Content] = []
+    shown: list[messages.Content] = []
     for part in content:
-        if isinstance(part, Text):
+        if isinstance(part, messages.Text):
             shown.append(part)
         elif not spec.images:
-            shown.append(Text(text=f"[{part.title or 'picture'}: not shown, this model takes no pictures]"))
+            shown.append(
+                messages.Text(text=f"[{part.title or 'picture'}: not shown, this model takes no pictures]")
+            )
         else:
-            shown += [Text(text=part.title)] if part.title else []
+            shown += [messages.Text(text=part.title)] if part.title else []
             shown.append(part.model_copy(update={"title": ""}))
     return tuple(shown)
 
 
-def _nonempty(content: tuple[Content, ...]) -> tuple[Content, ...]:
-    kept = tuple(part for part in content if isinstance(part, Image) or part.text.strip())
-    return kept or (Text(text="(empty)"),)
+def _nonempty(content: tuple[messages.Content, ...]) -> tuple[messages.Content, ...]:
+    kept = tuple(part for part in content if isinstance(part, messages.Image) or part.text.strip())
+    return kept or (messages.Text(text="(empty)"),)

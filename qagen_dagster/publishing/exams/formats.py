@@ -11,18 +11,10 @@ import re
 
 from lxml import etree
 
+from qagen_dagster.publishing import markup
 from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam
 from qagen_dagster.publishing.exams.qti import QTI_3, Canvas, Qti
 from qagen_dagster.publishing.exporter import Exporter
-from qagen_dagster.publishing.markup import (
-    Element,
-    category,
-    html_of,
-    paragraphs,
-    text_of,
-    with_fences,
-    written,
-)
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 _IMAGE = re.compile(r"<img [^>]*>")
@@ -58,7 +50,7 @@ def _gift_question(item: ExamItem) -> str:
 
 def _html(text: str) -> str:
     """One line without anything that GIFT reads."""
-    flat = _IMAGE.sub("[figure]", " ".join(with_fences(text.strip()).split()))
+    flat = _IMAGE.sub("[figure]", " ".join(markup.with_fences(text.strip()).split()))
     return flat.translate(_SPECIAL)
 
 
@@ -70,16 +62,16 @@ class MoodleXml:
     def export(self, bank: ItemBank) -> dict[str, bytes]:
         root = etree.Element("quiz")
         for schema, items in bank.sections():
-            root.append(category(bank.name, " ".join(schema)))
+            root.append(markup.category(bank.name, " ".join(schema)))
             root.extend([_moodle_question(item) for item in items])
-        return written(root)
+        return markup.written(root)
 
 
-def _moodle_question(item: ExamItem) -> Element:
+def _moodle_question(item: ExamItem) -> markup.Element:
     question = etree.Element("question", {"type": "multichoice"})
-    text_of(question, "name", item.id)
-    html_of(question, "questiontext", paragraphs(item.question.stem, with_fences))
-    html_of(question, "generalfeedback", paragraphs(item.solution_text, with_fences))
+    markup.text_of(question, "name", item.id)
+    markup.html_of(question, "questiontext", markup.paragraphs(item.question.stem, markup.with_fences))
+    markup.html_of(question, "generalfeedback", markup.paragraphs(item.solution_text, markup.with_fences))
     for name, value in (
         ("defaultgrade", "1"),
         ("penalty", "0.3333333"),
@@ -91,12 +83,12 @@ def _moodle_question(item: ExamItem) -> Element:
     ):
         etree.SubElement(question, name).text = value
     for letter in item.letters:
-        answer = html_of(question, "answer", with_fences(item.question.options[letter]))
+        answer = markup.html_of(question, "answer", markup.with_fences(item.question.options[letter]))
         answer.set("fraction", "100" if item.is_key(letter) else "0")
-        html_of(answer, "feedback", paragraphs(item.feedback(letter), with_fences))
+        markup.html_of(answer, "feedback", markup.paragraphs(item.feedback(letter), markup.with_fences))
     tags = etree.SubElement(question, "tags")
     for tag in (item.schema_id, item.difficulty.value):
-        text_of(tags, "tag", tag)
+        markup.text_of(tags, "tag", tag)
     return question
 
 

@@ -10,17 +10,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from qagen_dagster.publishing.exams.pages import (
-    QUESTIONS,
-    STYLE,
-    TAIL,
-    head_of,
-    html_page,
-    item_html,
-    latex_question,
-    question_html,
-    tex,
-)
+from qagen_dagster.publishing.exams import pages
 from qagen_dagster.publishing.markup import Figures, with_figures
 from qagen_dagster.records.exams.bank import ExamItem
 
@@ -57,7 +47,7 @@ def paper_files(
     for name, (latex, body, kind) in kinds.items():
         found[f"{name}-{number}.tex"] = latex.encode()
         page = f"<p>{escape(head.line(kind))}</p>{body}"
-        html = html_page(head.title, f"{STYLE}{_PRINT}", page).encode()
+        html = pages.html_page(head.title, f"{pages.STYLE}{_PRINT}", page).encode()
         found[f"{name}-{number}.html"] = with_figures(html, figures)
     return found
 
@@ -65,15 +55,19 @@ def paper_files(
 def _head_tex(head: PaperHead, items: Sequence[ExamItem], kind: str = "", extra: str = "") -> str:
     """The preamble and the title; a fixed trailer, so that engines write the same bytes again."""
     fixed = "\\ifPDFTeX\\pdftrailerid{}\\fi\n\\usepackage{multicol}\n"
-    start = head_of(items).replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
-    lines = tex(head.line(kind))
-    before = start.removesuffix(QUESTIONS).replace("%(title)s", tex(head.title))
+    start = pages.head_of(items).replace(
+        "% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}"
+    )
+    lines = pages.tex(head.line(kind))
+    before = start.removesuffix(pages.QUESTIONS).replace("%(title)s", pages.tex(head.title))
     return f"{before}\\noindent {lines}\\par\\bigskip\n" if lines else before
 
 
 def _paper_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
-    questions = "".join(latex_question(item, solved=False) for item in items)
-    return f"{_head_tex(head, items)}\\noindent {_RULES}\\par\\bigskip\n{QUESTIONS}{questions}{TAIL}"
+    questions = "".join(pages.latex_question(item, solved=False) for item in items)
+    return (
+        f"{_head_tex(head, items)}\\noindent {_RULES}\\par\\bigskip\n{pages.QUESTIONS}{questions}{pages.TAIL}"
+    )
 
 
 def _sheet_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
@@ -93,10 +87,11 @@ def _scheme_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
         for number, item in enumerate(items, 1)
     )
     questions = "".join(
-        f"{latex_question(item)}\\par{{\\small {tex(_about(item))}}}\\par\\bigskip\n\n" for item in items
+        f"{pages.latex_question(item)}\\par{{\\small {pages.tex(_about(item))}}}\\par\\bigskip\n\n"
+        for item in items
     )
     start = _head_tex(head, items, _SCHEME, "\\printanswers\n")
-    return f"{start}\\begin{{multicols}}{{5}}\n{keys}\\end{{multicols}}\n{QUESTIONS}{questions}{TAIL}"
+    return f"{start}\\begin{{multicols}}{{5}}\n{keys}\\end{{multicols}}\n{pages.QUESTIONS}{questions}{pages.TAIL}"
 
 
 def _about(item: ExamItem) -> str:
@@ -105,7 +100,7 @@ def _about(item: ExamItem) -> str:
 
 def _paper_html(items: Sequence[ExamItem]) -> str:
     articles = (
-        f'<article class="item"><b>{number}</b><div>{question_html(item)}</div></article>'
+        f'<article class="item"><b>{number}</b><div>{pages.question_html(item)}</div></article>'
         for number, item in enumerate(items, 1)
     )
     return f"<p>{_RULES}</p>{''.join(articles)}"
@@ -124,7 +119,7 @@ def _scheme_html(items: Sequence[ExamItem]) -> str:
         f"<tr><td>{number}</td><td>{item.question.correct_option}</td><td>{escape(_about(item))}</td></tr>"
         for number, item in enumerate(items, 1)
     )
-    shown = "".join(f"<h2>{number}</h2>{item_html(item)}" for number, item in enumerate(items, 1)).replace(
-        "<details>", "<details open>"
-    )
+    shown = "".join(
+        f"<h2>{number}</h2>{pages.item_html(item)}" for number, item in enumerate(items, 1)
+    ).replace("<details>", "<details open>")
     return f"<table><tr><th>Question</th><th>Key</th><th>Item</th></tr>{rows}</table>{shown}"

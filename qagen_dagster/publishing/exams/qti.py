@@ -16,18 +16,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from qagen_dagster.publishing.markup import (
-    Element,
-    Figures,
-    figure_alt,
-    figure_id,
-    figure_type,
-    figures_of,
-    plain_mathml,
-    split,
-    tight,
-    xml_text,
-)
+from qagen_dagster.publishing import markup
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 QTI = "http://www.imsglobal.org/xsd/imsqti_v2p1"
@@ -74,7 +63,7 @@ class Canvas:
     name = "canvas"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
-        whole = etree.Element("bank", identifier=_identifier(bank.exam), title=xml_text(bank.name))
+        whole = etree.Element("bank", identifier=_identifier(bank.exam), title=markup.xml_text(bank.name))
         whole.extend([_item(one, bank.figures, _CANVAS_FILES) for one in bank.items])
         quiz = _stylesheet("canvas.xsl")(whole).getroot()
         for text in quiz.iter("{*}mattext"):
@@ -106,14 +95,14 @@ def _pictures(bank: ItemBank) -> dict[str, bytes]:
 
 
 def _picture(name: str, data: bytes) -> str:
-    return f"figures/{name}.{figure_type(data).rpartition('/')[2]}"
+    return f"figures/{name}.{markup.figure_type(data).rpartition('/')[2]}"
 
 
 def _stylesheet(name: str) -> etree.XSLT:
     return etree.XSLT(etree.parse(Path(__file__).with_name(name)))
 
 
-def _item(item: ExamItem, figures: Figures, folder: str = "../") -> Element:
+def _item(item: ExamItem, figures: markup.Figures, folder: str = "../") -> markup.Element:
     """An item whose pictures are in `folder`. Words stand in place of figures that are not drawn."""
     question = item.question
     root = etree.fromstring(_ITEM)
@@ -145,10 +134,10 @@ def _item(item: ExamItem, figures: Figures, folder: str = "../") -> Element:
     return root
 
 
-def _test(bank: ItemBank) -> Element:
+def _test(bank: ItemBank) -> markup.Element:
     root = _root("assessmentTest", QTI, _QTI_PLACE)
     root.set("identifier", _identifier(f"test-{bank.exam}"))
-    root.set("title", xml_text(bank.name))
+    root.set("title", markup.xml_text(bank.name))
     total = _under(root, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
     _under(_under(total, "defaultValue"), "value").text = "0"
     part = _under(root, "testPart", identifier="part", navigationMode="nonlinear")
@@ -164,7 +153,7 @@ def _test(bank: ItemBank) -> Element:
     return root
 
 
-def _manifest(bank: ItemBank) -> Element:
+def _manifest(bank: ItemBank) -> markup.Element:
     root = _root("manifest", PACKAGE, _PACKAGE_PLACE)
     root.set("identifier", _identifier(f"manifest-{bank.exam}"))
     metadata = _under(root, "metadata")
@@ -176,62 +165,64 @@ def _manifest(bank: ItemBank) -> Element:
     for item in bank.items:
         _under(test, "dependency", identifierref=_identifier(f"resource-{item.id}"))
         found = _resource(resources, f"resource-{item.id}", "imsqti_item_xmlv2p1", _file(item))
-        for name in map(figure_id, figures_of(item.question.stem, *item.question.options.values())):
+        for name in map(
+            markup.figure_id, markup.figures_of(item.question.stem, *item.question.options.values())
+        ):
             if name in bank.figures:
                 _under(found, "file", href=_picture(name, bank.figures[name]))
     return root
 
 
-def _resource(resources: Element, identifier: str, kind: str, href: str) -> Element:
+def _resource(resources: markup.Element, identifier: str, kind: str, href: str) -> markup.Element:
     found = _under(resources, "resource", identifier=_identifier(identifier), type=kind, href=href)
     _under(found, "file", href=href)
     return found
 
 
-def _paragraphs(parent: Element, text: str) -> None:
-    for part in re.split(r"\n[ \t]*\n", tight(text)):
+def _paragraphs(parent: markup.Element, text: str) -> None:
+    for part in re.split(r"\n[ \t]*\n", markup.tight(text)):
         if part.strip():
-            _flow(_under(parent, "p"), part.strip(), figure_alt(text))
+            _flow(_under(parent, "p"), part.strip(), markup.figure_alt(text))
 
 
-def _flow(parent: Element, text: str, alt: str = "figure") -> None:
+def _flow(parent: markup.Element, text: str, alt: str = "figure") -> None:
     """Prose, line breaks, formulas and figures, in order."""
-    for segment in split(text):
+    for segment in markup.split(text):
         if segment.kind == "prose":
-            first, *others = xml_text(segment.text).split("\n")
+            first, *others = markup.xml_text(segment.text).split("\n")
             _append_text(parent, first)
             for line in others:
                 _under(parent, "br")
                 _append_text(parent, line)
             continue
         if segment.kind == "figure":
-            _under(parent, "img", src=figure_id(segment.text), alt=alt)
+            _under(parent, "img", src=markup.figure_id(segment.text), alt=alt)
             continue
-        formula = plain_mathml(segment.text, display=segment.kind == "display")
+        formula = markup.plain_mathml(segment.text, display=segment.kind == "display")
         if formula is None:
-            _under(parent, "code").text = xml_text(segment.text)
+            _under(parent, "code").text = markup.xml_text(segment.text)
         else:
             parent.append(formula)
 
 
-def _append_text(parent: Element, text: str) -> None:
+def _append_text(parent: markup.Element, text: str) -> None:
     if len(parent):
         parent[-1].tail = (parent[-1].tail or "") + text
     else:
         parent.text = (parent.text or "") + text
 
 
-def _root(name: str, namespace: str, place: str) -> Element:
+def _root(name: str, namespace: str, place: str) -> markup.Element:
     root = etree.fromstring(f'<{name} xmlns="{namespace}" xmlns:xsi="{_XSI}"/>')
     root.set(f"{{{_XSI}}}schemaLocation", place)
     return root
 
 
-def _under(parent: Element, name: str, **attributes: str) -> Element:
+def _under(parent: markup.Element, name: str, **attributes: str) -> markup.Element:
     return etree.SubElement(parent, f"{{{etree.QName(parent).namespace}}}{name}", attributes)
 
 
-def _bytes(root: Element | etree._XSLTResultTree) -> bytes:  # pyright: ignore[reportPrivateUsage]
+def _bytes(root: markup.Element | etree._XSLTResultTree) -> bytes:  # pyright: ignore[reportPrivateUsage]
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8")
 
 

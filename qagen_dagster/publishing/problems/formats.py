@@ -10,17 +10,8 @@ from lxml import etree
 
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import Quantity, known_value
+from qagen_dagster.publishing import markup
 from qagen_dagster.publishing.exporter import Exporter
-from qagen_dagster.publishing.markup import (
-    Element,
-    category,
-    html_of,
-    paragraphs,
-    split,
-    text_of,
-    with_fences,
-    written,
-)
 from qagen_dagster.publishing.problems.tex_project import TexProject
 from qagen_dagster.records.problems.result import BankExport, BankItem
 
@@ -41,17 +32,17 @@ _SHARES = {
 }  # fmt: skip  # the fractions that Moodle accepts
 
 
-def html(latex: str, flow: Callable[[str], str] = with_fences) -> str:
+def html(latex: str, flow: Callable[[str], str] = markup.with_fences) -> str:
     """HTML paragraphs that are also well-formed XML; `flow` renders the formulas."""
     text = _COMMENT.sub("", _TASKS.sub("", latex))
-    return paragraphs(_flow(text).strip(), flow)
+    return markup.paragraphs(_flow(text).strip(), flow)
 
 
 def _flow(text: str) -> str:
     """The prose without layout, and the formulas unchanged."""
     number = 0
     parts: list[str] = []
-    for segment in split(text):
+    for segment in markup.split(text):
         if segment.kind == "figure":
             parts.append(f"\n\n{segment.text}\n\n")
             continue
@@ -77,18 +68,18 @@ class MoodleXml:
     def export(self, bank: BankExport) -> dict[str, bytes]:
         root = etree.Element("quiz")
         for problem, items in groupby(bank.items, key=lambda item: item.problem):
-            root.append(category(bank.title, problem))
+            root.append(markup.category(bank.title, problem))
             root.extend([_question(item) for item in items])
-        return written(root)
+        return markup.written(root)
 
 
-def _question(item: BankItem) -> Element:
+def _question(item: BankItem) -> markup.Element:
     value = _value(item.answer or "") if not item.options else None
     kind = "multichoice" if item.options else "numerical" if value else "essay"
     question = etree.Element("question", {"type": kind})
-    text_of(question, "name", item.id)
-    html_of(question, "questiontext", html(item.statement))
-    html_of(question, "generalfeedback", html(item.solution))
+    markup.text_of(question, "name", item.id)
+    markup.html_of(question, "questiontext", html(item.statement))
+    markup.html_of(question, "generalfeedback", html(item.solution))
     etree.SubElement(question, "defaultgrade").text = "1"
     etree.SubElement(question, "idnumber").text = item.id[:100]  # the width of Moodle's database column
     if item.options:
@@ -97,7 +88,7 @@ def _question(item: BankItem) -> Element:
         _number(question, value)
     else:
         etree.SubElement(question, "responseformat").text = "editor"
-        html_of(question, "graderinfo", html(item.solution))
+        markup.html_of(question, "graderinfo", html(item.solution))
     _tags(question, item)
     return question
 
@@ -110,7 +101,7 @@ def _value(answer: str) -> Quantity | None:
     return found if found.unit == ONE or _UPRIGHT.search(answer) else None  # 2mg is a product of symbols
 
 
-def _number(question: Element, value: Quantity) -> None:
+def _number(question: markup.Element, value: Quantity) -> None:
     number = float(value.numbers[0] or 0)
     allowed = abs(number) * _TOLERANCE if value.unit != ONE else float(value.last_place or 0) / 2
     answer = etree.SubElement(question, "answer", {"fraction": "100", "format": "moodle_auto_format"})
@@ -142,7 +133,7 @@ def _spellings(unit: str) -> Iterator[str]:
         yield f"{above}/{below}" if power == "1" else f"{above}/{below}^{power}"
 
 
-def _choices(question: Element, item: BankItem) -> None:
+def _choices(question: markup.Element, item: BankItem) -> None:
     right = sum(option.right for option in item.options)
     wrong = len(item.options) - right
     for name, value in (
@@ -152,18 +143,18 @@ def _choices(question: Element, item: BankItem) -> None:
     ):
         etree.SubElement(question, name).text = value
     for option in item.options:
-        answer = html_of(question, "answer", html(option.text))
+        answer = markup.html_of(question, "answer", html(option.text))
         share = _SHARES.get(right, "0") if option.right else "0"
         if not option.right and right != 1:
             share = f"-{_SHARES.get(wrong, '0')}"
         answer.set("fraction", share)
 
 
-def _tags(question: Element, item: BankItem) -> None:
+def _tags(question: markup.Element, item: BankItem) -> None:
     tags = etree.SubElement(question, "tags")
     known = item.classification
     for tag in (item.made, *((known.difficulty.value, known.topic) if known is not None else ())):
-        text_of(tags, "tag", tag)
+        markup.text_of(tags, "tag", tag)
 
 
 class JsonLines:

@@ -8,17 +8,7 @@ from itertools import groupby
 from pydantic import AwareDatetime, Field
 
 from qagen_dagster.records.base import Difficulty, Record
-from qagen_dagster.records.exams.submissions import (
-    BlindSolution,
-    ExamPart,
-    ExamQuestion,
-    IdeaPlan,
-    Letter,
-    QuestionPackage,
-    Severity,
-    StyleReport,
-    VerifierReport,
-)
+from qagen_dagster.records.exams import submissions
 from qagen_dagster.records.ids import Name, fingerprint, normalise, store_key
 from qagen_dagster.records.run import CallSummary
 
@@ -31,7 +21,7 @@ class Fault(Record):
     """One fault that code finds in a question. The implementer is shown `detail`."""
 
     name: str
-    severity: Severity
+    severity: submissions.Severity
     detail: str
 
 
@@ -49,7 +39,7 @@ class Proof(Record):
 
     status: ProofStatus = ProofStatus.ABSENT
     value: str = ""  # of the form, as text
-    matching: tuple[Letter, ...] = ()  # options of that value
+    matching: tuple[submissions.Letter, ...] = ()  # options of that value
     detail: str = ""
 
 
@@ -76,7 +66,7 @@ class Finding(Record):
 
     stage: Stage
     name: str
-    severity: Severity
+    severity: submissions.Severity
     detail: str
     instructions: str = ""
 
@@ -88,11 +78,11 @@ class Attempt(Record):
     """
 
     number: int
-    package: QuestionPackage | None = None
+    package: submissions.QuestionPackage | None = None
     examination: Examination | None = None
-    blind: BlindSolution | None = None
-    report: VerifierReport | None = None
-    style: StyleReport | None = None
+    blind: submissions.BlindSolution | None = None
+    report: submissions.VerifierReport | None = None
+    style: submissions.StyleReport | None = None
     broken: Finding | None = None
 
 
@@ -118,11 +108,11 @@ class StageLog(Record):
 class SlotResult(Record):
     """The result of one slot with everything that led to it."""
 
-    part: ExamPart
+    part: submissions.ExamPart
     slot: int  # from 1
     end: SlotEnd
     end_detail: str = ""
-    plan: IdeaPlan | None = None
+    plan: submissions.IdeaPlan | None = None
     attempts: tuple[Attempt, ...] = ()
     item: ExamItem | None = None
     rejected: RejectedItem | None = None
@@ -134,9 +124,9 @@ class SlotResult(Record):
 
 
 class SlotPlan(Record):
-    part: ExamPart
+    part: submissions.ExamPart
     slot: int
-    plan: IdeaPlan | None = None
+    plan: submissions.IdeaPlan | None = None
     failures: tuple[str, ...] = ()  # for each design that could not be used, the reason
     calls: tuple[CallSummary, ...] = ()
 
@@ -159,11 +149,11 @@ class ExamItem(Record):
     schema_id: Name
     schema_title: str
     difficulty: Difficulty
-    idea_plan: IdeaPlan
-    question_package: QuestionPackage
-    blind_solution: BlindSolution
-    verifier_report: VerifierReport
-    style_report: StyleReport
+    idea_plan: submissions.IdeaPlan
+    question_package: submissions.QuestionPackage
+    blind_solution: submissions.BlindSolution
+    verifier_report: submissions.VerifierReport
+    style_report: submissions.StyleReport
     proof: Proof = Proof()
     models: dict[str, str] = Field(default_factory=dict)
     attempts: int
@@ -171,7 +161,7 @@ class ExamItem(Record):
     edited: str = Field(default="", exclude_if=lambda value: not value)
 
     @property
-    def question(self) -> ExamQuestion:
+    def question(self) -> submissions.ExamQuestion:
         return self.question_package.question
 
     @property
@@ -184,13 +174,13 @@ class ExamItem(Record):
         )
 
     @property
-    def letters(self) -> list[Letter]:
+    def letters(self) -> list[submissions.Letter]:
         return sorted(self.question.options)
 
-    def is_key(self, letter: Letter) -> bool:
+    def is_key(self, letter: submissions.Letter) -> bool:
         return letter == self.question.correct_option
 
-    def feedback(self, letter: Letter) -> str:
+    def feedback(self, letter: submissions.Letter) -> str:
         """For a wrong option the mistake that leads to it; for the key the insight of the solution."""
         package = self.question_package
         return package.solution.key_insight if self.is_key(letter) else package.distractor_map.get(letter, "")
@@ -219,13 +209,13 @@ class RejectedItem(Record):
     slot: int
     stage: str
     failure_type: str
-    severity: Severity
+    severity: submissions.Severity
     reasons: tuple[str, ...] = ()
-    idea_plan: IdeaPlan | None = None
-    question_package: QuestionPackage | None = None
-    blind_solution: BlindSolution | None = None
-    verifier_report: VerifierReport | None = None
-    style_report: StyleReport | None = None
+    idea_plan: submissions.IdeaPlan | None = None
+    question_package: submissions.QuestionPackage | None = None
+    blind_solution: submissions.BlindSolution | None = None
+    verifier_report: submissions.VerifierReport | None = None
+    style_report: submissions.StyleReport | None = None
     models: dict[str, str] = Field(default_factory=dict)
     attempts: int
     timestamp: str
@@ -282,7 +272,7 @@ class PartSet(Record):
         given: the options of the launch of that run; empty in sets of older versions.
     """
 
-    part: ExamPart
+    part: submissions.ExamPart
     schema_title: str
     profile: str
     seed: int
@@ -348,7 +338,7 @@ class BankStats(Record):
     models: dict[str, list[str]]
 
 
-def item_id(schema_id: str, difficulty: Difficulty, question: ExamQuestion) -> str:
+def item_id(schema_id: str, difficulty: Difficulty, question: submissions.ExamQuestion) -> str:
     """`{schema_id}-{difficulty}-{fingerprint}`. The fingerprint depends only on the stem, the options and the key."""
     options = [f"{letter}:{normalise(question.options[letter])}" for letter in sorted(question.options)]
     found = fingerprint([normalise(question.stem), *options, question.correct_option])

@@ -8,31 +8,19 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Name, digest, store_key
-from qagen_dagster.records.problems.item import (
-    AlternateResult,
-    Breach,
-    ClassificationResult,
-    ConversionResult,
-    Format,
-    IdeaResult,
-    Problem,
-    ScanResult,
-    TikzResult,
-    VariantKind,
-    VariantResult,
-)
+from qagen_dagster.records.problems import item as item_records
 from qagen_dagster.records.run import CallSummary
 
 NOT_SOLVED = "not solved"
 ORIGINAL = "original"  # the name of the problem itself among its variants and conversions
 AnyResult = (
-    ClassificationResult
-    | ScanResult
-    | TikzResult
-    | IdeaResult
-    | AlternateResult
-    | VariantResult
-    | ConversionResult
+    item_records.ClassificationResult
+    | item_records.ScanResult
+    | item_records.TikzResult
+    | item_records.IdeaResult
+    | item_records.AlternateResult
+    | item_records.VariantResult
+    | item_records.ConversionResult
 )
 
 
@@ -45,7 +33,7 @@ class SourceReport(Record):
 class ProblemSources(Record):
     """All problems of a set, in order, and the files they come from."""
 
-    problems: tuple[Problem, ...]
+    problems: tuple[item_records.Problem, ...]
     sources: tuple[SourceReport, ...] = ()
 
 
@@ -67,8 +55,8 @@ class Task(Record):
 
     stage: Stage
     number: int = Field(default=1, ge=1)
-    variant: VariantKind | None = None
-    target: Format | None = None
+    variant: item_records.VariantKind | None = None
+    target: item_records.Format | None = None
 
     @property
     def key(self) -> str:
@@ -139,18 +127,18 @@ class TaskResult(Record):
     task: Task
     end: TaskEnd
     detail: str = ""
-    breaches: tuple[Breach, ...] = ()
-    repaired: tuple[Breach, ...] = ()
+    breaches: tuple[item_records.Breach, ...] = ()
+    repaired: tuple[item_records.Breach, ...] = ()
     warnings: tuple[str, ...] = ()
     solved: str = NOT_SOLVED
     read_twice: str = ""
-    classification: ClassificationResult | None = None
-    scan: ScanResult | None = None
-    tikz: TikzResult | None = None
-    ideas: IdeaResult | None = None
-    alternate: AlternateResult | None = None
-    variant: VariantResult | None = None
-    conversion: ConversionResult | None = None
+    classification: item_records.ClassificationResult | None = None
+    scan: item_records.ScanResult | None = None
+    tikz: item_records.TikzResult | None = None
+    ideas: item_records.IdeaResult | None = None
+    alternate: item_records.AlternateResult | None = None
+    variant: item_records.VariantResult | None = None
+    conversion: item_records.ConversionResult | None = None
     compiled: Compiled | None = None
     prompt: str = ""
     model: str = ""
@@ -189,10 +177,10 @@ class PipelineResult(Record):
     """What the whole pipeline made of one problem, with the fields of the design document."""
 
     source_path: str
-    classification: ClassificationResult
+    classification: item_records.ClassificationResult
     latex: str
     tikz_code: str | None = None
-    ideas: IdeaResult | None = None
+    ideas: item_records.IdeaResult | None = None
     alternate_solutions: list[str] = Field(default_factory=list)
     variants: dict[str, str] = Field(default_factory=dict)  # kind to LaTeX; the second of a kind is `kind-2`
 
@@ -212,19 +200,19 @@ class ProblemRecord(Record):
 
     id: Name
     end: ProblemEnd
-    problem: Problem
+    problem: item_records.Problem
     detail: str = ""
-    classification: ClassificationResult | None = None
+    classification: item_records.ClassificationResult | None = None
     latex: str = ""
     raw_diagram_description: str | None = None
-    tikz: TikzResult | None = None
-    ideas: IdeaResult | None = None
-    alternates: tuple[AlternateResult, ...] = ()
+    tikz: item_records.TikzResult | None = None
+    ideas: item_records.IdeaResult | None = None
+    alternates: tuple[item_records.AlternateResult, ...] = ()
     variants: dict[str, str] = Field(default_factory=dict)
     conversions: dict[str, str] = Field(default_factory=dict)
     compiled: Compiled | None = None
     tasks: tuple[TaskResult, ...] = ()
-    breaches: tuple[Breach, ...] = ()
+    breaches: tuple[item_records.Breach, ...] = ()
     models: dict[str, str] = Field(default_factory=dict)
     withdrawn: dict[str, str] = Field(default_factory=dict)
     edited: dict[str, str] = Field(default_factory=dict, exclude_if=lambda value: not value)
@@ -304,8 +292,8 @@ class BankItem(Record):
     alternates: tuple[str, ...] = ()
     solved: str = NOT_SOLVED
     source_path: str = ""
-    classification: ClassificationResult | None = None
-    ideas: IdeaResult | None = None
+    classification: item_records.ClassificationResult | None = None
+    ideas: item_records.IdeaResult | None = None
     unedited: str = Field(default="", exclude_if=lambda value: not value)
 
     @property

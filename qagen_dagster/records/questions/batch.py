@@ -11,13 +11,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
-from qagen_dagster.records.questions.submissions import (
-    SELF_CONTAINED,
-    Computation,
-    EvidenceQuote,
-    JudgingAnswer,
-    SubmitQA,
-)
+from qagen_dagster.records.questions import submissions
 
 _MOST_QUOTES = 20
 
@@ -40,7 +34,7 @@ AskedType = Annotated[
 class DraftQuestion(Record):
     """One question."""
 
-    question: Annotated[str, Field(description=SELF_CONTAINED)]
+    question: Annotated[str, Field(description=submissions.SELF_CONTAINED)]
     question_type: Annotated[AskedType, Field(description="The type that it was asked for as.")]
     lines: Annotated[
         tuple[int, ...],
@@ -81,14 +75,14 @@ class SubmitGroundedAnswer(Record):
 
     answer: Annotated[str, Field(min_length=1, description="The answer, in whole sentences and complete.")]
     evidence: Annotated[
-        tuple[EvidenceQuote, ...],
+        tuple[submissions.EvidenceQuote, ...],
         Field(
             max_length=_MOST_QUOTES,
             description="Every passage the answer rests on, and no other. Empty only with insufficient information.",
         ),
     ] = ()
     computation: Annotated[
-        Computation | None,
+        submissions.Computation | None,
         Field(description="Only if a number of the answer is computed or counted: code computes it again."),
     ] = None
 
@@ -105,7 +99,7 @@ class SubmitGroundedAnswers(Record):
     answers: Annotated[tuple[NumberedAnswer, ...], Field(min_length=1, max_length=40)]
 
 
-class NumberedFinding(JudgingAnswer):
+class NumberedFinding(submissions.JudgingAnswer):
     """The answer to one of the questions, and what you find about the question."""
 
     number: Annotated[int, Field(ge=1, description="Number of the question.")]
@@ -117,7 +111,7 @@ class SubmitAnswers(Record):
     answers: Annotated[tuple[NumberedFinding, ...], Field(min_length=1, max_length=40)]
 
 
-class AnsweredQuestion(SubmitQA):
+class AnsweredQuestion(submissions.SubmitQA):
     """A question with its answer, in the form that the gate examines; answers that list take more quotes."""
 
-    evidence: Annotated[tuple[EvidenceQuote, ...], Field(min_length=1, max_length=_MOST_QUOTES)]
+    evidence: Annotated[tuple[submissions.EvidenceQuote, ...], Field(min_length=1, max_length=_MOST_QUOTES)]

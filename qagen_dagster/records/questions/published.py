@@ -14,17 +14,8 @@ from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.document import Box, VisualType
 from qagen_dagster.records.grading import Decider, Grade
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, store_key
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.no_answer import NoAnswer
-from qagen_dagster.records.questions.results import (
-    Evidence,
-    GenerationMetadata,
-    Origin,
-    RejectedQA,
-    RetiredQA,
-    VerdictRecord,
-    origin_field,
-    without_unjudged,
-)
 
 PEOPLE = "people"  # the writer of imported questions
 
@@ -52,10 +43,10 @@ class PublishedVerdict(Record):
     self_contained: bool | None = None
     explanation: str
 
-    _without_unjudged = model_validator(mode="before")(without_unjudged)
+    _without_unjudged = model_validator(mode="before")(results.without_unjudged)
 
     @classmethod
-    def of(cls, verdict: VerdictRecord) -> PublishedVerdict:
+    def of(cls, verdict: results.VerdictRecord) -> PublishedVerdict:
         return cls(**{name: getattr(verdict, name) for name in cls.model_fields})
 
 
@@ -77,8 +68,8 @@ class PublishedQuestion(Record):
     source_document: str
     category: Mode
     content_refs: tuple[str, ...]
-    generation_metadata: GenerationMetadata
-    evidence: tuple[Evidence, ...]
+    generation_metadata: results.GenerationMetadata
+    evidence: tuple[results.Evidence, ...]
     document_id: str = ""
     text_path: str = ""  # where the parsed text is, relative to the folder of the set
     row: str | None = None  # the row from which the document was read, if its file is JSONL
@@ -92,7 +83,7 @@ class PublishedQuestion(Record):
         True  # if not, `evidence` has the nearest passages, and `answer` says what a good system would say
     )
     no_answer: NoAnswer | None = None  # why it has no answer, and what was searched to prove it
-    origin: Origin = origin_field()
+    origin: results.Origin = results.origin_field()
 
     @property
     def writer(self) -> str:
@@ -100,7 +91,7 @@ class PublishedQuestion(Record):
         return self.generation_metadata.generator_model if self.origin == "generated" else PEOPLE
 
 
-class RejectedQuestion(RejectedQA):
+class RejectedQuestion(results.RejectedQA):
     """One candidate that was not published, with the validator's verdict if there was one."""
 
     source_document: str
@@ -108,7 +99,7 @@ class RejectedQuestion(RejectedQA):
     verdict: PublishedVerdict | None
 
 
-class RetiredQuestion(RetiredQA):
+class RetiredQuestion(results.RetiredQA):
     """One line of `retired.jsonl`."""
 
     corpus_name: str

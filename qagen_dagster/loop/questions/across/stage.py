@@ -14,13 +14,7 @@ from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.across.groups import Group, groups_of
-from qagen_dagster.loop.questions.no_answer.stage import (
-    Decided,
-    Drafted,
-    JournaledStage,
-    StageEvent,
-    after,
-)
+from qagen_dagster.loop.questions.no_answer import stage
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Done, Judged, QAState, Validate
 from qagen_dagster.records.document import merged_lines
@@ -34,7 +28,7 @@ from qagen_dagster.records.questions.results import (
 EACH = 2  # questions that are asked for at a time
 
 
-class AcrossStage(JournaledStage):
+class AcrossStage(stage.JournaledStage):
     """The work on one document."""
 
     def run(self) -> GenerationResult:
@@ -57,22 +51,24 @@ class AcrossStage(JournaledStage):
         calls = tuple(call for event in self.journal.events for call in event.calls)
         return result_of(self.work, self.models, state, end, calls)
 
-    def _group(self, state: QAState, group: Group, number: int, stored: Iterator[StageEvent]) -> QAState:
+    def _group(
+        self, state: QAState, group: Group, number: int, stored: Iterator[stage.StageEvent]
+    ) -> QAState:
         members = [self._member(name, group) for name in group.documents]
         known = [one.candidate.question for one in state.accepted]
         lost = [(one.candidate.question, one.detail) for one in state.rejected]
 
-        def propose() -> Drafted:
+        def propose() -> stage.Drafted:
             context, model = self.work.context, self.models.generator
             found = across.propose(context, model, members, group.shared, known, lost, EACH, number)
-            return Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
+            return stage.Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
 
-        drafted = self.event(Drafted, propose, stored)
+        drafted = self.event(stage.Drafted, propose, stored)
         for candidate in drafted.candidates:
             if len(state.accepted) >= self.work.limits.target_count:
                 break
             decide = partial(self.decide, candidate, state, partial(self.proved, members=members))
-            state = after(state, self.event(Decided, decide, stored))
+            state = stage.after(state, self.event(stage.Decided, decide, stored))
         return state
 
     def _member(self, name: str, group: Group) -> Member:

@@ -20,68 +20,28 @@ from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import quoted_lines
 from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions import state as qa
+from qagen_dagster.loop.questions.batch import state as batch
 from qagen_dagster.loop.questions.batch.result import batch_result
-from qagen_dagster.loop.questions.batch.state import (
-    Answer,
-    AnswerBlind,
-    Answered,
-    AnswerGraded,
-    Ask,
-    Asked,
-    BatchEvent,
-    BatchState,
-    BlindAnswered,
-    Current,
-    Draft,
-    DuplicateDraft,
-    GradeAnswer,
-    GradeQuestion,
-    Prepare,
-    Prepared,
-    PreparedAnswer,
-    QuestionGraded,
-    Reanswered,
-    Rewrite,
-    Rewritten,
-    Settle,
-    Step,
-    fault_of,
-)
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
-from qagen_dagster.loop.questions.state import (
-    Controlled,
-    Dedupe,
-    Done,
-    Judged,
-    Mend,
-    Mended,
-    Proposed,
-    Validate,
-)
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
-from qagen_dagster.records.questions.results import (
-    CallSummary,
-    Candidate,
-    DocumentEnd,
-    GenerationResult,
-    RejectionReason,
-)
 
 _SAMPLES = 1_000  # more than the attempts at one question; so each attempt has its own sample number, even for an equal request
 
 
 def run_batch(
     work: DocumentWork, limits: BatchLimits, models: QAModels, journal: DocumentJournal
-) -> GenerationResult:
+) -> results.GenerationResult:
     """Start or resume a document, and work it to its end or until its budget is exhausted.
 
     Raises ModelError. After an error or an exhausted budget, a later run resumes from the journal.
@@ -92,12 +52,12 @@ def run_batch(
     run = DocumentRun(work, limits, models)
     events = batch_events(journal)
     state, taken = replay(events, limits, run.wanted)
-    used: list[BatchEvent] = list(events[:taken])
-    while not isinstance(step := next_step(state, limits, run.wanted), Done):
+    used: list[batch.BatchEvent] = list(events[:taken])
+    while not isinstance(step := next_step(state, limits, run.wanted), qa.Done):
         try:
             event = run.perform(step, state)
         except BudgetExhaustedError as error:
-            step = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
+            step = qa.Done(end=results.DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
             break
         check_recheck(state.qa, event)
         journal.append(event)
@@ -136,27 +96,31 @@ class DocumentRun:
     def _answerer(self) -> Model:
         return self.models.answerer or self.models.generator
 
-    def perform(self, step: Step, state: BatchState) -> BatchEvent:
+    def perform(self, step: batch.Step, state: batch.BatchState) -> batch.BatchEvent:
         """Perform one step. Raises ModelError."""
         match step:
-            case Ask():
+            case batch.Ask():
                 return self._ask(step, state)
-            case GradeQuestion():
+            case batch.GradeQuestion():
                 return self._grade_question(step)
-            case Rewrite():
+            case batch.Rewrite():
                 return self._rewrite(step, state)
-            case Answer() | Prepare():
-                return self._answer(step, state) if isinstance(step, Answer) else self._prepare(step, state)
-            case GradeAnswer():
-                return AnswerGraded(grade=self._graded(step.candidate, state))
-            case Settle():
-                return Proposed(candidate=step.candidate)
-            case Dedupe() | AnswerBlind() | Validate() | Mend():
+            case batch.Answer() | batch.Prepare():
+                return (
+                    self._answer(step, state)
+                    if isinstance(step, batch.Answer)
+                    else self._prepare(step, state)
+                )
+            case batch.GradeAnswer():
+                return batch.AnswerGraded(grade=self._graded(step.candidate, state))
+            case batch.Settle():
+                return qa.Proposed(candidate=step.candidate)
+            case qa.Dedupe() | batch.AnswerBlind() | qa.Validate() | qa.Mend():
                 return self._check(step, state)
-            case Done():
+            case qa.Done():
                 raise ValueError("a finished document has no step to perform")
 
-    def _grade_question(self, step: GradeQuestion) -> QuestionGraded:
+    def _grade_question(self, step: batch.GradeQuestion) -> batch.QuestionGraded:
         context = self.work.context
         document, values = context.view.document, context.task_values()
         about = document.metadata
@@ -165,9 +129,9 @@ class DocumentRun:
         grade = grade_question(
             step.question, self.source, metadata="\n".join(known), hypothetical=hypothetical
         )
-        return QuestionGraded(number=step.draft.number, grade=grade)
+        return batch.QuestionGraded(number=step.draft.number, grade=grade)
 
-    def _ask(self, step: Ask, state: BatchState) -> Asked:
+    def _ask(self, step: batch.Ask, state: batch.BatchState) -> batch.Asked:
         wanted = questioner.asked_for(dict(step.wanted), step.most)
         found = questioner.propose(
             self.work.context,
@@ -178,12 +142,12 @@ class DocumentRun:
             step.round,
         )
         texts = [one.question for one in found.questions]
-        drafts: list[Draft] = []
-        duplicates: list[DuplicateDraft] = []
+        drafts: list[batch.Draft] = []
+        duplicates: list[batch.DuplicateDraft] = []
         of = find_duplicates(texts, _every(state), self.models.encode, self.limits.options.similarity)
         for question, duplicate in zip(found.questions, of, strict=True):
             number = len(state.drafts) + len(drafts) + 1
-            draft = Draft(
+            draft = batch.Draft(
                 number=number,
                 question=question.question,
                 question_type=question.question_type,
@@ -195,11 +159,11 @@ class DocumentRun:
             else:
                 how = "exact" if duplicate.exact else "similarity"
                 duplicates.append(
-                    DuplicateDraft(
+                    batch.DuplicateDraft(
                         draft=draft, of=duplicate.of, detail=duplicate.detail, score=duplicate.score, step=how
                     )
                 )
-        return Asked(
+        return batch.Asked(
             drafts=tuple(drafts),
             repeats=tuple(duplicates),
             not_possible=found.not_possible,
@@ -209,7 +173,7 @@ class DocumentRun:
             calls=found.calls,
         )
 
-    def _rewrite(self, step: Rewrite, state: BatchState) -> Rewritten:
+    def _rewrite(self, step: batch.Rewrite, state: batch.BatchState) -> batch.Rewritten:
         draft = step.current.draft
         others = [one for one in _known(state) if one[0] not in (step.question, draft.question)]
         found = questioner.rewrite(
@@ -222,10 +186,10 @@ class DocumentRun:
         )
         why = self._refused(found.question, step.current, state) if found.question else ""
         if why:
-            return Rewritten(question="", failure=why, refused=found.question, calls=found.calls)
-        return Rewritten(question=found.question, failure=found.failure, calls=found.calls)
+            return batch.Rewritten(question="", failure=why, refused=found.question, calls=found.calls)
+        return batch.Rewritten(question=found.question, failure=found.failure, calls=found.calls)
 
-    def _refused(self, question: str, current: Current, state: BatchState) -> str:
+    def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
         """Why a new wording is refused: it is a former wording, or repeats another question. Empty if it is not refused."""
         own = {current.draft.question, *(one.question for one in current.versions)}
         if question in own:
@@ -234,14 +198,14 @@ class DocumentRun:
         (duplicate,) = find_duplicates([question], others, self.models.encode, self.limits.options.similarity)
         return "" if duplicate is None else f"it repeats {duplicate.of!r}"
 
-    def _answer(self, step: Answer, state: BatchState) -> Answered:
+    def _answer(self, step: batch.Answer, state: batch.BatchState) -> batch.Answered:
         draft = step.current.draft
         asked = answerer.Asked(step.question, draft.question_type, step.rejected)
         task = self._answer_task(state, draft, asked, len(step.current.tries))
         found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
-        return Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
+        return batch.Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
 
-    def _prepare(self, step: Prepare, state: BatchState) -> Prepared:
+    def _prepare(self, step: batch.Prepare, state: batch.BatchState) -> batch.Prepared:
         asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]
         near = self._near(step.drafts)
         if near:
@@ -252,19 +216,19 @@ class DocumentRun:
         found = answerer.answer_many(self.work.context, self._answerer, reading, asked, task)
         # A question that few passages do not answer is asked again later, alone and with more passages.
         kept = [
-            None if near and one is not None and one.gate is RejectionReason.UNANSWERABLE else one
+            None if near and one is not None and one.gate is results.RejectionReason.UNANSWERABLE else one
             for one in found.candidates
         ]
         answers = tuple(
-            PreparedAnswer(number=one.number, candidate=given)
+            batch.PreparedAnswer(number=one.number, candidate=given)
             for one, given, whole in zip(step.drafts, kept, found.candidates, strict=True)
             if whole is not None
             or not found.was_cut  # what was cut off is asked for again, with fewer others
         )
         fit = _fit("answers", found.was_cut, len(answers), len(asked))
-        return Prepared(answers=answers, fit=fit, calls=found.calls)
+        return batch.Prepared(answers=answers, fit=fit, calls=found.calls)
 
-    def _near(self, drafts: tuple[Draft, ...]) -> tuple[int, ...]:
+    def _near(self, drafts: tuple[batch.Draft, ...]) -> tuple[int, ...]:
         """The narrow parts around the lines that the generator named.
 
         Empty if it named no lines for a draft, or if a draft asks for a count, which needs the whole document.
@@ -274,28 +238,30 @@ class DocumentRun:
             return ()
         return self._narrow.around(line for one in drafts for line in one.lines)
 
-    def _check(self, step: Dedupe | AnswerBlind | Validate | Mend, state: BatchState) -> BatchEvent:
+    def _check(
+        self, step: qa.Dedupe | batch.AnswerBlind | qa.Validate | qa.Mend, state: batch.BatchState
+    ) -> batch.BatchEvent:
         match step:
-            case Dedupe():
+            case qa.Dedupe():
                 return model_checks.compare(step, state.qa, self.work, self.models)
-            case AnswerBlind():
+            case batch.AnswerBlind():
                 return self._answer_blind(step)
-            case Validate():
+            case qa.Validate():
                 return self._validate(step, state)
-            case Mend():
+            case qa.Mend():
                 return self._mend(step, state)
 
-    def _answer_blind(self, step: AnswerBlind) -> BlindAnswered:
+    def _answer_blind(self, step: batch.AnswerBlind) -> batch.BlindAnswered:
         found = validator.answer_all_blind(
             self.work.context, self.models.validator, step.questions, step.attempt
         )
         asked = [one for one in step.questions if one in found.answers or not found.was_cut]
         fit = _fit("blind", found.was_cut, len(asked), len(step.questions))
-        return BlindAnswered(
+        return batch.BlindAnswered(
             answers={one: found.answers.get(one) for one in asked}, fit=fit, calls=found.calls
         )
 
-    def _validate(self, step: Validate, state: BatchState) -> Judged | Controlled:
+    def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
         known = state.blind.get(step.candidate.question)
         found = None if known is None else BlindFinding(known, "", ())
         first = state.qa.first
@@ -306,10 +272,10 @@ class DocumentRun:
         judged = model_checks.validate(step, self.work, self.models, rule, found)
         event = controls.control(step, self.work, self.models, judged)
         event = controls.without_document(step, self.work, self.models, event)
-        able = isinstance(event, Judged) and self._answerer.spec.provider != "embedded"
+        able = isinstance(event, qa.Judged) and self._answerer.spec.provider != "embedded"
         return event.model_copy(update={"may_mend": True}) if able else event
 
-    def _mend(self, step: Mend, state: BatchState) -> Reanswered:
+    def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:
         """Ask once more for an answer that the validator refused, or for another wording of a trivial question.
 
         If the same comes again, nothing is mended.
@@ -317,10 +283,10 @@ class DocumentRun:
         refused = step.candidate
         draft = next(one for one in state.drafts if one.number == state.taken[-1])
         question, calls, rejected = refused.question, (), ()
-        if step.reason is RejectionReason.TRIVIAL:
+        if step.reason is results.RejectionReason.TRIVIAL:
             question, calls = self._reworded(step, draft, state)
             if not question:
-                return Reanswered(mended=Mended(candidate=None, calls=calls))
+                return batch.Reanswered(mended=qa.Mended(candidate=None, calls=calls))
         else:
             rejected = ((refused.answer, REFUSED[step.reason]),)
         asked = answerer.Asked(question, draft.question_type, rejected)
@@ -328,15 +294,23 @@ class DocumentRun:
         found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
         given, calls = found.candidate, (*calls, *found.calls)
         if given is None or given == refused or given.gate is not None:
-            return Reanswered(mended=Mended(candidate=None if given == refused else given, calls=calls))
+            return batch.Reanswered(
+                mended=qa.Mended(candidate=None if given == refused else given, calls=calls)
+            )
         grade = self._graded(given, state)
-        fault = fault_of(grade, self.limits.options.min_answer_confidence, computed=bool(given.computation))
+        fault = batch.fault_of(
+            grade, self.limits.options.min_answer_confidence, computed=bool(given.computation)
+        )
         if fault is not None and not self.limits.options.publish_ungrounded:
-            given = given.model_copy(update={"gate": RejectionReason.UNGROUNDED, "gate_detail": fault})
-        mended = Mended(candidate=given, calls=(*calls, *grade.calls))
-        return Reanswered(mended=mended, grade=grade)
+            given = given.model_copy(
+                update={"gate": results.RejectionReason.UNGROUNDED, "gate_detail": fault}
+            )
+        mended = qa.Mended(candidate=given, calls=(*calls, *grade.calls))
+        return batch.Reanswered(mended=mended, grade=grade)
 
-    def _reworded(self, step: Mend, draft: Draft, state: BatchState) -> tuple[str, tuple[CallSummary, ...]]:
+    def _reworded(
+        self, step: qa.Mend, draft: batch.Draft, state: batch.BatchState
+    ) -> tuple[str, tuple[results.CallSummary, ...]]:
         """Another question in place of a trivial one, empty if there is none that is new, and the calls."""
         old = step.candidate.question
         found = questioner.rewrite(
@@ -353,7 +327,7 @@ class DocumentRun:
         )
         return (found.question if repeated is None else ""), found.calls
 
-    def _graded(self, candidate: Candidate, state: BatchState) -> AnswerGrade:
+    def _graded(self, candidate: results.Candidate, state: batch.BatchState) -> AnswerGrade:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)
         document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
         attempt = state.qa.attempts + 1
@@ -364,12 +338,14 @@ class DocumentRun:
             raise model.ended
         return found
 
-    def _task(self, state: BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
+    def _task(self, state: batch.BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """The parts that the question was written from, and the parts that share its words. If they are too long, fewer parts."""
         fewer = [self.reading.near(question, budget) for budget in BUDGETS[1:]]
         return _sampled(state, [self.reading.beside(parts, question), *fewer], tries)
 
-    def _answer_task(self, state: BatchState, draft: Draft, asked: answerer.Asked, tries: int) -> Task:
+    def _answer_task(
+        self, state: batch.BatchState, draft: batch.Draft, asked: answerer.Asked, tries: int
+    ) -> Task:
         """The task for an answer. The first answer gets what `_task` chooses, a later one or a new wording the passages that share its words.
 
         A question that asks for a count always gets what `_task` chooses.
@@ -380,7 +356,7 @@ class DocumentRun:
             return self._task(state, draft.parts, words, tries)
         return self._passages(state, words, tries)
 
-    def _passages(self, state: BatchState, words: str, tries: int) -> Task:
+    def _passages(self, state: batch.BatchState, words: str, tries: int) -> Task:
         return _sampled(state, [self.reading.near(words, budget) for budget in BUDGETS[2:]], tries)
 
 
@@ -389,7 +365,7 @@ def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
     return Fit(**{what: max(1, whole or asked // 2)}) if was_cut else Fit()
 
 
-def _sampled(state: BatchState, choices: list[tuple[int, ...]], tries: int) -> Task:
+def _sampled(state: batch.BatchState, choices: list[tuple[int, ...]], tries: int) -> Task:
     attempt = state.qa.attempts + 1
     return Task(choices, attempt=attempt, sample=attempt * _SAMPLES + tries)
 
@@ -417,7 +393,7 @@ class RecordingJudge:
         return response
 
 
-def _tried(current: Current) -> tuple[tuple[str, str], ...]:
+def _tried(current: batch.Current) -> tuple[tuple[str, str], ...]:
     """The refused wordings with their reasons, without the one that the prompt shows as rejected."""
     graded = (
         (one.question, "; ".join(one.grade.issues))
@@ -427,7 +403,7 @@ def _tried(current: Current) -> tuple[tuple[str, str], ...]:
     return (*graded, *current.refused)
 
 
-def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
+def _known(state: batch.BatchState) -> list[tuple[str, QuestionType]]:
     """Accepted questions in their last wording, and waiting questions, with their types."""
     accepted = [
         (one.candidate.question, QuestionType(one.candidate.question_type)) for one in state.qa.accepted
@@ -436,7 +412,7 @@ def _known(state: BatchState) -> list[tuple[str, QuestionType]]:
     return [*accepted, *waiting]
 
 
-def _every(state: BatchState) -> list[str]:
+def _every(state: batch.BatchState) -> list[str]:
     """All questions so far, including rejected ones. None of them should be asked again."""
     current = [one.question for one in state.current.versions] if state.current is not None else []
     accepted = [one.candidate.question for one in state.qa.accepted]
@@ -451,7 +427,7 @@ def _avoided(work: DocumentWork) -> list[tuple[str, str]]:
     return [*avoided, *((one, NOT_COVERED) for one in work.missing)]
 
 
-def _rejected(state: BatchState) -> list[tuple[str, str]]:
+def _rejected(state: batch.BatchState) -> list[tuple[str, str]]:
     return [
         (one.candidate.question, f"{one.reason.value}: {one.detail}")
         for one in state.qa.rejected

@@ -9,20 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from qagen_dagster.loop.questions import state
 from qagen_dagster.loop.questions.limits import Fit, Wanted
-from qagen_dagster.loop.questions.state import (
-    Carried,
-    Compared,
-    Controlled,
-    Dedupe,
-    Done,
-    Judged,
-    Mend,
-    Mended,
-    Proposed,
-    QAState,
-    Validate,
-)
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -162,7 +150,7 @@ class Reanswered(Record):
     """
 
     kind: Literal["reanswered"] = "reanswered"
-    mended: Mended
+    mended: state.Mended
     grade: AnswerGrade | None = None
 
     @property
@@ -182,7 +170,7 @@ class AnswerGraded(Record):
 
 
 BatchEvent = Annotated[
-    Carried
+    state.Carried
     | Asked
     | QuestionGraded
     | Rewritten
@@ -191,10 +179,10 @@ BatchEvent = Annotated[
     | AnswerGraded
     | BlindAnswered
     | Reanswered
-    | Proposed
-    | Compared
-    | Judged
-    | Controlled,
+    | state.Proposed
+    | state.Compared
+    | state.Judged
+    | state.Controlled,
     Field(discriminator="kind"),
 ]
 
@@ -237,7 +225,7 @@ class Graded(Record):
 class BatchState(Record):
     """The state of the loop for a document. `qa` has the outcomes of questions."""
 
-    qa: QAState = QAState()
+    qa: state.QAState = state.QAState()
     drafts: tuple[Draft, ...] = ()  # all drafts that were not duplicates, in order
     taken: tuple[int, ...] = ()  # numbers of the drafts whose work began
     # Answers from requests with several questions, by the number of the draft.
@@ -310,9 +298,9 @@ Step = (
     | Prepare
     | GradeAnswer
     | Settle
-    | Dedupe
+    | state.Dedupe
     | AnswerBlind
-    | Validate
-    | Mend
-    | Done
+    | state.Validate
+    | state.Mend
+    | state.Done
 )

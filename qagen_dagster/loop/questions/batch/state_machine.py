@@ -16,49 +16,10 @@ from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.words import content_stems
+from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions import state_machine
-from qagen_dagster.loop.questions.batch.state import (
-    Answer,
-    AnswerBlind,
-    Answered,
-    AnswerGraded,
-    Ask,
-    Asked,
-    BatchEvent,
-    BatchState,
-    BlindAnswered,
-    Current,
-    Draft,
-    GradeAnswer,
-    Graded,
-    GradeQuestion,
-    Prepare,
-    Prepared,
-    QuestionGraded,
-    Reanswered,
-    Rewrite,
-    Rewritten,
-    Settle,
-    Step,
-    Try,
-    Version,
-    fault_of,
-    rank_of,
-)
+from qagen_dagster.loop.questions.batch import state as batch
 from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted
-from qagen_dagster.loop.questions.state import (
-    Carried,
-    Compared,
-    Controlled,
-    Dedupe,
-    Done,
-    GenerationFailed,
-    Judged,
-    Mend,
-    Proposed,
-    Rejected,
-    Validate,
-)
 from qagen_dagster.loop.questions.state import Step as QAStep
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -67,18 +28,20 @@ from qagen_dagster.records.questions.results import Candidate, DocumentEnd, Reje
 _JUDGED = "a judge found a claim in it that the document does not bear out: check every number, name, condition and step"
 
 
-def waiting_drafts(state: BatchState) -> list[Draft]:
+def waiting_drafts(state: batch.BatchState) -> list[batch.Draft]:
     """The questions whose work has not begun."""
     return [one for one in state.drafts if one.number not in state.taken]
 
 
-def for_answerer(state: BatchState, missing: dict[QuestionType, int], most: int = MOST) -> tuple[Draft, ...]:
+def for_answerer(
+    state: batch.BatchState, missing: dict[QuestionType, int], most: int = MOST
+) -> tuple[batch.Draft, ...]:
     """The next waiting questions without an answer, at most `most`. All of them were written from the same parts of the document.
 
     Of each type, they are as many as are missing, and a few in reserve.
     """
     left = _with_reserve(missing)
-    found: list[Draft] = []
+    found: list[batch.Draft] = []
     for one in waiting_drafts(state):
         if one.number in state.prepared or not left.get(one.question_type, 0) or len(found) == most:
             continue
@@ -89,7 +52,7 @@ def for_answerer(state: BatchState, missing: dict[QuestionType, int], most: int 
 
 
 def for_validator(
-    state: BatchState, candidate: Candidate, missing: dict[QuestionType, int], most: int = MOST
+    state: batch.BatchState, candidate: Candidate, missing: dict[QuestionType, int], most: int = MOST
 ) -> tuple[str, ...]:
     """The question of the candidate, and further questions that the validator answers in the same request.
 
@@ -111,7 +74,7 @@ def for_validator(
     return tuple(one.question for one in found)
 
 
-def _join(found: list[Candidate], one: Candidate, state: BatchState, most: int) -> bool:
+def _join(found: list[Candidate], one: Candidate, state: batch.BatchState, most: int) -> bool:
     """Add the candidate if its question can be asked with the others. Returns whether it was added."""
     known = one.question in state.blind or any(_share_chain(one, other) for other in found)
     if not known and len(found) < most:
@@ -156,7 +119,7 @@ def _new_facts(answer: str, question: str) -> set[str]:
 NO_ANSWER = "the answerer gave no answer"
 
 
-def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
+def next_step(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> batch.Step:
     """The next step. The work on a question that has begun is finished before the next question."""
     if state.qa.current is not None or state.qa.recheck:
         step = state_machine.next_step(state.qa, limits)
@@ -165,7 +128,7 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return _on_current(state.current, limits)
     missing = missing_of(state, wanted)
     if not missing:
-        return Done(end=DocumentEnd.TARGET_REACHED)
+        return qa.Done(end=DocumentEnd.TARGET_REACHED)
     ended = state_machine.end_of_failures(state.qa, limits)
     if ended is not None:
         return ended
@@ -174,149 +137,153 @@ def next_step(state: BatchState, limits: BatchLimits, wanted: Wanted) -> Step:
         return _begin(draft, state, missing, limits.fit.smaller(state.fit).answers)
     open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
     if not open_types:
-        return Done(
+        return qa.Done(
             end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator said so of every type that is missing"
         )
     most = limits.fit.smaller(state.fit).questions
     if state.rounds - state.forgiven_rounds >= ROUNDS + (limits.target_count - 1) // most:
-        return Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.rounds} rounds of questions")
-    return Ask(round=state.rounds + 1, wanted=open_types, most=most)
+        return qa.Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.rounds} rounds of questions")
+    return batch.Ask(round=state.rounds + 1, wanted=open_types, most=most)
 
 
-def transition(state: BatchState, event: BatchEvent) -> BatchState:
+def transition(state: batch.BatchState, event: batch.BatchEvent) -> batch.BatchState:
     """The state after `event`. Raises ValueError for an event that does not fit the state."""
     match event:
-        case Asked():
+        case batch.Asked():
             return _asked(state, event)
-        case QuestionGraded():
+        case batch.QuestionGraded():
             return _question_graded(state, event)
-        case Rewritten():
+        case batch.Rewritten():
             return _rewritten(_current(state, event), state, event)
-        case Answered():
+        case batch.Answered():
             current = _with_prepared(_current(state, event))
-            done = Try(candidate=event.candidate, failure=event.failure)
+            done = batch.Try(candidate=event.candidate, failure=event.failure)
             return _with(state, current.model_copy(update={"tries": (*current.tries, done)}))
-        case Prepared() | BlindAnswered():
+        case batch.Prepared() | batch.BlindAnswered():
             return _answered_ahead(state, event)
-        case Reanswered():
+        case batch.Reanswered():
             return _reanswered(state, event)
-        case AnswerGraded():
+        case batch.AnswerGraded():
             return _answer_graded(_with_prepared(_current(state, event)), state, event)
-        case Proposed():
+        case qa.Proposed():
             return _settled(_with_prepared(_current(state, event)), state, event)
-        case Carried() | Compared() | Judged() | Controlled():
+        case qa.Carried() | qa.Compared() | qa.Judged() | qa.Controlled():
             return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
 
 
-def _answered_ahead(state: BatchState, event: Prepared | BlindAnswered) -> BatchState:
+def _answered_ahead(state: batch.BatchState, event: batch.Prepared | batch.BlindAnswered) -> batch.BatchState:
     fit = state.fit.smaller(event.fit)
-    if isinstance(event, BlindAnswered):
+    if isinstance(event, batch.BlindAnswered):
         return state.model_copy(update={"blind": state.blind | event.answers, "fit": fit})
     known = {one.number: one.candidate for one in event.answers}
     return state.model_copy(update={"prepared": state.prepared | known, "fit": fit})
 
 
-def replay(events: tuple[BatchEvent, ...], limits: BatchLimits, wanted: Wanted) -> tuple[BatchState, int]:
+def replay(
+    events: tuple[batch.BatchEvent, ...], limits: BatchLimits, wanted: Wanted
+) -> tuple[batch.BatchState, int]:
     """As `replay` of the agent strategy."""
-    state = BatchState()
+    state = batch.BatchState()
     for taken, event in enumerate(events):
         state = ask_again(state, limits, wanted)
-        if isinstance(next_step(state, limits, wanted), Done):
+        if isinstance(next_step(state, limits, wanted), qa.Done):
             return state, taken
         state = transition(state, event)
     return ask_again(state, limits, wanted), len(events)
 
 
-def ask_again(state: BatchState, limits: BatchLimits, wanted: Wanted) -> BatchState:
+def ask_again(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> batch.BatchState:
     """As `ask_again` of the agent strategy."""
     step = next_step(state, limits, wanted)
-    if not isinstance(step, Done) or not state_machine.is_useless(state.qa, step):
+    if not isinstance(step, qa.Done) or not state_machine.is_useless(state.qa, step):
         return state
-    again = BatchState(
+    again = batch.BatchState(
         qa=state_machine.forgiven(state.qa), drafts=state.drafts, parts=state.parts, fit=state.fit
     )
     kept = {"rounds": state.rounds, "forgiven_rounds": state.rounds, "prepared": state.prepared}
     return again.model_copy(update=kept)
 
 
-def missing_of(state: BatchState, wanted: Wanted) -> dict[QuestionType, int]:
+def missing_of(state: batch.BatchState, wanted: Wanted) -> dict[QuestionType, int]:
     """The number of missing accepted questions by type, without complete types."""
     have = Counter(one.candidate.question_type for one in state.qa.accepted)
     return {kind: count - have[kind.value] for kind, count in wanted if count > have[kind.value]}
 
 
-def _check(state: BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> Step:
+def _check(state: batch.BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> batch.Step:
     """The next check of a candidate. Before the validator judges it, its question is answered together with others."""
-    if not isinstance(step, (Dedupe, Validate, Mend)):
+    if not isinstance(step, (qa.Dedupe, qa.Validate, qa.Mend)):
         raise ValueError("the candidate waits for no check")
-    if not isinstance(step, Validate) or step.candidate.question in state.blind:
+    if not isinstance(step, qa.Validate) or step.candidate.question in state.blind:
         return step
     asked = for_validator(state, step.candidate, missing, most)
-    return AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
+    return batch.AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
 
 
-def _begin(waiting: Draft, state: BatchState, missing: dict[QuestionType, int], most: int) -> Step:
+def _begin(
+    waiting: batch.Draft, state: batch.BatchState, missing: dict[QuestionType, int], most: int
+) -> batch.Step:
     """Begin the work on a question; if there are others to answer with it, first answer all of them in one request."""
     asked = for_answerer(state, missing, most) if waiting.number not in state.prepared else ()
     if len(asked) > 1:
-        return Prepare(drafts=asked)
-    return GradeQuestion(draft=waiting, question=waiting.question)
+        return batch.Prepare(drafts=asked)
+    return batch.GradeQuestion(draft=waiting, question=waiting.question)
 
 
-def _on_current(current: Current, limits: BatchLimits) -> Step:
+def _on_current(current: batch.Current, limits: BatchLimits) -> batch.Step:
     if current.tries:
         return _on_answer(current, limits)
     last, options = current.versions[-1], limits.options
     if last.grade is None:
-        return GradeQuestion(draft=current.draft, question=last.question)
+        return batch.GradeQuestion(draft=current.draft, question=last.question)
     best = _best_version(current)
     least = options.min_question_confidence
-    fault = fault_of(best.grade, least, whole=False) if best.grade is not None else None
+    fault = batch.fault_of(best.grade, least, whole=False) if best.grade is not None else None
     if fault is not None and current.rewrites < options.question_regenerations:
-        return Rewrite(current=current, question=best.question, reason=fault)
+        return batch.Rewrite(current=current, question=best.question, reason=fault)
     ready = _with_prepared(current)
     if ready.tries:
         return _on_answer(ready, limits)
-    return Answer(current=current, question=best.question, rejected=())
+    return batch.Answer(current=current, question=best.question, rejected=())
 
 
-def _with_prepared(current: Current) -> Current:
+def _with_prepared(current: batch.Current) -> batch.Current:
     """The question with its prepared answer as the first attempt. If it was rewritten, the prepared answer is not used."""
     unused = current.prepared is None or current.tries
     if unused or _best_version(current).question != current.draft.question:
         return current
-    return current.model_copy(update={"tries": (Try(candidate=current.prepared),)})
+    return current.model_copy(update={"tries": (batch.Try(candidate=current.prepared),)})
 
 
-def _on_answer(current: Current, limits: BatchLimits) -> Step:
+def _on_answer(current: batch.Current, limits: BatchLimits) -> batch.Step:
     last = current.tries[-1]
     if last.candidate is not None and last.candidate.gate is None and last.grade is None:
-        return GradeAnswer(current=current, candidate=last.candidate)
+        return batch.GradeAnswer(current=current, candidate=last.candidate)
     fault = _fault_of_try(last, limits)
     if fault is None or _gave_up(last):
-        return Settle(candidate=_candidate_of(last, None))
+        return batch.Settle(candidate=_candidate_of(last, None))
     did_not_fit = ended_by(last.failure, GiveUpReason.OUTPUT_LIMIT)
     if not did_not_fit and len(current.tries) <= limits.options.answer_regenerations:
         rejected = tuple((one.candidate.answer, _told(one, limits)) for one in current.tries if one.candidate)
-        return Answer(current=current, question=_best_version(current).question, rejected=rejected)
-    best = max(current.tries, key=lambda one: rank_of(one.grade))
+        return batch.Answer(current=current, question=_best_version(current).question, rejected=rejected)
+    best = max(current.tries, key=lambda one: batch.rank_of(one.grade))
     if best.candidate is None:
-        return Settle(candidate=_unanswered(current, best.failure))
+        return batch.Settle(candidate=_unanswered(current, best.failure))
     publish = limits.options.publish_ungrounded
-    return Settle(candidate=_candidate_of(best, None if publish else _fault_of_try(best, limits)))
+    return batch.Settle(candidate=_candidate_of(best, None if publish else _fault_of_try(best, limits)))
 
 
-def _gave_up(one: Try) -> bool:
+def _gave_up(one: batch.Try) -> bool:
     return one.candidate is not None and one.candidate.gate is RejectionReason.UNANSWERABLE
 
 
-def _told(one: Try, limits: BatchLimits) -> str:
+def _told(one: batch.Try, limits: BatchLimits) -> str:
     """What the answerer is told of a refused answer. A judge says what the document has instead, so its words are not passed on."""
     judged = one.grade is not None and one.grade.llm_verdict is not None
     return _JUDGED if judged else _fault_of_try(one, limits) or ""
 
 
-def _fault_of_try(one: Try, limits: BatchLimits) -> str | None:
+def _fault_of_try(one: batch.Try, limits: BatchLimits) -> str | None:
     if one.candidate is None:
         return one.failure or NO_ANSWER
     if one.candidate.gate is not None:
@@ -324,10 +291,10 @@ def _fault_of_try(one: Try, limits: BatchLimits) -> str | None:
     if one.grade is None:
         return None
     least, computed = limits.options.min_answer_confidence, bool(one.candidate.computation)
-    return fault_of(one.grade, least, computed=computed)
+    return batch.fault_of(one.grade, least, computed=computed)
 
 
-def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:
+def _candidate_of(one: batch.Try, ungrounded: str | None) -> Candidate:
     if one.candidate is None:
         raise ValueError("there is no answer to check")
     if one.candidate.gate is not None or ungrounded is None:
@@ -335,24 +302,24 @@ def _candidate_of(one: Try, ungrounded: str | None) -> Candidate:
     return one.candidate.model_copy(update={"gate": RejectionReason.UNGROUNDED, "gate_detail": ungrounded})
 
 
-def _unanswered(current: Current, failure: str) -> Candidate:
+def _unanswered(current: batch.Current, failure: str) -> Candidate:
     fault = RejectionReason.GENERATION_FAILED, failure or NO_ANSWER
     return Candidate.of(_best_version(current).question, "", (), current.draft.question_type.value, fault)
 
 
-def _best_version(current: Current) -> Version:
+def _best_version(current: batch.Current) -> batch.Version:
     """The best grounded wording. Of equally good ones, it is the first."""
-    return max(current.versions, key=lambda one: rank_of(one.grade))
+    return max(current.versions, key=lambda one: batch.rank_of(one.grade))
 
 
-def _asked(state: BatchState, event: Asked) -> BatchState:
+def _asked(state: batch.BatchState, event: batch.Asked) -> batch.BatchState:
     _expect(state.current is None and state.qa.current is None, event)
     questions = state.qa
     is_smaller = event.fit.questions < state.fit.questions  # the next request asks for fewer
     if event.failure and not is_smaller:
-        questions = state_machine.transition(questions, GenerationFailed(reason=event.failure))
+        questions = state_machine.transition(questions, qa.GenerationFailed(reason=event.failure))
     duplicates = tuple(
-        Rejected(
+        qa.Rejected(
             candidate=Candidate.of(one.draft.question, "", (), one.draft.question_type.value, None),
             attempt=0,
             reason=RejectionReason.DUPLICATE,
@@ -382,15 +349,15 @@ def _asked(state: BatchState, event: Asked) -> BatchState:
     )
 
 
-def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
+def _question_graded(state: batch.BatchState, event: batch.QuestionGraded) -> batch.BatchState:
     _expect(state.qa.current is None, event)
     current = state.current
     if current is None:
         draft = next((one for one in waiting_drafts(state) if one.number == event.number), None)
         if draft is None:
             raise ValueError(f"there is no question {event.number} waiting")
-        first = Version(question=draft.question, grade=event.grade)
-        fresh = Current(draft=draft, versions=(first,), prepared=state.prepared.get(draft.number))
+        first = batch.Version(question=draft.question, grade=event.grade)
+        fresh = batch.Current(draft=draft, versions=(first,), prepared=state.prepared.get(draft.number))
         taken = (*state.taken, draft.number)
         return state.model_copy(update={"current": fresh, "taken": taken})
     _expect(current.draft.number == event.number and current.versions[-1].grade is None, event)
@@ -398,21 +365,25 @@ def _question_graded(state: BatchState, event: QuestionGraded) -> BatchState:
     return _with(state, current.model_copy(update={"versions": (*current.versions[:-1], graded)}))
 
 
-def _rewritten(current: Current, state: BatchState, event: Rewritten) -> BatchState:
+def _rewritten(current: batch.Current, state: batch.BatchState, event: batch.Rewritten) -> batch.BatchState:
     _expect(not current.tries and current.versions[-1].grade is not None, event)
-    versions = (*current.versions, Version(question=event.question)) if event.question else current.versions
+    versions = (
+        (*current.versions, batch.Version(question=event.question)) if event.question else current.versions
+    )
     refused = (*current.refused, (event.refused, event.failure)) if event.refused else current.refused
     update = {"versions": versions, "refused": refused, "rewrites": current.rewrites + 1}
     return _with(state, current.model_copy(update=update))
 
 
-def _answer_graded(current: Current, state: BatchState, event: AnswerGraded) -> BatchState:
+def _answer_graded(
+    current: batch.Current, state: batch.BatchState, event: batch.AnswerGraded
+) -> batch.BatchState:
     _expect(bool(current.tries) and current.tries[-1].grade is None, event)
     last = current.tries[-1].model_copy(update={"grade": event.grade})
     return _with(state, current.model_copy(update={"tries": (*current.tries[:-1], last)}))
 
 
-def _settled(current: Current, state: BatchState, event: Proposed) -> BatchState:
+def _settled(current: batch.Current, state: batch.BatchState, event: qa.Proposed) -> batch.BatchState:
     _expect(bool(current.tries), event)
     chosen = event.candidate
     grade = next(
@@ -429,27 +400,29 @@ def _settled(current: Current, state: BatchState, event: Proposed) -> BatchState
     )
 
 
-def _reanswered(state: BatchState, event: Reanswered) -> BatchState:
+def _reanswered(state: batch.BatchState, event: batch.Reanswered) -> batch.BatchState:
     graded = _graded(state, event.mended.candidate, event.grade)
     return state.model_copy(update={"qa": state_machine.transition(state.qa, event.mended), "graded": graded})
 
 
-def _graded(state: BatchState, one: Candidate | None, grade: AnswerGrade | None) -> tuple[Graded, ...]:
+def _graded(
+    state: batch.BatchState, one: Candidate | None, grade: AnswerGrade | None
+) -> tuple[batch.Graded, ...]:
     if one is None or grade is None:
         return state.graded
-    return (*state.graded, Graded(question=one.question, answer=one.answer, grade=grade))
+    return (*state.graded, batch.Graded(question=one.question, answer=one.answer, grade=grade))
 
 
-def _with(state: BatchState, current: Current) -> BatchState:
+def _with(state: batch.BatchState, current: batch.Current) -> batch.BatchState:
     return state.model_copy(update={"current": current})
 
 
-def _current(state: BatchState, event: BatchEvent) -> Current:
+def _current(state: batch.BatchState, event: batch.BatchEvent) -> batch.Current:
     if state.current is None:
         raise ValueError(f"{event.kind} without a current question")
     return state.current
 
 
-def _expect(holds: bool, event: BatchEvent) -> None:
+def _expect(holds: bool, event: batch.BatchEvent) -> None:
     if not holds:
         raise ValueError(f"{event.kind} does not fit the current state")

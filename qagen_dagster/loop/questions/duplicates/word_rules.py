@@ -12,14 +12,7 @@ from qagen_dagster.english.answers import Match, clearly_different, informative,
 from qagen_dagster.english.facts import Facts, Kind, differences, facts, missing_amounts, missing_dates
 from qagen_dagster.english.polarity import by_form, denied, negates
 from qagen_dagster.english.words import content_stems, plain, tokens
-from qagen_dagster.loop.questions.duplicates.question_form import (
-    form,
-    same_exchange,
-    same_roles,
-    substitution,
-    swapped,
-    without_opening,
-)
+from qagen_dagster.loop.questions.duplicates import question_form
 from qagen_dagster.records.ids import normalise
 
 _IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
@@ -59,10 +52,12 @@ class Finding:
 
 def examine(one: Known, other: Known) -> Finding:
     """What the words of two questions say about the pair. The order of the two does not matter."""
-    one, other = (Known(without_opening(known.question), known.answer) for known in (one, other))
+    one, other = (
+        Known(question_form.without_opening(known.question), known.answer) for known in (one, other)
+    )
     if normalise(one.question) == normalise(other.question):
         return Finding(Ruling.SAME, "the same words")
-    a, b = form(one.question), form(other.question)
+    a, b = question_form.form(one.question), question_form.form(other.question)
     answers = match(one.answer, other.answer)
     if a.words == b.words and a.symbols == b.symbols and answers in (Match.SAME, Match.CLOSE):
         return Finding(Ruling.SAME, "the same words but for articles and spelling")
@@ -70,7 +65,7 @@ def examine(one: Known, other: Known) -> Finding:
         agreed = answers is Match.SAME and informative(one.answer) and informative(other.answer)
         reworded = agreed and _denies_what_the_other_leaves_out(one.question, other.question)
         return Finding(Ruling.DOUBT if reworded else Ruling.DIFFERENT, "one of them denies")
-    exchange = same_exchange(a, b)
+    exchange = question_form.same_exchange(a, b)
     if exchange is not None and answers is not Match.CONFLICT:
         return (
             Finding(Ruling.FREE, "one exchange from both sides")
@@ -98,7 +93,7 @@ def _denies_what_the_other_leaves_out(one: str, other: str) -> bool:
 
 def _apart(one: str, other: str) -> str:
     """Why two questions cannot ask for the same fact, whatever their answers; empty if they can."""
-    a, b = form(one), form(other)
+    a, b = question_form.form(one), question_form.form(other)
     if a.asked != b.asked and a.asked in _DIFFERENT and b.asked in _DIFFERENT:
         return _DIFFERENT[a.asked]
     if {a.asked, b.asked} in ({"manner", "time"}, {"manner", "person"}):
@@ -111,7 +106,7 @@ def _apart(one: str, other: str) -> str:
         return "they ask for opposites"
     if _units(one) and _units(other) and not _units(one) & _units(other):
         return "units differ"
-    return "the roles are exchanged" if swapped(a, b) else ""
+    return "the roles are exchanged" if question_form.swapped(a, b) else ""
 
 
 def _numbers_differ(a: Facts, b: Facts) -> bool:
@@ -133,7 +128,7 @@ def _names(question: str) -> tuple[tuple[str, str], ...]:
 
 def _names_left(question: str, other: str) -> list[str]:
     """The names of a question that the other does not have: not as a word, not as initials, and not written out."""
-    words = {word for word, _ in facts(other).names} | {*form(other).words, *facts(other).stems}
+    words = {word for word, _ in facts(other).names} | {*question_form.form(other).words, *facts(other).stems}
     left = [(name, shown) for name, shown in _names(question) if name not in words]
     return (
         [shown for name, shown in left if not _abbreviates(shown, other) and not _kin(name, words)]
@@ -181,8 +176,8 @@ def _units(question: str) -> frozenset[tuple[str, float]]:
 
 def _doubt(one: str, other: str) -> str:
     """A difference that may be only another wording; empty if there is none."""
-    a, b = form(one), form(other)
-    changed = substitution(a, b)
+    a, b = question_form.form(one), question_form.form(other)
+    changed = question_form.substitution(a, b)
     if changed is not None:
         return f"{' '.join(changed[0])!r} stands in the place of {' '.join(changed[1])!r}"
     if a.kind and b.kind and a.kind != b.kind:
@@ -196,7 +191,7 @@ def _doubt(one: str, other: str) -> str:
         return "signs differ"
     if a.content != b.content:
         return "words differ"
-    return "" if same_roles(a, b) else "the order of the words differs"
+    return "" if question_form.same_roles(a, b) else "the order of the words differs"
 
 
 def _decides(doubt: str) -> bool:

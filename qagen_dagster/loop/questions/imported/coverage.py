@@ -13,15 +13,7 @@ from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, normalise
-from qagen_dagster.records.questions.imported import (
-    NO_DOCUMENT,
-    NOT_TRIED,
-    PUBLISHED,
-    Coverage,
-    ImportedQuestion,
-    LoggedQuestion,
-    QuestionLog,
-)
+from qagen_dagster.records.questions import imported
 from qagen_dagster.records.questions.results import CandidateSet, RejectionReason, ValidatedSet
 from qagen_dagster.untrusted_file import read_file
 
@@ -30,9 +22,9 @@ ALIKE = (
 )
 
 
-def read_log(path: Path) -> tuple[list[LoggedQuestion], list[str]]:
+def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
     """The questions of a JSON Lines or CSV file, and a line for each row that is left out. Raises ConfigError if it cannot be read."""
-    found: list[LoggedQuestion] = []
+    found: list[imported.LoggedQuestion] = []
     faults: list[str] = []
     try:
         json_rows = ((place.line, line) for place, line in lines(path))
@@ -54,81 +46,85 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
         yield table.line_num, {str(name).strip().lower(): value for name, value in row.items()}
 
 
-def _logged(row: Mapping[str, object]) -> LoggedQuestion:
+def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
     """Raises ValueError with a description of the fault."""
-    texts = {name: row.get(name) or "" for name in LoggedQuestion.model_fields}
+    texts = {name: row.get(name) or "" for name in imported.LoggedQuestion.model_fields}
     for name, text in texts.items():
         if not isinstance(text, str):
             raise ValueError(f"`{name}` is not text")
-    one = LoggedQuestion(**{name: " ".join(str(text).split()) for name, text in texts.items()})
+    one = imported.LoggedQuestion(**{name: " ".join(str(text).split()) for name, text in texts.items()})
     if not one.question:
         raise ValueError("it has no `question`")
     return one
 
 
 def keep_log(
-    space: Workspace, combination: Combination, new: Iterable[LoggedQuestion], *, forget: bool
-) -> QuestionLog:
+    space: Workspace, combination: Combination, new: Iterable[imported.LoggedQuestion], *, forget: bool
+) -> imported.QuestionLog:
     """Store the questions beside those of earlier imports, or in their place. A later answer replaces an earlier one. Raises StoreError."""
-    found = None if forget else space.store.find_valid(QuestionLog.key(combination), QuestionLog)
-    before = found or QuestionLog(questions=())
+    found = (
+        None
+        if forget
+        else space.store.find_valid(imported.QuestionLog.key(combination), imported.QuestionLog)
+    )
+    before = found or imported.QuestionLog(questions=())
     every = {normalise(one.question): one for one in (*before.questions, *new)}
     if not every:
         raise StoreError(f"{combination.key} has no imported questions: name a file")
     log = before.model_copy(update={"questions": tuple(every.values())})
-    space.store.write(QuestionLog.key(combination), log)
+    space.store.write(imported.QuestionLog.key(combination), log)
     return log
 
 
-def measure(space: Workspace, combination: Combination, log: QuestionLog) -> Coverage:
+def measure(space: Workspace, combination: Combination, log: imported.QuestionLog) -> imported.Coverage:
     """What became of each question of the log, and the gaps of the set, which are kept for the next run. Raises StoreError."""
     validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
     fates = _fates(space, combination, validated)
     why = "no document that was worked on is likely to answer it"
     questions = [
         fates.get(normalise(one.question))
-        or ImportedQuestion(question=one.question, outcome=NOT_TRIED, detail=why)
+        or imported.ImportedQuestion(question=one.question, outcome=imported.NOT_TRIED, detail=why)
         for one in log.questions
     ]
     in_set, asked = [pair.question for pair in validated.questions], [one.question for one in questions]
-    subjects: dict[str, list[ImportedQuestion]] = {}
+    subjects: dict[str, list[imported.ImportedQuestion]] = {}
     for one, same in zip(questions, find_duplicates(asked, in_set, space.encode, ALIKE), strict=True):
         subjects.setdefault(one.question if same is None else same.of, []).append(one)
     gaps: list[tuple[str, tuple[str, ...]]] = []
     missing = {name: list(known) for name, known in log.missing.items()}
     for about, group in subjects.items():
-        refused = [one for one in group if one.outcome != NOT_TRIED and not one.passages]
-        covered = {PUBLISHED, RejectionReason.DUPLICATE} & {one.outcome for one in group}
+        refused = [one for one in group if one.outcome != imported.NOT_TRIED and not one.passages]
+        covered = {imported.PUBLISHED, RejectionReason.DUPLICATE} & {one.outcome for one in group}
         if about not in in_set and refused and not covered:
             gaps.append((refused[0].document_id, tuple(one.question for one in group)))
             missing.setdefault(refused[0].document_id, []).append(refused[0].question)
-    coverage = Coverage(questions=tuple(questions), subjects=len(subjects), gaps=tuple(gaps))
-    space.store.write(Coverage.key(combination), coverage)
+    coverage = imported.Coverage(questions=tuple(questions), subjects=len(subjects), gaps=tuple(gaps))
+    space.store.write(imported.Coverage.key(combination), coverage)
     kept = {name: tuple(dict.fromkeys(known)) for name, known in missing.items()}
-    space.store.write(QuestionLog.key(combination), log.model_copy(update={"missing": kept}))
+    space.store.write(imported.QuestionLog.key(combination), log.model_copy(update={"missing": kept}))
     return coverage
 
 
 def _fates(
     space: Workspace, combination: Combination, validated: ValidatedSet
-) -> dict[str, ImportedQuestion]:
+) -> dict[str, imported.ImportedQuestion]:
     """What became of the imported questions, by their normalised texts."""
     candidates = space.store.read(CandidateSet.key(combination), CandidateSet)
     lost = [one for result in results_of(space, candidates) for one in result.rejected]
     refused = {
-        normalise(one.question): ImportedQuestion(
+        normalise(one.question): imported.ImportedQuestion(
             question=one.question,
             outcome=one.rejection_reason,
             document_id=one.document_id,
             detail=one.rejection_detail,
-            passages=one.evidence if one.rejection_detail.startswith(NO_DOCUMENT) else (),
+            passages=one.evidence if one.rejection_detail.startswith(imported.NO_DOCUMENT) else (),
         )
         for one in (*lost, *validated.removed)
         if one.origin == "imported"
     }
     return refused | {
-        normalise(one.question): ImportedQuestion(
-            question=one.question, outcome=PUBLISHED, document_id=one.document_id
+        normalise(one.question): imported.ImportedQuestion(
+            question=one.question, outcome=imported.PUBLISHED, document_id=one.document_id
         )
         for one in validated.questions
         if one.origin == "imported"

@@ -24,16 +24,9 @@ from qagen_dagster.loop.questions.result import pairs_of, rejections_of
 from qagen_dagster.loop.questions.state import Accepted, Judged, QAState, Validate
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import normalise
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.batch import AnsweredQuestion
 from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion, QuestionLog
-from qagen_dagster.records.questions.results import (
-    CallSummary,
-    Candidate,
-    DocumentEnd,
-    Evidence,
-    GenerationResult,
-    RejectionReason,
-)
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
 DOCUMENTS = 3  # documents that a question is asked of
@@ -53,7 +46,7 @@ class ImportStage(stages.JournaledStage):
 
     open_document: Callable[[str], DocumentWork]
 
-    def add(self, result: GenerationResult, questions: Sequence[Matched]) -> GenerationResult:
+    def add(self, result: results.GenerationResult, questions: Sequence[Matched]) -> results.GenerationResult:
         """The result with the questions that this document answers, and those that none does if it is the likeliest. Raises ModelError."""
         known = tuple(Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted)
         state = QAState(accepted=known, attempts=result.stats.total_attempts)
@@ -65,7 +58,7 @@ class ImportStage(stages.JournaledStage):
                     decide = partial(self.decide, candidate, state, self._judge)
                     state = stages.after(state, self.event(stages.Decided, decide, stored))
         except BudgetExhaustedError as error:
-            ended = {"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": str(error)}
+            ended = {"end": results.DocumentEnd.BUDGET_EXHAUSTED, "end_detail": str(error)}
         mine = state.model_copy(update={"accepted": state.accepted[len(known) :]})
         answering = (self.models.answerer or self.models.generator).spec.name
         pairs = pairs_of(mine, self.work, answering, self.models.validator.spec.name)
@@ -82,7 +75,7 @@ class ImportStage(stages.JournaledStage):
         self, logged: LoggedQuestion, passages: Sequence[DocumentPassages], attempt: int
     ) -> stages.Drafted:
         """The question with its answer, if this document is the first that answers it, or if it is the likeliest and none does."""
-        own, calls, tried = self.work.context.view.document.id, list[CallSummary](), list[str]()
+        own, calls, tried = self.work.context.view.document.id, list[results.CallSummary](), list[str]()
         for one in passages:
             mine = one.document_id == own
             found = self._answer(logged, one, attempt if mine else 0)
@@ -93,12 +86,12 @@ class ImportStage(stages.JournaledStage):
             tried.append(
                 f"{one.document_id}: {found.failure if candidate is None else candidate.gate_detail}"
             )
-        lost = Candidate(
+        lost = results.Candidate(
             question=logged.question,
             answer=logged.answer,
             evidence=tuple(_nearest(one, logged.question, own) for one in passages),
             question_type=QuestionType.FACTUAL.value,
-            gate=RejectionReason.UNANSWERABLE,
+            gate=results.RejectionReason.UNANSWERABLE,
             gate_detail=f"{NO_DOCUMENT} ({'; '.join(tried)})"[:_MOST],
             origin="imported",
         )
@@ -117,14 +110,14 @@ class ImportStage(stages.JournaledStage):
         given = answerer.answer(work.context, model, reading, asked, task)
         return replace(given, candidate=given.candidate and _as_logged(work, logged, given.candidate))
 
-    def _judge(self, step: Validate) -> tuple[Judged, tuple[CallSummary, ...]]:
+    def _judge(self, step: Validate) -> tuple[Judged, tuple[results.CallSummary, ...]]:
         judged = model_checks.validate(step, self.work, self.models)
         judged = controls.without_document(step, self.work, self.models, judged)
         failure = judged.failure if isinstance(judged, Judged) and judged.verdict is None else ""
         return Judged(verdict=judged.verdict, failure=failure), judged.calls
 
 
-def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: Candidate) -> Candidate:
+def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candidate) -> results.Candidate:
     """The candidate with the answer of the log, if it has one, and quotes that support it: those that were found, or the line that has it."""
     mine = {"origin": "imported"}
     if not logged.answer:
@@ -148,13 +141,13 @@ def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: Candidate) -> 
     best = next((one for one in checked if one.gate is None), checked[0] if checked else found)
     if best.gate in _NOT_HERE and found.gate is None:
         detail = f"{best.gate_detail}; the document says {found.answer!r}"
-        mine |= {"gate": RejectionReason.WRONG_ANSWER, "gate_detail": detail}
+        mine |= {"gate": results.RejectionReason.WRONG_ANSWER, "gate_detail": detail}
     return best.model_copy(update=mine)
 
 
-def _nearest(passages: DocumentPassages, question: str, own: str) -> Evidence:
+def _nearest(passages: DocumentPassages, question: str, own: str) -> results.Evidence:
     """The line of the passages that shares most words with the question."""
     lines = [at for one in passages.spans for at in range(one.start_line, one.end_line + 1)]
     best = max(lines, key=lambda at: shared_words(question, passages.lines[at - 1]))
     other = passages.document_id if passages.document_id != own else None
-    return Evidence(quote=passages.lines[best - 1], start_line=best, end_line=best, document_id=other)
+    return results.Evidence(quote=passages.lines[best - 1], start_line=best, end_line=best, document_id=other)

@@ -19,6 +19,7 @@ from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
 from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions import results as result_records
 from qagen_dagster.records.questions.history import Spent
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -28,27 +29,16 @@ from qagen_dagster.records.questions.published import (
     PublishedVisual,
     RejectedQuestion,
 )
-from qagen_dagster.records.questions.results import (
-    CandidateSet,
-    DocumentEnd,
-    Evidence,
-    GenerationResult,
-    QAPair,
-    RejectedQA,
-    RetiredQA,
-    ValidatedSet,
-    VerdictRecord,
-)
 from qagen_dagster.records.run import CallSummary, Usage
 
-_WITHOUT_QUESTIONS = (DocumentEnd.NOT_USABLE, DocumentEnd.NO_VISUALS)
+_WITHOUT_QUESTIONS = (result_records.DocumentEnd.NOT_USABLE, result_records.DocumentEnd.NO_VISUALS)
 
 
 def set_facts(
     workspace: Workspace,
-    candidates: CandidateSet,
-    validated: ValidatedSet,
-    results: Iterable[GenerationResult],
+    candidates: result_records.CandidateSet,
+    validated: result_records.ValidatedSet,
+    results: Iterable[result_records.GenerationResult],
 ) -> SetFacts:
     """The facts of a set. They depend only on its results, so the same results give the same facts. `results` is read once."""
     corpus = workspace.corpus(candidates.corpus).config
@@ -104,7 +94,7 @@ def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
     return [*paid, *(one for key, one in earlier.items() if key not in known)]
 
 
-def _planned(result: GenerationResult) -> Counter[str]:
+def _planned(result: result_records.GenerationResult) -> Counter[str]:
     """The number of wanted questions by type: that of a shortfall if there is one, else the number of accepted questions."""
     given = Counter(pair.question_type for pair in result.accepted)
     return given | Counter({one.question_type: one.wanted for one in result.shortfalls})
@@ -113,9 +103,9 @@ def _planned(result: GenerationResult) -> Counter[str]:
 class _Given(NamedTuple):
     """The parts of a document's result that rows need."""
 
-    rejected: tuple[RejectedQA, ...]
-    retired: tuple[RetiredQA, ...]
-    verdicts: tuple[VerdictRecord, ...]
+    rejected: tuple[result_records.RejectedQA, ...]
+    retired: tuple[result_records.RetiredQA, ...]
+    verdicts: tuple[result_records.VerdictRecord, ...]
 
 
 @dataclass(frozen=True)
@@ -124,7 +114,7 @@ class PublishedRows:
 
     space: Workspace
     combination: Combination
-    validated: ValidatedSet
+    validated: result_records.ValidatedSet
 
     def questions(self) -> tuple[PublishedQuestion, ...]:
         return tuple(self._question(pair) for pair in self.validated.questions)
@@ -134,7 +124,7 @@ class PublishedRows:
         found = (one for given in self._given.values() for one in given.rejected)
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
 
-    def retired(self) -> tuple[RetiredQA, ...]:
+    def retired(self) -> tuple[result_records.RetiredQA, ...]:
         """The questions that changed documents have lost and that are not published, sorted by document."""
         published = {pair.id for pair in self.validated.questions}
         found = (one for given in self._given.values() for one in given.retired)
@@ -142,10 +132,10 @@ class PublishedRows:
         lost = {one.id: one for one in (*found, *removed) if one.id not in published}
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
-    def _question(self, pair: QAPair) -> PublishedQuestion:
+    def _question(self, pair: result_records.QAPair) -> PublishedQuestion:
         given = {
             name: getattr(pair, name)
-            for name in QAPair.model_fields
+            for name in result_records.QAPair.model_fields
             if name in PublishedQuestion.model_fields
         }
         return PublishedQuestion(
@@ -160,10 +150,10 @@ class PublishedRows:
             answerable=pair.no_answer is None,
         )
 
-    def _rejected(self, one: RejectedQA) -> RejectedQuestion:
+    def _rejected(self, one: result_records.RejectedQA) -> RejectedQuestion:
         source, row = self._sources.get(one.document_id, ("", None))
         return RejectedQuestion(
-            **{name: getattr(one, name) for name in RejectedQA.model_fields},
+            **{name: getattr(one, name) for name in result_records.RejectedQA.model_fields},
             source_document=f"documents/{source}" if source else "",
             row=row,
             verdict=self._verdict(one.document_id, one.attempt_number, one.question),
@@ -175,8 +165,10 @@ class PublishedRows:
         return {one.document_id: _Given(one.rejected, one.retired, one.verdicts) for one in found}
 
     @cached_property
-    def candidates(self) -> CandidateSet | None:
-        return self.space.store.find_valid(CandidateSet.key(self.combination), CandidateSet)
+    def candidates(self) -> result_records.CandidateSet | None:
+        return self.space.store.find_valid(
+            result_records.CandidateSet.key(self.combination), result_records.CandidateSet
+        )
 
     @cached_property
     def _sources(self) -> Mapping[str, tuple[str, str | None]]:
@@ -197,7 +189,7 @@ class PublishedRows:
         folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
         return posixpath.relpath(Document.text_key(self.combination.corpus, document_id), folder)
 
-    def _visuals(self, pair: QAPair) -> tuple[PublishedVisual, ...]:
+    def _visuals(self, pair: result_records.QAPair) -> tuple[PublishedVisual, ...]:
         if not pair.labels:
             return ()
         key = VisualManifest.key(self.combination.corpus, pair.document_id)
@@ -205,7 +197,7 @@ class PublishedRows:
         known = {one.label: one for one in manifest.visuals} if manifest is not None else {}
         return tuple(_visual(known[label]) for label in pair.labels if label in known)
 
-    def _verdict_on(self, pair: QAPair) -> PublishedVerdict | None:
+    def _verdict_on(self, pair: result_records.QAPair) -> PublishedVerdict | None:
         edited = None if self.validated.review is None else self.validated.review.verdicts.get(pair.id)
         if edited is not None:
             return PublishedVerdict.of(edited)
@@ -219,7 +211,7 @@ class PublishedRows:
         return None
 
 
-def hops(evidence: Iterable[Evidence]) -> int:
+def hops(evidence: Iterable[result_records.Evidence]) -> int:
     """The number of passages that stand apart. Lines that overlap or touch are one passage, and each visual is one.
 
     Quotes with the same number of table cells, more than one, count as rows of one table, which is one passage.

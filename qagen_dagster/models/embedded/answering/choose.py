@@ -27,15 +27,7 @@ from spacy.tokens import Span, Token
 from qagen_dagster.english.amounts import unit_of
 from qagen_dagster.english.polarity import opposites_of
 from qagen_dagster.english.words import word_set
-from qagen_dagster.models.embedded.answering.features import (
-    CATEGORIES,
-    NUMBERS,
-    Context,
-    Table,
-    match,
-    measure,
-    wanted_of,
-)
+from qagen_dagster.models.embedded.answering import features
 from qagen_dagster.models.embedded.answering.question import Question, keys, read_question
 from qagen_dagster.models.embedded.answering.retrieval import encode
 from qagen_dagster.models.embedded.answering.spans import LABELS, Numbers, Sentence, ready, word_vectors
@@ -153,8 +145,8 @@ TEMPLATES: tuple[tuple[str, ...], ...] = (
     ("before", "first_pos"), ("dep", "entity"),
 )  # fmt: skip
 SIGNS = ("agreed", "share", "late", "cosine", "joint", *MISMATCHES)  # inputs of the odds
-_PLACES = tuple(tuple(CATEGORIES.index(name) for name in template) for template in TEMPLATES)
-_WANTS = CATEGORIES.index("wants")
+_PLACES = tuple(tuple(features.CATEGORIES.index(name) for name in template) for template in TEMPLATES)
+_WANTS = features.CATEGORIES.index("wants")
 
 Weight = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -179,11 +171,11 @@ class Weights(Record):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         lengths = {len(self.mean), len(self.scale), *map(len, self.numbers.values())}
-        if lengths != {len(NUMBERS)} or len(self.odds) != len(SIGNS) or "" not in self.numbers:
+        if lengths != {len(features.NUMBERS)} or len(self.odds) != len(SIGNS) or "" not in self.numbers:
             raise ValueError("the weights do not match the features: fit them again")
         return self
 
-    def scores(self, table: Table) -> Numbers:
+    def scores(self, table: features.Table) -> Numbers:
         """One score per candidate, comparable only between candidates of one question."""
         if not table.candidates:
             return np.zeros(0, dtype=np.float32)
@@ -229,7 +221,7 @@ AGREEING = 20  # best candidates that are compared with each other
 ALIKE = 0.6  # cosine of two nouns in context that may count the same things
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_SIGN_COLUMNS = tuple(NUMBERS.index(name) for name in ("s_share", "s_late", "s_cosine", "s_joint"))
+_SIGN_COLUMNS = tuple(features.NUMBERS.index(name) for name in ("s_share", "s_late", "s_cosine", "s_joint"))
 
 
 @dataclass(frozen=True)
@@ -257,7 +249,7 @@ class Measured:
     question: Question
     sentences: tuple[Sentence, ...]
     numbers: tuple[int, ...]
-    table: Table
+    table: features.Table
     vectors: Vectors
     parsed: Mapping[int, Sentence]
 
@@ -322,25 +314,25 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
     asked = read_question(question)
     vectors = word_vectors(asked.doc)
     if not sentences:
-        nothing = Context((), (), (), (), ())
-        table = measure(asked, vectors, wanted_of(asked, vectors, ()), nothing)
+        nothing = features.Context((), (), (), (), ())
+        table = features.measure(asked, vectors, features.wanted_of(asked, vectors, ()), nothing)
         return Measured(asked, (), (), table, vectors, {})
     encoded = encode([asked.doc.text, *sentences])
     cosines = encoded[1:] @ encoded[0]
     near: list[int] = sorted(np.argsort(-cosines, kind="stable")[:LONGEST_LIST].tolist())
     made = {number: ready(sentences[number]) for number in near}
-    wanted = wanted_of(asked, vectors, list(made.values()))
-    met = {number: match(sentence, wanted) for number, sentence in made.items()}
+    wanted = features.wanted_of(asked, vectors, list(made.values()))
+    met = {number: features.match(sentence, wanted) for number, sentence in made.items()}
     fit = {
         number: 0.4 * met[number].share + 0.3 * cosines[number] + 0.3 * met[number].late for number in near
     }
     best = sorted(near, key=lambda number: -fit[number])[:LOOKED_AT]
-    context = Context(
+    context = features.Context(
         [made[number] for number in best], [float(cosines[number]) for number in best],
         [made.get(number - 1) for number in best], [made.get(number + 1) for number in best],
         [number == 0 for number in best],
     )  # fmt: skip
-    table = measure(asked, vectors, wanted, context)
+    table = features.measure(asked, vectors, wanted, context)
     return Measured(asked, tuple(context.sentences), tuple(best), table, vectors, made)
 
 

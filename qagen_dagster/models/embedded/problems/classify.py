@@ -5,24 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from qagen_dagster.latex import structure
 from qagen_dagster.latex.comparison import numbers_of, words_of
-from qagen_dagster.latex.structure import (
-    code_of,
-    has_environment,
-    options_of,
-    solution_of,
-    statement_of,
-    tikz_pictures,
-)
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.data_files import read_table
-from qagen_dagster.records.problems.item import (
-    DIAGRAM_MARK,
-    ClassificationResult,
-    DiagramKind,
-    IdeaResult,
-    QuestionKind,
-)
+from qagen_dagster.records.problems import item as items
 
 _TERMS: Mapping[str, Sequence[Sequence[str]]] = read_table(__package__, "terms.toml")
 
@@ -45,39 +32,42 @@ _SEVERAL = re.compile(
 _LETTERED = re.compile(r"(?m)^\s*(?:\\item\s*)?(?:\[?\(?[a-dA-D]\)|\[[a-dA-D]\.?\])")
 _PICTURE = re.compile(r"\\includegraphics|\\begin\s*\{(?:tikzpicture|circuitikz|figure)\}")
 _DIAGRAMS = (
-    (DiagramKind.CIRCUIT, r"circuitikz|circuit|resistor|battery|to\[R"),
-    (DiagramKind.GRAPH, r"\\begin\s*\{axis\}|graph|plot"),
-    (DiagramKind.FREE_BODY, r"free[- ]body|block|incline|pulley"),
+    (items.DiagramKind.CIRCUIT, r"circuitikz|circuit|resistor|battery|to\[R"),
+    (items.DiagramKind.GRAPH, r"\\begin\s*\{axis\}|graph|plot"),
+    (items.DiagramKind.FREE_BODY, r"free[- ]body|block|incline|pulley"),
 )
 _CALCULUS = re.compile(r"\\int|\\frac\s*\{d|\\dot|derivative|integrat", re.IGNORECASE)
 _FORMULA = re.compile(r"\$[^$]{3,}=[^$]*\$|\\\[|\\begin\{(?:align|equation)", re.DOTALL)
 
 
-def classify(latex: str) -> ClassificationResult:
+def classify(latex: str) -> items.ClassificationResult:
     """The kind of question, as far as rules can tell from the TeX."""
-    statement, solution = code_of(statement_of(latex)), code_of(solution_of(latex))
+    statement, solution = (
+        structure.code_of(structure.statement_of(latex)),
+        structure.code_of(structure.solution_of(latex)),
+    )
     kind, kind_sure = _kind(latex, statement, solution)
     topic, subtopic, topic_sure = _topic(f"{statement} {solution}")
     diagram = _diagram(latex, statement)
-    options = options_of(latex)
+    options = structure.options_of(latex)
     concepts = found_in(_TERMS["concepts"], f"{statement} {solution}")
     difficulty = _difficulty(solution, concepts)
-    return ClassificationResult(
+    return items.ClassificationResult(
         question_type=kind,
         difficulty=difficulty,
         topic=topic,
         subtopic=subtopic,
-        has_diagram=diagram is not DiagramKind.NONE,
+        has_diagram=diagram is not items.DiagramKind.NONE,
         diagram_type=diagram,
         num_options=len(options) or None,
-        estimated_marks=3 if kind is QuestionKind.ASSERTION_REASON else 4,
+        estimated_marks=3 if kind is items.QuestionKind.ASSERTION_REASON else 4,
         key_concepts=concepts[:5],
         requires_calculus=bool(_CALCULUS.search(solution)),
         confidence=round(min(kind_sure, topic_sure), 2),
     )
 
 
-def ideas_of(statement: str, solution: str) -> IdeaResult | None:
+def ideas_of(statement: str, solution: str) -> items.IdeaResult | None:
     """Concepts, formulas and techniques that the terms of the text show; None if no concept is known."""
     text = f"{statement} {solution}"
     concepts = found_in(_TERMS["concepts"], text)
@@ -85,7 +75,7 @@ def ideas_of(statement: str, solution: str) -> IdeaResult | None:
     if not concepts and sure < 0.5:
         return None
     techniques = found_in(_TERMS["techniques"][:-1], solution) or (_TERMS["techniques"][-1][0],)
-    return IdeaResult(
+    return items.IdeaResult(
         concepts=concepts or (f"{topic}: {subtopic}",),
         formulas=_formulas(solution),
         techniques=techniques,
@@ -93,24 +83,24 @@ def ideas_of(statement: str, solution: str) -> IdeaResult | None:
     )
 
 
-def _kind(latex: str, statement: str, solution: str) -> tuple[QuestionKind, float]:
+def _kind(latex: str, statement: str, solution: str) -> tuple[items.QuestionKind, float]:
     low = statement.lower()
     if "assertion" in low and "reason" in low:
-        return QuestionKind.ASSERTION_REASON, 0.9
+        return items.QuestionKind.ASSERTION_REASON, 0.9
     if re.search(r"\bmatch\b|column[- ]?i\b|list[- ]?i\b", low):
-        return QuestionKind.MATCH, 0.85
-    options = options_of(latex)
-    if has_environment(latex, "tasks"):
+        return items.QuestionKind.MATCH, 0.85
+    options = structure.options_of(latex)
+    if structure.has_environment(latex, "tasks"):
         rights = sum(option.right for option in options)
         if rights > 1 or _SEVERAL.search(f"{statement} {solution}"):
-            return QuestionKind.MCQ_MC, 0.95 if rights > 1 else 0.6
-        return QuestionKind.MCQ_SC, 0.95 if rights == 1 else 0.6
+            return items.QuestionKind.MCQ_MC, 0.95 if rights > 1 else 0.6
+        return items.QuestionKind.MCQ_SC, 0.95 if rights == 1 else 0.6
     parts = len(re.findall(r"\\item(?![A-Za-z])", statement))
     if parts >= 2 and statement.count("?") + len(re.findall(r"\b(?:find|what|calculate)\b", low)) >= 2:
-        return QuestionKind.PASSAGE, 0.8
+        return items.QuestionKind.PASSAGE, 0.8
     if len(_LETTERED.findall(statement)) >= 3:
-        return QuestionKind.MCQ_SC, 0.45  # options, but not in a tasks environment
-    return QuestionKind.SUBJECTIVE, 0.85 if words_of(statement) else 0.2
+        return items.QuestionKind.MCQ_SC, 0.45  # options, but not in a tasks environment
+    return items.QuestionKind.SUBJECTIVE, 0.85 if words_of(statement) else 0.2
 
 
 def _topic(text: str) -> tuple[str, str, float]:
@@ -121,14 +111,14 @@ def _topic(text: str) -> tuple[str, str, float]:
     return best[1], best[2], min(0.9, 0.5 + 0.1 * best[0])
 
 
-def _diagram(latex: str, statement: str) -> DiagramKind:
-    marked = any(line.strip() == DIAGRAM_MARK for line in latex.splitlines())
-    if not (marked or _PICTURE.search(statement) or tikz_pictures(statement)):
-        return DiagramKind.NONE
+def _diagram(latex: str, statement: str) -> items.DiagramKind:
+    marked = any(line.strip() == items.DIAGRAM_MARK for line in latex.splitlines())
+    if not (marked or _PICTURE.search(statement) or structure.tikz_pictures(statement)):
+        return items.DiagramKind.NONE
     for kind, pattern in _DIAGRAMS:
         if re.search(pattern, statement, re.IGNORECASE):
             return kind
-    return DiagramKind.GEOMETRY
+    return items.DiagramKind.GEOMETRY
 
 
 def _difficulty(solution: str, concepts: tuple[str, ...]) -> Difficulty:

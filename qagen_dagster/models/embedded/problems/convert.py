@@ -12,16 +12,7 @@ from fractions import Fraction
 from qagen_dagster.latex.comparison import final_answer, numbers_of, same_answer
 from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.problems.reading import (
-    Numeral,
-    UnableError,
-    chains_of,
-    decimal_text,
-    numeral_value,
-    numerals_of,
-    side_value,
-    written_like,
-)
+from qagen_dagster.models.embedded.problems import reading
 from qagen_dagster.records.problems.item import ANSWER_MARK, Format
 
 _ASKS = re.compile(
@@ -40,7 +31,7 @@ _LETTERS = "abcdefgh"
 def convert(item: str, target: Format) -> tuple[str, str]:
     """The item in the target format, and its answer. Raises UnableError with the reason."""
     if target.is_keyed:
-        raise UnableError(
+        raise reading.UnableError(
             f"embedded:problem-converter makes no {target.value}: bind converter to a language model"
         )
     answer, number = _answer(item)
@@ -61,23 +52,23 @@ def convert(item: str, target: Format) -> tuple[str, str]:
     return _item(asked, _tasks(options, rights, 1), f"{solution} The correct options are {letters}."), letters
 
 
-def _answer(item: str) -> tuple[str, Numeral]:
+def _answer(item: str) -> tuple[str, reading.Numeral]:
     """The answer as LaTeX, and the numeral in it."""
     rights = [option.text for option in options_of(item) if option.right]
     if len(rights) > 1:
-        raise UnableError("several of its options are right, so that it has no one numerical answer")
+        raise reading.UnableError("several of its options are right, so that it has no one numerical answer")
     answer = (rights[0] if rights else final_answer(solution_of(item)) or "").strip().strip("$").strip()
-    found = numerals_of(answer) if "$" not in answer else ()
+    found = reading.numerals_of(answer) if "$" not in answer else ()
     if (
         len(found) != 1
         or not found[0].value
-        or side_value(answer) is None
+        or reading.side_value(answer) is None
         or answer[: found[0].start].strip()
     ):
-        raise UnableError("its answer is not one number")
+        raise reading.UnableError("its answer is not one number")
     ended = final_answer(solution_of(item))
     if rights and ended is not None and same_answer(answer, ended) is False:
-        raise UnableError(f"its right option says {answer}, but its solution ends at {ended}")
+        raise reading.UnableError(f"its right option says {answer}, but its solution ends at {ended}")
     return answer, found[0]
 
 
@@ -87,25 +78,25 @@ def _question(item: str) -> str:
     tasks = environments(statement, "tasks")
     if tasks:
         if statement[tasks[-1][1] :].strip():
-            raise UnableError("its question goes on behind the options")
+            raise reading.UnableError("its question goes on behind the options")
         statement = statement[: tasks[0][0]]
         if _OF_THESE.search(statement):
-            raise UnableError("its question makes no sense without its options")
+            raise reading.UnableError("its question makes no sense without its options")
     if environments(statement, "enumerate"):
-        raise UnableError("it asks several things or lists its parts, so that it has no one answer")
+        raise reading.UnableError("it asks several things or lists its parts, so that it has no one answer")
     return _ASKS.sub("", statement).strip()
 
 
 def _solved(item: str, answer: str) -> str:
     solution = _CHOICE.sub("", solution_of(item)).strip()
     if not numbers_of(solution):
-        raise UnableError("its solution does not compute the answer")
+        raise reading.UnableError("its solution does not compute the answer")
     if r"\boxed" not in solution:
         solution += f" The result is $\\boxed{{{answer}}}$."
     return solution
 
 
-def _asked_for(answer: str, number: Numeral) -> str:
+def _asked_for(answer: str, number: reading.Numeral) -> str:
     unit = answer[number.end :].lstrip().removeprefix(r"\,").strip()
     counted = f" in ${unit}$" if unit else ""
     if number.value.denominator == 1 and "times" not in number.text:
@@ -113,11 +104,13 @@ def _asked_for(answer: str, number: Numeral) -> str:
     return f"Give the numerical value of your answer{counted}."
 
 
-def _wrong(item: str, number: Numeral) -> list[Fraction]:
+def _wrong(item: str, number: reading.Numeral) -> list[Fraction]:
     """Different wrong values: first slips in the last computed expression, then plain multiples of the answer."""
     found: list[Fraction] = []
     spans = environments(item, "solution")
-    chains = [chain for chain in chains_of(item, *spans[0]) if len(chain.numeric) > 1] if spans else []
+    chains = (
+        [chain for chain in reading.chains_of(item, *spans[0]) if len(chain.numeric) > 1] if spans else []
+    )
     slips = _slips(chains[-1].numeric[0].text) if chains else iter(())
     for value in (*slips, *(number.value * factor for factor in _PLAIN)):
         short = _short(value, number)
@@ -125,7 +118,7 @@ def _wrong(item: str, number: Numeral) -> list[Fraction]:
         if far and all(abs(short - taken) > abs(taken) / 50 for taken in (number.value, *found)):
             found.append(short)
     if len(found) < 3:
-        raise UnableError("too few different wrong values can be computed from its solution")
+        raise reading.UnableError("too few different wrong values can be computed from its solution")
     return found[:3]
 
 
@@ -141,14 +134,14 @@ def _slips(expression: str) -> Iterator[Fraction]:
         re.sub(r"(?<=[\d})])\s*-(?=\s*[\d\\{(])", "+", expression, count=1),
     ]
     for slipped in changed:
-        value = side_value(slipped) if slipped != expression else None
+        value = reading.side_value(slipped) if slipped != expression else None
         if value is not None and value.numbers[0] is not None and Fraction(value.numbers[0]) > 0:
             yield Fraction(value.numbers[0])
 
 
-def _short(value: Fraction, model: Numeral) -> Fraction:
+def _short(value: Fraction, model: reading.Numeral) -> Fraction:
     """Rounded to the digits of the answer, at least three."""
-    ten = model.value / numeral_value(model.text.split("\\")[0].strip())
+    ten = model.value / reading.numeral_value(model.text.split("\\")[0].strip())
     mantissa = value / ten
     places = model.places
     while places < 6 and mantissa and abs(mantissa) * 10**places < 10:
@@ -156,14 +149,14 @@ def _short(value: Fraction, model: Numeral) -> Fraction:
     return round(mantissa, places) * ten
 
 
-def _values(item: str, answer: str, number: Numeral) -> tuple[list[str], int]:
+def _values(item: str, answer: str, number: reading.Numeral) -> tuple[list[str], int]:
     """Four values in ascending order, and the index of the right one."""
     values = sorted({number.value, *_wrong(item, number)})
     texts = [f"${_with(answer, number, value)}$" for value in values]
     return texts, values.index(number.value)
 
 
-def _statements(item: str, answer: str, number: Numeral) -> tuple[list[str], set[int]]:
+def _statements(item: str, answer: str, number: reading.Numeral) -> tuple[list[str], set[int]]:
     """Four statements, two of them right: the value and one bound."""
     low, *rest = sorted(_wrong(item, number))
     high = rest[-1]
@@ -176,10 +169,10 @@ def _statements(item: str, answer: str, number: Numeral) -> tuple[list[str], set
     return [text for text, _ in statements], {place for place, (_, right) in enumerate(statements) if right}
 
 
-def _with(answer: str, number: Numeral, value: Fraction) -> str:
+def _with(answer: str, number: reading.Numeral, value: Fraction) -> str:
     if value == number.value:
         return answer
-    text = written_like(value, number.text) if "\\" in number.text else decimal_text(value)
+    text = reading.written_like(value, number.text) if "\\" in number.text else reading.decimal_text(value)
     return answer[: number.start] + text + answer[number.end :]
 
 

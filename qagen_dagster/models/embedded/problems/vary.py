@@ -18,18 +18,7 @@ from qagen_dagster.latex.comparison import same_numbers
 from qagen_dagster.latex.structure import PICTURES, environments, options_of, solution_of, statement_of
 from qagen_dagster.mathematics.values import Quantity
 from qagen_dagster.models.embedded.draw import Draw
-from qagen_dagster.models.embedded.problems.reading import (
-    Chain,
-    Side,
-    UnableError,
-    agrees,
-    chains_of,
-    decimal_text,
-    numeral_value,
-    numerals_of,
-    side_value,
-    written_like,
-)
+from qagen_dagster.models.embedded.problems import reading
 from qagen_dagster.records.problems.item import DIAGRAM_MARK
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -50,15 +39,15 @@ _AFTER = 12  # characters after a number in which the sign of an angle or of a p
 class Step:
     """One computed equation: its chain, and the index of the numeral of its last side."""
 
-    chain: Chain
+    chain: reading.Chain
     result: int
 
     @property
-    def head(self) -> Side:
+    def head(self) -> reading.Side:
         return self.chain.numeric[0]
 
     @property
-    def last(self) -> Side:
+    def last(self) -> reading.Side:
         return self.chain.numeric[-1]
 
 
@@ -70,27 +59,27 @@ class Layout:
     def __init__(self, item: str) -> None:
         solutions = environments(item, "solution")
         if len(solutions) != 1:
-            raise UnableError("the item has no single solution to compute again")
+            raise reading.UnableError("the item has no single solution to compute again")
         self.solution = solutions[0]
         self.item = item[: self.solution[1]]
         self.tasks = environments(self.item, "tasks")
         self.drawn = [span for name in PICTURES for span in environments(self.item, name)]
-        self.numerals = numerals_of(self.item)
+        self.numerals = reading.numerals_of(self.item)
         self.fixed: set[Fraction] = set()
         self.given: dict[Fraction, list[int]] = {}
         self.computed: dict[Fraction, list[int]] = {}
         self.used: set[Fraction] = set()
         if r"\includegraphics" in self.item or DIAGRAM_MARK in map(str.strip, self.item.splitlines()):
-            raise UnableError("its figure cannot be seen and may show the numbers")
+            raise reading.UnableError("its figure cannot be seen and may show the numbers")
         self._read_givens()
-        self.steps = tuple(self._steps(chains_of(self.item, *self.solution)))
+        self.steps = tuple(self._steps(reading.chains_of(self.item, *self.solution)))
         if not self.steps:
-            raise UnableError("its solution has no equation in numbers that could be computed again")
+            raise reading.UnableError("its solution has no equation in numbers that could be computed again")
         self.options, self.right = self._options(self.numerals[self.steps[-1].result].value)
         self.free = tuple(sorted(self.used - self.fixed))
         if not self.free:
             why = "can be told apart safely from the constants of its solution"
-            raise UnableError(f"no number of its statement {why}")
+            raise reading.UnableError(f"no number of its statement {why}")
 
     def _inside(self, index: int, spans: tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> bool:
         return any(start <= self.numerals[index].start < end for start, end in spans)
@@ -115,7 +104,7 @@ class Layout:
         solution = self.item[self.solution[0] : self.solution[1]].lower()
         self.fixed.update(Fraction(n) for n, word in enumerate(_WORDS) if re.search(rf"\b{word}\b", solution))
 
-    def _steps(self, chains: tuple[Chain, ...]) -> Iterator[Step]:
+    def _steps(self, chains: tuple[reading.Chain, ...]) -> Iterator[Step]:
         """Yields the computed equations in order, and checks that every other number of the solution has a role."""
         place = self.solution[0]
         for chain in chains:
@@ -128,27 +117,27 @@ class Layout:
             place = last.end
         self._explain_rest(place, self.solution[1], None)
 
-    def _step(self, chain: Chain) -> Step:
+    def _step(self, chain: reading.Chain) -> Step:
         head, last = chain.numeric[0], chain.numeric[-1]
         results = self._within(last)
         if len(results) != 1 or head.value is None or last.value is None:
-            raise UnableError("an equation of its solution does not end at one number")
-        if not agrees(head.value, last.value):
-            raise UnableError(
+            raise reading.UnableError("an equation of its solution does not end at one number")
+        if not reading.agrees(head.value, last.value):
+            raise reading.UnableError(
                 f"computed again, {' '.join(head.text.split())} is not {' '.join(last.text.split())}"
             )
         value = self.numerals[results[0]].value
         self.computed.setdefault(value, []).append(results[0])
         return Step(chain, results[0])
 
-    def _explain_head(self, leaves: tuple[int, ...], chain: Chain) -> None:
+    def _explain_head(self, leaves: tuple[int, ...], chain: reading.Chain) -> None:
         counts = Counter(
             self.numerals[index].value for side in chain.symbolic for index in self._within(side)
         )
         for index in leaves:
             value = self.numerals[index].value
             if value in self.given and value in self.computed:
-                raise UnableError(f"{self.numerals[index].text} is both given and a result")
+                raise reading.UnableError(f"{self.numerals[index].text} is both given and a result")
             if value in self.computed:
                 self.computed[value].append(index)
             elif value in self.given:
@@ -162,11 +151,11 @@ class Layout:
                 or value in _OF_NATURE
                 or (value in _SMALL and len(chain.symbolic) < 2)
             ):
-                raise UnableError(
+                raise reading.UnableError(
                     f"where {self.numerals[index].text} in its solution comes from cannot be told"
                 )
 
-    def _explain_rest(self, start: int, end: int, chain: Chain | None) -> None:
+    def _explain_rest(self, start: int, end: int, chain: reading.Chain | None) -> None:
         """Check that the numbers between `start` and `end`, in the text and in sides with symbols, have a role."""
         symbolic = [] if chain is None else [(side.start, side.end) for side in chain.symbolic]
         for index, numeral in enumerate(self.numerals):
@@ -178,16 +167,18 @@ class Layout:
             )
             if numeral.value in self.computed:
                 if numeral.value in self.given or formula:
-                    raise UnableError(f"what {numeral.text} stands for in its solution cannot be told")
+                    raise reading.UnableError(
+                        f"what {numeral.text} stands for in its solution cannot be told"
+                    )
                 self.computed[numeral.value].append(index)
             elif numeral.value in self.given:
                 self.given[numeral.value].append(index)
                 if formula:
                     self.fixed.add(numeral.value)
             elif numeral.value not in _SMALL and numeral.value not in _OF_NATURE:
-                raise UnableError(f"where {numeral.text} in its solution comes from cannot be told")
+                raise reading.UnableError(f"where {numeral.text} in its solution comes from cannot be told")
 
-    def _within(self, side: Side) -> tuple[int, ...]:
+    def _within(self, side: reading.Side) -> tuple[int, ...]:
         return tuple(i for i, numeral in enumerate(self.numerals) if side.start <= numeral.start < side.end)
 
     def _options(self, answer: Fraction) -> tuple[tuple[int, ...], int | None]:
@@ -197,9 +188,9 @@ class Layout:
         found = tuple(i for i in range(len(self.numerals)) if self._inside(i, self.tasks))
         rights = [number for number, option in enumerate(options) if option.right]
         if len(found) != len(options) or len(rights) != 1:
-            raise UnableError("its options are not one number each with one of them right")
+            raise reading.UnableError("its options are not one number each with one of them right")
         if self.numerals[found[rights[0]]].value != answer:
-            raise UnableError("the right option is not what its solution ends at")
+            raise reading.UnableError("the right option is not what its solution ends at")
         return found, rights[0]
 
 
@@ -222,7 +213,7 @@ def vary(item: str, number: int, earlier: str) -> tuple[str, str]:
         made = _written(layout, texts)
         if statement_of(made) not in earlier and _is_new(made, layout) and _holds(made, layout):
             return made, _changes(layout, texts)
-    raise UnableError("no other numbers were found that give a result as plain as the source's")
+    raise reading.UnableError("no other numbers were found that give a result as plain as the source's")
 
 
 def _choices(layout: Layout, draw: Draw) -> Iterator[dict[Fraction, str]]:
@@ -245,8 +236,8 @@ def _candidates(layout: Layout, value: Fraction, draw: Draw) -> list[str]:
     found: list[str] = []
     for factor in _FACTORS:
         try:
-            text = written_like(value * factor, model.text)
-        except UnableError:
+            text = reading.written_like(value * factor, model.text)
+        except reading.UnableError:
             continue
         places = len(text.split("\\")[0].strip().partition(".")[2])
         if places <= model.places:
@@ -258,7 +249,7 @@ def _candidates(layout: Layout, value: Fraction, draw: Draw) -> list[str]:
 def _stay_distinct(layout: Layout, chosen: Mapping[Fraction, str]) -> bool:
     """Whether different values stay different and keep their order."""
     before = sorted(layout.given)
-    after = [numeral_value(chosen[value]) if value in chosen else value for value in before]
+    after = [reading.numeral_value(chosen[value]) if value in chosen else value for value in before]
     return len(set(after)) == len(after) and _ordered(layout, before, after)
 
 
@@ -277,17 +268,17 @@ def _computed(layout: Layout, chosen: Mapping[Fraction, str]) -> dict[int, str] 
     results: dict[Fraction, str] = {}
     for step in layout.steps:
         old = layout.numerals[step.result]
-        value = side_value(_side_text(layout, step.head, texts))
+        value = reading.side_value(_side_text(layout, step.head, texts))
         text = None if value is None else _plain(step, value, old.text, old.places)
         if text is None or results.setdefault(old.value, text) != text:
             return None
-        if step is layout.steps[-1] and numeral_value(text) == old.value:
+        if step is layout.steps[-1] and reading.numeral_value(text) == old.value:
             return None
         texts.update(dict.fromkeys(layout.computed[old.value], text))
     return texts
 
 
-def _side_text(layout: Layout, side: Side, texts: Mapping[int, str]) -> str:
+def _side_text(layout: Layout, side: reading.Side, texts: Mapping[int, str]) -> str:
     pieces, place = "", side.start
     for index, numeral in enumerate(layout.numerals):
         if side.start <= numeral.start < side.end:
@@ -305,13 +296,15 @@ def _plain(step: Step, value: Quantity, old: str, places: int) -> str | None:
     before, after = Fraction(source.numbers[0]), Fraction(value.numbers[0])
     if not before * after > 0 or not Fraction(1, _FAR) <= after / before <= _FAR:
         return None
-    ten = numeral_value(old) / Fraction(decimal_text(numeral_value(old.split("\\")[0].strip())))
+    ten = reading.numeral_value(old) / Fraction(
+        reading.decimal_text(reading.numeral_value(old.split("\\")[0].strip()))
+    )
     mantissa = abs(after) / ten
     rounded = round(mantissa, places)
-    exact = abs(abs(before) - numeral_value(old)) < abs(before) / 10**30
+    exact = abs(abs(before) - reading.numeral_value(old)) < abs(before) / 10**30
     if (exact and abs(rounded - mantissa) > mantissa / 10**30) or not rounded:
         return None
-    text = written_like(rounded * ten, old)
+    text = reading.written_like(rounded * ten, old)
     digits = text.split("\\")[0].replace(".", "").strip().strip("0")
     return text if len(digits) <= max(_DIGITS, len(old)) else None
 
@@ -331,16 +324,18 @@ def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int
             texts[index] = new
             continue
         value = _repeat_mistake(layout, chosen, wrong.value)
-        value = value if value is not None else wrong.value / key.value * numeral_value(new)
-        texts[index] = decimal_text(_shortened(value))
-    values = [numeral_value(texts[index]) for index in layout.options]
+        value = value if value is not None else wrong.value / key.value * reading.numeral_value(new)
+        texts[index] = reading.decimal_text(_shortened(value))
+    values = [reading.numeral_value(texts[index]) for index in layout.options]
     return len(set(values)) == len(values) and 0 not in values
 
 
 def _repeat_mistake(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
     """The wrong value for the new givens, if `wrong` is a simple combination of two givens; None if it is not."""
     now = {
-        given: numeral_value(chosen[given]) if given in chosen else given for given in layout.given if given
+        given: reading.numeral_value(chosen[given]) if given in chosen else given
+        for given in layout.given
+        if given
     }
     for first, second in product(now, now):
         if first == second:
@@ -397,7 +392,7 @@ def _holds(made: str, layout: Layout) -> bool:
     """Whether the new item, parsed again, has as many equations and all of them hold."""
     try:
         return len(Layout(made).steps) == len(layout.steps)
-    except UnableError as error:
+    except reading.UnableError as error:
         return "computed again" not in str(error) and "no number of its statement" in str(error)
 
 
