@@ -247,7 +247,10 @@ def _is_whole(line: str) -> bool:
         if {"ui", "review", "mcp", "vllm", "paper", "responses"} & set(words):
             return False
         while isinstance(command, click.Group):
-            command = command.commands[words.pop(0)]
+            name = words.pop(0)
+            if words and f"{name} {words[0]}" in command.commands:
+                name = f"{name} {words.pop(0)}"
+            command = command.commands[name]
         command.make_context(line, words)
     except click.MissingParameter:
         return False

@@ -17,8 +17,6 @@ from qagen_dagster.catalog import source, stats
 from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
-from qagen_dagster.loop.exams.flaws import flaws_of
-from qagen_dagster.loop.review import state_of
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
@@ -192,6 +190,10 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
 
 def _decisions(store: Store) -> Iterator[Decision]:
     """The decision of each reviewer about each question that counts."""
+    from qagen_dagster.loop.review import (
+        state_of,
+    )  # imported where the catalog is built, because the import is slow
+
     for _, keys in groupby(store.list("reviews"), lambda key: key.rpartition("/")[0]):
         yield from state_of(records(store, keys, Decision)).by_reviewer.values()
 
@@ -265,6 +267,10 @@ def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[source.Failure
 
 def _exams(store: Store) -> Iterator[source.ExamRow]:
     """All slots of the current sets. The last bank says which are duplicates and which were rejected by reviewers."""
+    from qagen_dagster.loop.exams.flaws import (
+        flaws_of,
+    )  # imported where it is used, because the import is slow
+
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     left_out: dict[tuple[ExamPart, int], bank_records.RejectedItem] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):

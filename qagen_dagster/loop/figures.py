@@ -28,7 +28,7 @@ class Drawing:
     preamble: str = ""
     libraries: tuple[str, ...] = ()
 
-    def key(self, code: str) -> str:
+    def place_of(self, code: str) -> str:
         """The store key of the picture of a figure of the text."""
         name = digest(code, self.preamble, *self.libraries)
         return store_key("figures", name[:2], name[:32])
@@ -39,7 +39,7 @@ def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = Tru
     found: dict[str, bytes] = {}
     for one in texts:
         for code in figures_of(one.text):
-            key = one.key(code)
+            key = one.place_of(code)
             picture = space.store.get(key)
             if picture is None and draw and (made := rendering(space, code, one.preamble, one.libraries)):
                 picture = made.data

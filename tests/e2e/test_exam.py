@@ -118,7 +118,16 @@ def test_status_and_export(esat: Project, tmp_path: Path) -> None:
     out = tmp_path / "bank"
     exported = esat.qagen("exam", "export", "--exam", "esat", "--output", str(out), "--json")
     assert exported.code == 0, exported.err
-    assert set(exported.value["files"]) == {"qti", "moodle", "gift", "inspect", "latex", "html"}
+    assert set(exported.value["files"]) == {
+        "qti",
+        "qti3",
+        "canvas",
+        "moodle",
+        "gift",
+        "inspect",
+        "latex",
+        "html",
+    }
     for path in out.iterdir():
         assert path.read_bytes() == (esat.assets / "exams/esat/exports" / path.name).read_bytes()
 

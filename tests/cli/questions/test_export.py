@@ -30,7 +30,7 @@ def test_published_sets_are_exported_and_a_stale_one_does_not_stop_the_others(
     told = qagen("export", "--corpus", "water", "--output", str(output), "--json")
     assert (told.code, told.err, project.stored()) == (0, "", before)
     rows = {one["format"]: one for one in told.value["exports"]}
-    assert len(rows) == 13
+    assert len(rows) == 14
     ids = [one["id"] for one in project.published(KEY)["questions"]]
     assert {one["questions"] + len(one["left_out"]) for one in rows.values()} == {len(ids)}
     files = [Path(path) for one in rows.values() for path in one["files"]]

@@ -12,7 +12,7 @@ def test_exports_are_beside_the_published_set(made: Made) -> None:
     assert shown["dagster/uri"] == folder.absolute().as_uri()
     assert shown["dagster/table_name"] == "catalog.main.questions"
     assert shown["dagster/partition_row_count"] == len(made.project.published(TEXTUAL)["questions"])
-    assert shown["formats"].count("\n") == 1 + 13
+    assert shown["formats"].count("\n") == 1 + 14
     stored = made.project.stored("published")
     assert f"published/{TEXTUAL}/exports/ragas/testset.jsonl" in stored
     again = made.graph.materialize(TEXTUAL, "exports")

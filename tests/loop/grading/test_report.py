@@ -62,6 +62,7 @@ def test_the_judge_of_a_long_document_sees_what_the_answer_quotes(
     workspace: PlayedWorkspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grounding_judge, "BESIDE_QUOTES", 100)
+    monkeypatch.setattr(grounding_judge, "SHORT", 0)
     space = judged(workspace, judge := FakeModel(lambda _: SUPPORTED))
     make(space)
     grade_set(space, COMBINATION, RUN)
