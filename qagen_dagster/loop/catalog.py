@@ -190,9 +190,8 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
 
 def _decisions(store: Store) -> Iterator[Decision]:
     """The decision of each reviewer about each question that counts."""
-    from qagen_dagster.loop.review import (
-        state_of,
-    )  # imported where the catalog is built, because the import is slow
+    # Imported where the catalog is built, because the import is slow.
+    from qagen_dagster.loop.review import state_of
 
     for _, keys in groupby(store.list("reviews"), lambda key: key.rpartition("/")[0]):
         yield from state_of(records(store, keys, Decision)).by_reviewer.values()
@@ -267,9 +266,8 @@ def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[source.Failure
 
 def _exams(store: Store) -> Iterator[source.ExamRow]:
     """All slots of the current sets. The last bank says which are duplicates and which were rejected by reviewers."""
-    from qagen_dagster.loop.exams.flaws import (
-        flaws_of,
-    )  # imported where it is used, because the import is slow
+    # Imported where the catalog is built, because the import is slow.
+    from qagen_dagster.loop.exams.flaws import flaws_of
 
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     left_out: dict[tuple[ExamPart, int], bank_records.RejectedItem] = {}

@@ -28,10 +28,14 @@ class Drawing:
     preamble: str = ""
     libraries: tuple[str, ...] = ()
 
-    def place_of(self, code: str) -> str:
-        """The store key of the picture of a figure of the text."""
-        name = digest(code, self.preamble, *self.libraries)
-        return store_key("figures", name[:2], name[:32])
+    def picture(self, code: str) -> str:
+        """The name of the picture of a figure of the text."""
+        return digest(code, self.preamble, *self.libraries)[:32]
+
+
+def picture_key(name: str) -> str:
+    """The store key of a picture."""
+    return store_key("figures", name[:2], name)
 
 
 def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = True) -> dict[str, bytes]:
@@ -39,7 +43,7 @@ def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = Tru
     found: dict[str, bytes] = {}
     for one in texts:
         for code in figures_of(one.text):
-            key = one.place_of(code)
+            key = picture_key(one.picture(code))
             picture = space.store.get(key)
             if picture is None and draw and (made := rendering(space, code, one.preamble, one.libraries)):
                 picture = made.data

@@ -6,10 +6,9 @@ An exporter does not write to disk. Markdown shows texts of documents and models
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from qagen_dagster.publishing.markup import with_figures
 from qagen_dagster.records.text import markdown_text
 
 SetT = TypeVar("SetT", contravariant=True)
@@ -24,19 +23,6 @@ class Exporter(Protocol[SetT]):
     def export(self, exported: SetT, /) -> dict[str, bytes]:
         """Files by their path under the folder of the exports."""
         ...
-
-
-class _WithFigures(Protocol):
-    @property
-    def figures(self) -> Mapping[str, bytes]: ...
-
-
-BankT = TypeVar("BankT", bound=_WithFigures)
-
-
-def exported(exporter: Exporter[BankT], bank: BankT) -> dict[str, bytes]:
-    """The files of an export of a bank, with the pictures of its figures in HTML."""
-    return {path: with_figures(data, bank.figures) for path, data in exporter.export(bank).items()}
 
 
 _LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}

@@ -12,11 +12,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from html import escape, unescape
 from itertools import groupby
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from lxml import etree
 from math_core import LatexError, LatexToMathML
 
+from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.records.ids import digest
 
 Kind = Literal["prose", "inline", "display", "figure"]
@@ -259,3 +260,16 @@ def written(root: Element) -> dict[str, bytes]:
     """The content of the only file of an export."""
     etree.indent(root, " ")
     return {"moodle.xml": etree.tostring(root, xml_declaration=True, encoding="UTF-8") + b"\n"}
+
+
+class _WithFigures(Protocol):
+    @property
+    def figures(self) -> Mapping[str, bytes]: ...
+
+
+BankT = TypeVar("BankT", bound=_WithFigures)
+
+
+def exported(exporter: Exporter[BankT], bank: BankT) -> dict[str, bytes]:
+    """The files of an export of a bank, with the pictures of its figures in HTML."""
+    return {path: with_figures(data, bank.figures) for path, data in exporter.export(bank).items()}

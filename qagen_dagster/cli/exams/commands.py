@@ -50,7 +50,7 @@ from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
-from qagen_dagster.publishing.exporter import exported
+from qagen_dagster.publishing.markup import exported
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED

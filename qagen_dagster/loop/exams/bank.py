@@ -20,7 +20,7 @@ from qagen_dagster.loop.figures import Drawing, draw_figures
 from qagen_dagster.loop.review import edits_of, rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
-from qagen_dagster.publishing.exporter import exported
+from qagen_dagster.publishing.markup import exported
 from qagen_dagster.records.exams.bank import (
     DUPLICATE_STAGE,
     REJECTED,

@@ -28,7 +28,7 @@ from qagen_dagster.loop.problems.sources import read_set
 from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.review import edits_of, rejections_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.exporter import exported
+from qagen_dagster.publishing.markup import exported
 from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
 from qagen_dagster.publishing.problems.tex_project import left_out
 from qagen_dagster.records.problems.item import Breach, Format, Problem, ProblemInput, VariantKind

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam, item_html
-from qagen_dagster.publishing.exporter import exported
-from qagen_dagster.publishing.markup import figure_id
+from qagen_dagster.publishing.markup import exported, figure_id
 from tests.support.exams.items import bank, hard_item, item, question
 
 LATEX_TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("$\\{}%&#_^~"), max_size=30)

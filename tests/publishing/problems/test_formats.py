@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from moodle_xml_parser.parser import parse_bytes
 
-from qagen_dagster.publishing.exporter import exported as export_made
+from qagen_dagster.publishing.markup import exported as export_made
 from qagen_dagster.publishing.markup import figure_id
 from qagen_dagster.publishing.problems.formats import JsonLines, MoodleXml
 from qagen_dagster.records.problems.result import BankExport, BankItem
