@@ -149,7 +149,13 @@ def test_every_stored_path_is_documented() -> None:
         for row in markdown.table(CONTRACTS, "## The store")
         for path in _spelled_out(re.findall(r"`([^`]+)`", row[0]))
     ]
-    made = [*stored_keys(), "ledger/aa/aabbcc", "batches/aa/aabbcc", "batches/jo/job-0123"]
+    made = [
+        *stored_keys(),
+        "ledger/aa/aabbcc",
+        "batches/aa/aabbcc",
+        "batches/jo/job-0123",
+        "figures/aa/aabbcc",
+    ]
     made += ["locks/catalog", "outputs/run/op/result.json", "doctor/probe"]
     assert [key for key in made if not any(pattern.fullmatch(key) for pattern in patterns)] == []
     assert [pattern.pattern for pattern in patterns if not any(map(pattern.fullmatch, made))] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.loop.exams.bank import gather, publish_bank
-from qagen_dagster.loop.figures import Drawing
+from qagen_dagster.loop.figures import Drawing, picture_key
 from qagen_dagster.loop.review import decisions_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.exams.bank import ExamItem
@@ -163,7 +163,7 @@ def with_problem(space: Workspace) -> Workspace:
     (folder / "sources").mkdir(parents=True)
     (folder / "sources" / "a.tex").write_text(drawn)
     (folder / "problems.yaml").write_text("name: Motion\nsources: [{file: a.tex}]\n")
-    space.store.write_bytes(Drawing("").key(FIGURE), PNG)
+    space.store.write_bytes(picture_key(Drawing("").picture(FIGURE)), PNG)
     return space
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams import code_checks as gates
+from qagen_dagster.loop.exams import computed_key
 from qagen_dagster.loop.exams.code_checks import latex_fault
 from qagen_dagster.loop.exams.computed_key import Proving, option_values, prove
 from qagen_dagster.mathematics.sandbox import Sandbox
@@ -177,7 +178,7 @@ def test_a_sound_question_is_proven_and_has_no_fault(box: Sandbox) -> None:
     [
         ({"key": "A", "distractor_map": {"B": PATHS["A"], "C": PATHS["C"], "D": PATHS["D"]}}, gates.WRONG_KEY),
         ({"options": {"B": "$10$ J"}}, gates.NONE_RIGHT),
-        ({"options": {"D": "$0.009$ kJ"}}, gates.SEVERAL_RIGHT),
+        ({"options": {"D": "$0.009$ kJ"}}, computed_key.SEVERAL_RIGHT),
         ({"options": {"D": "$\\frac{36}{2}$ J"}}, gates.EQUAL_OPTIONS),
         ({"options": {"D": "$9\\,$ J"}}, gates.SAME_TEXT),
         ({"options": {"D": "$ $"}}, gates.EMPTY_OPTION),
