@@ -193,8 +193,8 @@ def test_a_sound_question_is_proven_and_has_no_fault(box: Sandbox) -> None:
         ({"stem": STEM.replace("$3$", "$3.14159$")}, gates.CALCULATOR),
         ({"options": {"D": "$7.29461$ J"}}, gates.CALCULATOR),
         ({"stem": STEM.replace("$2$", "$2748313$")}, gates.CALCULATOR),
-        ({"check": {"givens": {}, "expression": "9", "unit": "J"}}, gates.FORM_STATES),
-        ({"check": {"givens": {"E": "9"}, "expression": "E", "unit": "J"}}, gates.FORM_STATES),
+        ({"check": {"givens": {}, "expression": "9", "unit": "J"}}, computed_key.FORM_STATES),
+        ({"check": {"givens": {"E": "9"}, "expression": "E", "unit": "J"}}, computed_key.FORM_STATES),
         ({"check": {"givens": {"m": "2", "v": "3"}, "expression": "m*v^2/2"}}, gates.FORM_FAILED),
         ({"check": {"givens": {"m": "2"}, "expression": "m*v**2/2"}}, gates.FORM_FAILED),
         ({"check": {"givens": {"m": "0"}, "expression": "9/m"}}, gates.FORM_FAILED),
@@ -307,8 +307,8 @@ def test_whole_numbers_are_rounded_where_the_stem_asks_for_it(
     ("stem", "options", "check", "expected"),
     [
         ("The distance of two charges is halved. The force was $12$ N. What is it now?", ["6 N", "48 N", "24 N", "3 N"], {"givens": {"F": "12", "k": "1/2"}, "expression": "F/k**2", "unit": "N"}, []),
-        ("The half-life is $6$ h, so that $\\frac{1}{8}$ is left after $18$ h. What share is left after $18$ h?", ["1/6", "1/8", "1/4", "1/3"], {"givens": {"T": "6", "t": "18"}, "expression": "(1/2)**(t/T)"}, [gates.POOR_OPTION]),
-        ("A current of $2$ A in $12\\,\\Omega$ makes $24$ V. What is the voltage?", ["6 V", "24 V", "12 V", "48 V"], {"givens": {"I": "2", "R": "12"}, "expression": "I*R", "unit": "V"}, [gates.POOR_OPTION]),
+        ("The half-life is $6$ h, so that $\\frac{1}{8}$ is left after $18$ h. What share is left after $18$ h?", ["1/6", "1/8", "1/4", "1/3"], {"givens": {"T": "6", "t": "18"}, "expression": "(1/2)**(t/T)"}, [computed_key.POOR_OPTION]),
+        ("A current of $2$ A in $12\\,\\Omega$ makes $24$ V. What is the voltage?", ["6 V", "24 V", "12 V", "48 V"], {"givens": {"I": "2", "R": "12"}, "expression": "I*R", "unit": "V"}, [computed_key.POOR_OPTION]),
         ("The radius of a planet is twice that of another one of the same density. How many times as strong is its gravity?", ["1", "2", "4", "8"], {"givens": {"k": "2"}, "expression": "k**3/k**2"}, []),
     ],
 )  # fmt: skip
