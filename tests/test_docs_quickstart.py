@@ -244,7 +244,7 @@ def _is_whole(line: str) -> bool:
     try:
         command, words = whole_command(), shlex.split(line)[1:]
         # Servers, which do not end; what needs a server; what needs a large bank, which `cli/exams/test_paper.py` has.
-        if {"ui", "review", "mcp", "vllm", "paper", "responses"} & set(words):
+        if {"ui", "review", "mcp", "vllm", "paper", "responses", "--push"} & set(words):
             return False
         while isinstance(command, click.Group):
             name = words.pop(0)
