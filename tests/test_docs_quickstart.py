@@ -215,6 +215,7 @@ def test_commands_of_all_other_pages_run(tmp_path: Path, every: bool) -> None:
             r"town_records/rag_eval/textual@\d": f"{KEY}@1",
             r"town_records/rag_eval/textual\b": KEY,
             r"--scenario rag_eval\b": "--scenario facts",
+            r"--corpus field_manuals\b": "--corpus town_records",
             r"\bcompare A B\b": f"compare {KEY}@1 {KEY}@1",
         }
         lines = _other_commands()
@@ -263,6 +264,7 @@ def _given_files(folder: Path, document: Path) -> None:
     (folder / "papers").mkdir()
     shutil.copy(document, folder / "papers")
     row = {"document": document.name, "question": "How many pitches are there?", "answer": "58 pitches"}
+    (folder / "log.jsonl").write_text(json.dumps({"question": row["question"]}) + "\n")
     (folder / "answers.jsonl").write_text(json.dumps(row) + "\n")
 
 
