@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -267,8 +268,12 @@ def test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time() -> None:
 
 
 def _wait_gone(pid: int) -> None:
+    """Wait until the process has ended. A zombie whose other threads still end is not waitable yet."""
     for _ in range(500):
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return
-        time.sleep(0.02)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            if process.status() != psutil.STATUS_ZOMBIE or process.num_threads() > 1:
+                time.sleep(0.02)
+                continue
+        return
     raise AssertionError(f"process {pid} is still there")
