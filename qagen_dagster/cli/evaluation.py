@@ -14,6 +14,7 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     OneOf,
+    Selection,
     asset_config,
     budget_options,
     combination_options,
@@ -34,7 +35,7 @@ from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.evaluation.intervals import report_intervals
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, open_evaluation
+from qagen_dagster.loop.evaluation.run_questions import open_evaluation
 from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
@@ -58,8 +59,7 @@ from qagen_dagster.records.evaluation import (
     Kind,
     ScoreReport,
 )
-from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import Settings
 
 _COLUMNS = (
@@ -91,9 +91,7 @@ _COLUMNS = (
 @click.pass_obj
 def evaluate(
     settings: Settings,
-    corpus: str | None,
-    scenario: str | None,
-    mode: Mode | None,
+    chosen: Selection,
     only: tuple[Kind, ...],
     force: bool,
     budget: Allowance | None,
@@ -107,14 +105,7 @@ def evaluate(
     corpus answer? panel (only if named): what `qagen panel` makes. Questions that were evaluated before are not evaluated again. Every report is kept.
     """
     space = Workspace(settings)
-    combinations = space.corpora.combinations(corpus, scenario, mode)
-    published = [
-        combination
-        for combination in combinations
-        if space.store.exists(CorpusGenerationResult.key(combination))
-    ]
-    if not published:
-        raise StoreError(f"no matching set is published: {PUBLISH_HINT}")
+    published = chosen.published(space)
     kinds = only or USUAL
     due, failures = _due(space, published, kinds, profile, budget, force=force)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:

@@ -6,12 +6,17 @@ import functools
 import math
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from qagen_dagster.errors import StoreError
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+
+if TYPE_CHECKING:
+    from qagen_dagster.loop.workspace import Workspace
 
 EnumT = TypeVar("EnumT", bound=Enum)
 Command = Callable[..., Any]
@@ -51,10 +56,31 @@ class Dollars(click.FloatRange):
         return amount
 
 
+class Selection(NamedTuple):
+    """The combinations that a command is for. None: all."""
+
+    corpus: str | None
+    scenario: str | None
+    mode: Mode | None
+
+    def published(self, space: Workspace) -> list[Combination]:
+        """The chosen combinations with a published set. Raises ConfigError if none is chosen, and StoreError if none has a set."""
+        chosen = space.corpora.combinations(*self)
+        found = [one for one in chosen if space.store.exists(CorpusGenerationResult.key(one))]
+        if not found:
+            raise StoreError("no matching set is published: `qagen run` makes it")
+        return found
+
+
 def combination_options(command: Command) -> Command:
-    """Adds --corpus, --scenario and --mode, which select combinations."""
+    """Adds --corpus, --scenario and --mode; the command gets them as `chosen`."""
+
+    @functools.wraps(command)
+    def start(*values: Any, corpus: str | None, scenario: str | None, mode: Mode | None, **named: Any) -> Any:
+        return command(*values, chosen=Selection(corpus, scenario, mode), **named)
+
     return with_options(
-        command,
+        start,
         click.option("--corpus", help="Only this corpus. Default: all."),
         click.option("--scenario", help="Only this scenario. Default: all."),
         click.option("--mode", type=OneOf(Mode), help="Only this mode. Default: both."),

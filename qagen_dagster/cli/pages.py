@@ -19,14 +19,13 @@ from pathlib import Path
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import combination_options, json_option
+from qagen_dagster.cli.options import Selection, combination_options, json_option
 from qagen_dagster.cli.output import OUTPUT, file_to_write, print_json, write_output
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.instance_home import open_home
 from qagen_dagster.loop.judges import LEAST, Proposal, judged_questions, proposals
 from qagen_dagster.loop.review import accepted_by_all, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.review import PAGE_PORT
 from qagen_dagster.settings import PROJECT_ROOT, Settings, apply, export
 from qagen_dagster.store import Store
@@ -88,9 +87,7 @@ def ui(settings: Settings, port: int) -> None:
 @click.pass_context
 def review(
     context: click.Context,
-    corpus: str | None,
-    scenario: str | None,
-    mode: Mode | None,
+    chosen: Selection,
     read_only: bool,
     reviewer: str | None,
     port: int,
@@ -103,7 +100,7 @@ def review(
     if context.invoked_subcommand is not None:
         return
     settings: Settings = context.obj
-    sets = chosen_sets(Workspace(settings), corpus, scenario, mode)
+    sets = chosen_sets(Workspace(settings), *chosen)
     with listen(port) as listening:
         read = [question_set.rows for question_set in sets.all()]  # now, so that the page opens at once
         if not read:
@@ -118,20 +115,18 @@ def review(
 @combination_options
 @json_option
 @click.pass_obj
-def calibrate(
-    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, as_json: bool
-) -> None:
+def calibrate(settings: Settings, chosen: Selection, as_json: bool) -> None:
     """Propose thresholds that fit the decisions of reviewers, and show the questions that would change.
 
     It changes nothing: write a threshold that you like to corpus.yaml.
     """
     space, found = Workspace(settings), dict[str, list[Proposal]]()
-    for one in space.corpora.combinations(corpus, scenario, mode):
+    for one in space.corpora.combinations(*chosen):
         reviews = {key: state_of(some) for key, some in decisions_of(space, one.key).items()}
         if reviews:
-            chosen = space.corpus(one.corpus).scenario(one.scenario)
+            scenario = space.corpus(one.corpus).scenario(one.scenario)
             judged = judged_questions(space.store, one)
-            found[one.key] = list(proposals(chosen, judged, accepted_by_all(reviews)))
+            found[one.key] = list(proposals(scenario, judged, accepted_by_all(reviews)))
     if as_json:
         print_json({key: [one.model_dump() for one in some] for key, some in found.items()})
         return
@@ -151,15 +146,13 @@ def calibrate(
 @combination_options
 @click.option("--output", type=OUTPUT, required=True, callback=file_to_write, help="The HTML file to write.")
 @click.pass_obj
-def report(
-    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, output: Path
-) -> None:
+def report(settings: Settings, chosen: Selection, output: Path) -> None:
     """Write the review page as one HTML file.
 
     The file has all questions, their evidence and the decisions on them. It opens without a server, and can only be read.
     """
     space = Workspace(settings)
-    found = list(chosen_sets(space, corpus, scenario, mode).all())
+    found = list(chosen_sets(space, *chosen).all())
     if not found:
         raise StoreError("nothing is published yet: `qagen run` makes question sets")
     write_output(output, report_page(found, Reviews(space)).encode())

@@ -12,6 +12,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly, unread
 from qagen_dagster.cli.options import (
+    Selection,
     asset_config,
     budget_options,
     combination_options,
@@ -31,7 +32,6 @@ from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 
 _ENDS = ("low", "expected", "high")
@@ -47,9 +47,7 @@ _ENDS = ("low", "expected", "high")
 @click.pass_obj
 def estimate(
     settings: Settings,
-    corpus: str | None,
-    scenario: str | None,
-    mode: Mode | None,
+    chosen: Selection,
     target_count: int | None,
     num_documents: int | None,
     profile: str | None,
@@ -63,11 +61,11 @@ def estimate(
     would do; that is free, too.
     """
     space = Workspace(settings)
-    combinations = space.corpora.combinations(corpus, scenario, mode)
+    combinations = space.corpora.combinations(*chosen)
     options = RunOptions(
         target_count=target_count, num_documents=num_documents, **asset_config(profile, budget)
     )
-    blind = {} if mode is not None else blind_combinations(space, combinations, profile)
+    blind = {} if chosen.mode is not None else blind_combinations(space, combinations, profile)
     combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
         effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)

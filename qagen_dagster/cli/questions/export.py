@@ -8,15 +8,13 @@ from typing import Any
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import combination_options, json_option
+from qagen_dagster.cli.options import Selection, combination_options, json_option
 from qagen_dagster.cli.output import fail, folder_to_write, print_json, warn
 from qagen_dagster.cli.questions.push import push
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.questions.publication import exports
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
-from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
@@ -48,9 +46,7 @@ ALL = "all"
 @click.pass_obj
 def export(
     settings: Settings,
-    corpus: str | None,
-    scenario: str | None,
-    mode: Mode | None,
+    chosen: Selection,
     formats: tuple[str, ...],
     output: Path | None,
     destination: str | None,
@@ -67,24 +63,17 @@ def export(
     if destination is not None and formats not in (("mlflow",), ("huggingface",)):
         raise ConfigError("--push needs one --format: mlflow or huggingface")
     space = Workspace(settings)
-    combinations = space.corpora.combinations(corpus, scenario, mode)
-    published = [
-        combination
-        for combination in combinations
-        if space.store.exists(CorpusGenerationResult.key(combination))
-    ]
-    if not published:
-        raise StoreError("no matching set is published: `qagen run` makes it")
+    published = chosen.published(space)
     if destination is not None and formats == ("huggingface",) and len(published) > 1:
         raise ConfigError("a repository takes one set: choose it with --corpus, --scenario and --mode")
-    chosen = exports.chosen_formats(() if ALL in formats else formats)
+    wanted = exports.chosen_formats(() if ALL in formats else formats)
     failures, rows = list[str](), list[dict[str, Any]]()
     for combination in published:
         pushed: dict[str, Any] = {}
         try:
-            made = exports.export_set(space, combination, chosen)
+            made = exports.export_set(space, combination, wanted)
             if destination is not None:
-                changed = push(chosen[0].name, destination, combination.key, made.exports[0].files)
+                changed = push(wanted[0].name, destination, combination.key, made.exports[0].files)
                 pushed = {"pushed": destination, "changed": changed}
         except StoreError as error:
             failures.append(str(error))

@@ -17,6 +17,7 @@ from rich.table import Table
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
+    Selection,
     asset_config,
     budget_options,
     combination_options,
@@ -83,9 +84,7 @@ _NAMED = 5  # files that cannot be used, of each corpus
 @click.pass_obj
 def run(
     settings: Settings,
-    corpus: str | None,
-    scenario: str | None,
-    mode: Mode | None,
+    chosen: Selection,
     target_count: int | None,
     num_documents: int | None,
     shard_size: int | None,
@@ -101,7 +100,7 @@ def run(
     date. Finished work is kept: after a failure or an interruption, run the same command again to resume.
     """
     space = Workspace(settings)
-    combinations = space.corpora.combinations(corpus, scenario, mode)
+    combinations = space.corpora.combinations(*chosen)
     options = RunOptions(
         target_count=target_count,
         num_documents=num_documents,
@@ -109,7 +108,7 @@ def run(
         replace=replace,
         **asset_config(profile, budget),
     )
-    blind = {} if mode is not None else blind_combinations(space, combinations, profile)
+    blind = {} if chosen.mode is not None else blind_combinations(space, combinations, profile)
     combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, options)

@@ -11,11 +11,11 @@ from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.catalog import current_catalog
-from qagen_dagster.cli.options import OneOf, combination_options, json_option
+from qagen_dagster.cli.options import OneOf, Selection, combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome, Wanted, listed, rejected_question
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.ids import Mode, normalise
+from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import RejectionReason
 from qagen_dagster.settings import Settings
 
@@ -39,9 +39,7 @@ from qagen_dagster.settings import Settings
 def questions(
     settings: Settings,
     text: str,
-    corpus: str | None,
-    scenario: str | None,
-    mode: Mode | None,
+    chosen: Selection,
     outcome: Outcome | None,
     document: str | None,
     reason: RejectionReason | None,
@@ -58,7 +56,7 @@ def questions(
     wanted = Wanted(outcome, document, reason, question_type, text)
     found = [
         one
-        for combination in space.corpora.combinations(corpus, scenario, mode)
+        for combination in space.corpora.combinations(*chosen)
         for one in listed(space, combination, wanted)
     ]
     shown = spread(found, limit)

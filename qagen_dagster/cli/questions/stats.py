@@ -12,10 +12,9 @@ from rich.table import Table
 
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.catalog import current_catalog
-from qagen_dagster.cli.options import combination_options, json_option
+from qagen_dagster.cli.options import Selection, combination_options, json_option
 from qagen_dagster.cli.output import Terminal, print_json, slashed
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
@@ -26,21 +25,19 @@ _Row = TypeVar("_Row", queries.CombinationStats, queries.RunStats)
 @combination_options
 @json_option
 @click.pass_obj
-def stats(
-    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, as_json: bool
-) -> None:
+def stats(settings: Settings, chosen: Selection, as_json: bool) -> None:
     """Show counts, tokens and cost of each combination.
 
     The cost is split by role and also given per accepted question.
     """
     with current_catalog(Store(settings.assets)) as file:
-        chosen = _matching(queries.combinations(file), corpus, scenario, mode)
+        found = _matching(queries.combinations(file), *chosen)
     if as_json:
-        print_json([row.model_dump(mode="json") for row in chosen])
+        print_json([row.model_dump(mode="json") for row in found])
         return
     console = Terminal()
-    console.print(_questions(chosen))
-    console.print(_costs(chosen))
+    console.print(_questions(found))
+    console.print(_costs(found))
 
 
 def _matching(every: Sequence[_Row], *wanted: str | None) -> list[_Row]:
@@ -116,15 +113,13 @@ def _spent(spending: queries.CombinationStats | queries.RoleCost, seconds: float
 @combination_options
 @json_option
 @click.pass_obj
-def runs(
-    settings: Settings, corpus: str | None, scenario: str | None, mode: Mode | None, as_json: bool
-) -> None:
+def runs(settings: Settings, chosen: Selection, as_json: bool) -> None:
     """List the runs of question sets, the newest first.
 
     The cost is that of the run, also per question that it added.
     """
     with current_catalog(Store(settings.assets)) as file:
-        found = _matching(queries.runs(file), corpus, scenario, mode)
+        found = _matching(queries.runs(file), *chosen)
     if as_json:
         print_json([row.model_dump(mode="json") for row in found])
         return
