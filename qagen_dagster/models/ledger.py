@@ -30,6 +30,7 @@ from typing import Any, Protocol, TypeVar
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.budget import TALLY, Meter, Spent, cost_of
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.file_locks import lock, unlock
 from qagen_dagster.models.messages import Request, Response, Stop, Usage
 from qagen_dagster.models.rate_limits import at_most
@@ -107,19 +108,6 @@ class Blobs(Protocol):
         ...
 
 
-class CallSpec(Protocol):
-    """The part of a ModelSpec or EmbedderSpec that says how to call the model."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def max_attempts(self) -> int: ...
-
-    @property
-    def deadline_seconds(self) -> float: ...
-
-
 class Entry(Record):
     """One stored response."""
 
@@ -182,7 +170,7 @@ class Ledger:
         key: str,
         send: Callable[[], dict[str, Any]],
         read: Callable[[dict[str, Any]], T],
-        spec: CallSpec,
+        spec: ModelSpec | EmbedderSpec,
         cost: Callable[[Entry], Spent],
         most: Callable[[], Spent],
         meter: Meter | None,
@@ -301,13 +289,22 @@ class LedgeredModel:
         return self._finish(request, response, entry, replayed=replayed)
 
     def _finish(self, request: Request, response: Response, entry: Entry, *, replayed: bool) -> Response:
-        """`response` as `finish` returns it. If its counts of tokens are not believed, `charged` says what budgets count."""
-        finished, usage = finish(response, entry, replayed=replayed), response.usage
+        """`response` with the key, time and retries of its entry, and with the mark whether it was replayed.
+
+        If its counts of tokens are not believed, `charged` says what budgets count.
+        """
+        found: dict[str, Any] = {
+            "request_key": entry.key,
+            "seconds": entry.seconds,
+            "retries": entry.retries,
+            "replayed": replayed,
+            "batch": entry.batch,
+        }
+        usage = response.usage
         charged = usage.charged(at_most(request, self.spec))
-        if charged is usage:
-            return finished
-        unmeasured = usage.model_copy(update={"measured": False})
-        return finished.model_copy(update={"usage": unmeasured, "charged": charged})
+        if charged is not usage:
+            found |= {"usage": usage.model_copy(update={"measured": False}), "charged": charged}
+        return response.model_copy(update=found)
 
     def _send(self, request: Request) -> dict[str, Any]:
         self._breaker.check(self.spec.name)
@@ -355,19 +352,6 @@ class LocalModel:
                 "seconds": round(time.monotonic() - started, 6),
             }
         )
-
-
-def finish(response: Response, entry: Entry, *, replayed: bool) -> Response:
-    """`response` with the key, time and retries of its entry, and with the mark whether it was replayed."""
-    return response.model_copy(
-        update={
-            "request_key": entry.key,
-            "seconds": entry.seconds,
-            "retries": entry.retries,
-            "replayed": replayed,
-            "batch": entry.batch,
-        }
-    )
 
 
 def _seal(entry: Entry) -> bytes:

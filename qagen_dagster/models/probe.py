@@ -12,9 +12,9 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from uuid import uuid4
 
 from qagen_dagster import errors
 from qagen_dagster.models.base import ModelSpec, Provider
@@ -39,6 +39,7 @@ from qagen_dagster.models.providers import PROVIDERS, build_embedder, build_prov
 from qagen_dagster.models.wires.forcing import refuses_forcing
 from qagen_dagster.records.base import Record
 from qagen_dagster.settings import proxy_variable
+from qagen_dagster.store import Store
 
 T = TypeVar("T")
 IN_PROCESS = "runs in this process; it needs no key and no server"
@@ -190,13 +191,11 @@ class _Probe:
     def _structured(self) -> Finding:
         what, mode = "structured output", self.spec.structured_output
         weaker = {"json_schema": "json_object or none", "json_object": "none"}.get(mode)
-        try:
-            answer = ask_for(_Choice, self, _request("Choose any colour and any whole number."))
-        except errors.TransientModelError as error:
-            return _undecided(what, error)
-        except errors.ModelError as error:
-            advice = f"set structured_output: {weaker}" if weaker else "bind another model"
-            return _found(what, False, f"{mode} is refused ({_told(error)}): {advice}")
+        advice = f"set structured_output: {weaker}" if weaker else "bind another model"
+        question = _request("Choose any colour and any whole number.")
+        answer = _tried(what, lambda: ask_for(_Choice, self, question), f"{mode} is refused", advice)
+        if isinstance(answer, Finding):
+            return answer
         if answer.value is None and answer.responses[-1].stop is Stop.LENGTH:
             return self._cut_off(what)
         if answer.value is None:
@@ -213,12 +212,9 @@ class _Probe:
         what, request = "tools", _request(_CALL, tools=(_LOOK,))
         native = self.spec.tool_calling == "native"
         advice = "set tool_calling: emulated" if native else "bind a model that follows a required format"
-        try:
-            response = self.respond(request)
-        except errors.TransientModelError as error:
-            return _undecided(what, error), ()
-        except errors.ModelError as error:
-            return _found(what, False, f"tools are refused ({_told(error)}): {advice}"), ()
+        response = _tried(what, lambda: self.respond(request), "tools are refused", advice)
+        if isinstance(response, Finding):
+            return response, ()
         calls = response.message.tool_calls
         if calls and _as_asked(calls[0]):
             told = _found(what, True, f"called as asked, {self.spec.tool_calling}")
@@ -258,12 +254,9 @@ class _Probe:
         request = _request(_SEE, picture=True)
         if turn:
             request = _request("", tools=(_LOOK,), messages=_looked(turn))
-        try:
-            response = self.respond(request)
-        except errors.TransientModelError as error:
-            return _undecided(what, error)
-        except errors.ModelError as error:
-            return _found(what, False, f"pictures are refused ({_told(error)}): {_NO_PICTURES}")
+        response = _tried(what, lambda: self.respond(request), "pictures are refused", _NO_PICTURES)
+        if isinstance(response, Finding):
+            return response
         said = response.message.text.casefold()
         if all(colour in said for colour in COLOURS):
             return _found(what, True, "seen")
@@ -276,6 +269,16 @@ class _Probe:
         tokens = short(self.spec).max_output_tokens
         detail = f"not decided: the reply was cut off after {tokens} tokens; models that think may need more"
         return _found(what, None, detail)
+
+
+def _tried(what: str, ask: Callable[[], T], refused: str, advice: str) -> T | Finding:
+    """The result of `ask`, or the finding that a ModelError means: not decided, or `refused` with `advice`."""
+    try:
+        return ask()
+    except errors.TransientModelError as error:
+        return _undecided(what, error)
+    except errors.ModelError as error:
+        return _found(what, False, f"{refused} ({_told(error)}): {advice}")
 
 
 def place_of(spec: ModelSpec) -> str:
@@ -382,22 +385,6 @@ _ALIKE = ("The ferry leaves at nine in the morning.", "At 9 a.m. the boat depart
 _OTHER = "Photosynthesis turns light into sugar."
 
 
-class _NoBlobs:
-    """`Blobs` that store nothing."""
-
-    def get(self, key: str) -> bytes | None:
-        return None
-
-    def put(self, key: str, data: bytes) -> None:
-        """Nothing is stored."""
-
-    def lock_file(self, key: str) -> Path | None:
-        return None
-
-    def lease(self, key: str) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
 def probe_embedder(
     spec: EmbedderSpec, secret: Callable[[str], str | None], state: Path, *, offline: bool = False
 ) -> Iterator[Finding]:
@@ -410,7 +397,8 @@ def probe_embedder(
     short = spec.model_copy(
         update={"timeout_seconds": seconds, "deadline_seconds": seconds, "max_attempts": 1, "batch_size": 8}
     )
-    found, embedder = built(lambda: build_embedder(short, Ledger(_NoBlobs()), secret, state), variable)
+    ledger = Ledger(Store(f"memory://probe-{uuid4().hex}").blobs("ledger"))  # nothing is kept
+    found, embedder = built(lambda: build_embedder(short, ledger, secret, state), variable)
     yield found
     if embedder is not None and not offline:
         yield _asked(short, variable, embedder)

@@ -90,7 +90,7 @@ def _left(timeout: float | None) -> float:
 
 
 class _Backend:
-    """Opens the connections of another backend; they stop at the deadline. The interface is httpcore's."""
+    """Opens the connections of another backend; they stop at the deadline. It has what clients of addresses use of httpcore's interface."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -100,14 +100,6 @@ class _Backend:
     ) -> _Stream:
         allowed = min(_left(timeout), _CONNECT)
         return _Stream(self._backend.connect_tcp(host, port, allowed, *more, **named))
-
-    def connect_unix_socket(
-        self, path: str, timeout: float | None = None, *more: object, **named: object
-    ) -> _Stream:
-        return _Stream(self._backend.connect_unix_socket(path, _left(timeout), *more, **named))
-
-    def sleep(self, seconds: float) -> None:
-        self._backend.sleep(seconds)
 
 
 class _Stream:
