@@ -2,89 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping
 
 from qagen_dagster.catalog.rows import Row, TableRow, call_rows, utc
-from qagen_dagster.catalog.source import CatalogSource, ExamRow, ProblemRow, ProblemTaskRow
-from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, Attempt, SlotEnd, SlotResult, Stage
+from qagen_dagster.records.exams.bank import (
+    DUPLICATE_STAGE,
+    Attempt,
+    RejectedItem,
+    SlotEnd,
+    SlotResult,
+    Stage,
+)
+from qagen_dagster.records.exams.responses import Sitting
+from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
 
 REPEATED = "repeated"
 
 
-def exam_rows(source: CatalogSource) -> Iterator[TableRow]:
-    """Every row with the name of its table: items, attempts and calls of each slot."""
-    for slot in source.exams:
-        result = slot.result
-        keys = {**dict(result.part), "slot": result.slot}
-        yield "exam_items", {**keys, **_item(slot)}
-        for attempt in result.attempts:
-            row = {"attempt": attempt.number, **_seen(attempt), **_caught(result, attempt)}
-            yield "exam_attempts", {**keys, **row}
-        for _, call in call_rows(result.calls, {**keys, "run_id": result.run_id}):
-            yield "exam_calls", call
+def slot_rows(
+    result: SlotResult,
+    schema_title: str,
+    models: Mapping[str, str],
+    left_out: RejectedItem | None = None,
+    flaws: Iterable[str] | None = None,
+) -> Iterator[TableRow]:
+    """The item, the attempts and the calls of one slot of an exam.
+
+    Args:
+        models: provider:model by role.
+        left_out: why an accepted item is not in the bank; None if it is.
+        flaws: criteria of item-writing flaws; None: there is no question.
+    """
+    keys = {**dict(result.part), "slot": result.slot}
+    made = {"schema_title": schema_title, "models": models, "flaws": flaws}
+    yield "exam_items", {**keys, **made, **_item(result, left_out)}
+    for attempt in result.attempts:
+        row = {"attempt": attempt.number, **_seen(attempt), **_caught(result, attempt)}
+        yield "exam_attempts", {**keys, **row}
+    for _, call in call_rows(result.calls, {**keys, "run_id": result.run_id}):
+        yield "exam_calls", call
 
 
-def sitting_rows(source: CatalogSource) -> Iterator[TableRow]:
-    """A row for each item of each sitting, with the reliability of its form."""
-    for sitting in source.sittings:
-        of_forms = [
-            form for form in sitting.forms for _ in range(form.items)
-        ]  # the items are in the order of the forms
-        for form, one in zip(of_forms, sitting.items, strict=True):
-            row: Row = {
-                "exam": sitting.exam,
-                "sitting_id": sitting.id,
-                "paper": sitting.paper or None,
-                "file": sitting.file,
-                "read_on": sitting.read,
-                "item_id": one.item,
-                "item_version": one.version,
-                "key_option": one.key,
-                "candidates": one.candidates,
-                "upper_third": one.upper,
-                "lower_third": one.lower,
-                "chosen": one.chosen,
-                "dead_distractors": one.dead,
-                "suspected_key": one.suspected,
-                "flags": one.flags,
-            }
-            estimates = {
-                "facility": one.facility,
-                "discrimination": one.discrimination,
-                "kr20": form.reliability,
-            }
-            for name, found in estimates.items():
-                if found is not None:
-                    row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
-            yield "exam_statistics", row
+def sitting_rows(sitting: Sitting) -> Iterator[TableRow]:
+    """A row for each item of a sitting, with the reliability of its form."""
+    of_forms = [
+        form for form in sitting.forms for _ in range(form.items)
+    ]  # the items are in the order of the forms
+    for form, one in zip(of_forms, sitting.items, strict=True):
+        row: Row = {
+            "exam": sitting.exam,
+            "sitting_id": sitting.id,
+            "paper": sitting.paper or None,
+            "file": sitting.file,
+            "read_on": sitting.read,
+            "item_id": one.item,
+            "item_version": one.version,
+            "key_option": one.key,
+            "candidates": one.candidates,
+            "upper_third": one.upper,
+            "lower_third": one.lower,
+            "chosen": one.chosen,
+            "dead_distractors": one.dead,
+            "suspected_key": one.suspected,
+            "flags": one.flags,
+        }
+        estimates = {
+            "facility": one.facility,
+            "discrimination": one.discrimination,
+            "kr20": form.reliability,
+        }
+        for name, found in estimates.items():
+            if found is not None:
+                row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
+        yield "exam_statistics", row
 
 
-def _item(row: ExamRow) -> Row:
-    result, rejected = row.result, row.result.rejected
+def _item(result: SlotResult, left_out: RejectedItem | None) -> Row:
+    rejected = result.rejected
     last = result.attempts[-1] if result.attempts else Attempt(number=0)
     made: Row = {
-        "schema_title": row.schema_title,
         "outcome": result.end,
         "item_id": None if result.item is None else result.item.id,
         "detail": result.end_detail or None,
         "options": None if last.package is None else dict(last.package.question.options),
-        "flaws": row.flaws,
         "attempts": last.number,
-        "models": row.models,
         "fingerprint": result.fingerprint,
         "run_id": result.run_id,
-        "finished": utc(datetime.fromisoformat(result.finished)) if result.finished else None,
+        "finished": utc(result.finished),
         **_seen(last),
     }
-    if row.left_out is not None:
-        outcome = REPEATED if row.left_out.stage == DUPLICATE_STAGE else SlotEnd.REJECTED
-        found = {
-            "outcome": outcome,
-            "caught_by": row.left_out.stage,
-            "failure_type": row.left_out.failure_type,
-        }
-        return made | found | {"detail": "; ".join(row.left_out.reasons)}
+    if left_out is not None:
+        outcome = REPEATED if left_out.stage == DUPLICATE_STAGE else SlotEnd.REJECTED
+        found = {"outcome": outcome, "caught_by": left_out.stage, "failure_type": left_out.failure_type}
+        return made | found | {"detail": "; ".join(left_out.reasons)}
     if rejected is None:
         return made
     return made | {
@@ -116,21 +126,13 @@ def _caught(result: SlotResult, attempt: Attempt) -> Row:
     return {}
 
 
-def problem_rows(source: CatalogSource) -> Iterator[TableRow]:
-    """Every row with the name of its table: problems, tasks and calls."""
-    for problem in source.problems:
-        yield "problem_items", _problem(problem)
-    for task in source.problem_tasks:
-        yield from _task(task)
-
-
-def _problem(row: ProblemRow) -> Row:
-    one, found = row.record, row.record.classification
-    return {
+def problem_row(problem_set: str, position: int, one: ProblemRecord) -> TableRow:
+    found = one.classification
+    return "problem_items", {
         **({} if found is None else dict(found)),
-        "problem_set": row.problem_set,
+        "problem_set": problem_set,
         "problem_id": one.id,
-        "position": row.position,
+        "position": position,
         "outcome": one.end,
         "detail": one.detail or None,
         "source_path": one.problem.source_path,
@@ -146,14 +148,14 @@ def _problem(row: ProblemRow) -> Row:
     }
 
 
-def _task(row: ProblemTaskRow) -> Iterator[TableRow]:
-    result = row.result
+def task_rows(problem_set: str, problem_id: str, result: TaskResult, *, current: bool) -> Iterator[TableRow]:
+    """One result of a task and its calls. `current`: the bank was made with it."""
     keys: Row = {
-        "problem_set": row.problem_set,
-        "problem_id": row.problem_id,
+        "problem_set": problem_set,
+        "problem_id": problem_id,
         "task": result.task.key,
         "fingerprint": result.fingerprint,
-        "current": row.current,
+        "current": current,
     }
     yield (
         "problem_tasks",
@@ -168,7 +170,7 @@ def _task(row: ProblemTaskRow) -> Iterator[TableRow]:
             "compiled": None if result.compiled is None else result.compiled.outcome,
             "model": result.model or None,
             "prompt": result.prompt or None,
-            "finished": utc(datetime.fromisoformat(result.at)) if result.at else None,
+            "finished": utc(result.at),
         },
     )
     for _, call in call_rows(result.calls, keys):

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -21,10 +20,8 @@ import duckdb
 from filelock import FileLock, Timeout
 from pydantic_core import to_json
 
-from qagen_dagster.catalog.bank_rows import exam_rows, problem_rows, sitting_rows
 from qagen_dagster.catalog.comments import comment
-from qagen_dagster.catalog.rows import evaluation_rows, history_rows, table_rows
-from qagen_dagster.catalog.source import CatalogSource
+from qagen_dagster.catalog.rows import TableRow
 from qagen_dagster.errors import StoreError
 
 SCHEMA_VERSION = 14
@@ -100,32 +97,32 @@ _PART_BYTES = 1 << 20
 _REMOVED = "removed"  # rows with the columns of candidates that correct accepted ones
 
 
-def rebuild(source: CatalogSource, target: Path, *, lock_seconds: float = LOCK_SECONDS) -> dict[str, int]:
-    """Write a fresh catalog and publish it at `target`; returns the number of rows by table.
+def rebuild(rows: Iterable[TableRow], target: Path, *, lock_seconds: float = LOCK_SECONDS) -> dict[str, int]:
+    """Write a fresh catalog of `rows`, which are read once, and publish it at `target`; returns the number of rows by table.
 
     Builders in one or several processes take turns. Raises StoreError after waiting `lock_seconds`.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(target.with_name(f".{target.name}.lock"), timeout=lock_seconds):
-            return _rebuild(source, target)
+            return _rebuild(rows, target)
     except Timeout:
         raise StoreError(
             f"{target} is being built by another process, which did not end in {lock_seconds:g} s"
         ) from None
 
 
-def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
+def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file. The folder `scratch` holds the raw rows."""
-    _write_raw(source, scratch)
+    _write_raw(rows, scratch)
     # More threads take more memory and CPU, and about the same time.
     with duckdb.connect(file, config={**CONFIG, "threads": 1}) as connection:
         connection.begin()  # not one commit per statement
         create(connection)
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, scratch)
-        for rows in (sql("load_calls"), sql("load"), sql("load_history")):
-            connection.execute(rows)
+        for statements in (sql("load_calls"), sql("load"), sql("load_history")):
+            connection.execute(statements)
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory
             connection.begin()
@@ -138,13 +135,13 @@ def build(source: CatalogSource, file: Path, scratch: Path) -> dict[str, int]:
     return counts
 
 
-def _rebuild(source: CatalogSource, target: Path) -> dict[str, int]:
+def _rebuild(rows: Iterable[TableRow], target: Path) -> dict[str, int]:
     prefix = f".{target.name}.building-"
     for left_over in target.parent.glob(f"{prefix}*"):  # of a builder that was killed
         shutil.rmtree(left_over, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=prefix, dir=target.parent) as folder:
         fresh = Path(folder) / target.name
-        counts = build(source, fresh, Path(folder))
+        counts = build(rows, fresh, Path(folder))
         _publish(fresh, target)
     return counts
 
@@ -164,12 +161,11 @@ def _publish(fresh: Path, target: Path) -> None:
             os.close(folder)
 
 
-def _write_raw(source: CatalogSource, scratch: Path) -> None:
+def _write_raw(rows: Iterable[TableRow], scratch: Path) -> None:
     """Write files of JSON lines per table, which DuckDB loads far faster than single inserts."""
-    kinds = (table_rows, history_rows, evaluation_rows, exam_rows, sitting_rows, problem_rows)
     with ExitStack() as stack:
         out = {table: stack.enter_context(_Parts(scratch, table)) for table in (*TABLES, _REMOVED)}
-        for table, row in chain.from_iterable(rows(source) for rows in kinds):
+        for table, row in rows:
             out[table].write(to_json(row, inf_nan_mode="null") + b"\n")
 
 

@@ -1,6 +1,7 @@
 """Turns records of documents, question sets, evaluations and runs into flat rows, which `sql/load.sql` loads into the catalog's tables.
 
-A row may have more fields than its table has columns: the database reads the columns by their names.
+A row may have more fields than its table has columns, or fewer: the database reads the columns by their names. `loop/catalog.py` reads
+the records. `number` is the number of a result or of a published set, whose rows it connects.
 """
 
 from __future__ import annotations
@@ -8,16 +9,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
 from typing import Any
 
-from qagen_dagster.catalog import source as catalog_source
 from qagen_dagster.records import evaluation
-from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.document import Document, IndexEntry, Ranking, Visual
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.history import RunDocument, Spent
-from qagen_dagster.records.questions.results import QAPair, RejectedQA, RejectionReason, ValidatedSet
+from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.questions.results import (
+    CandidateDocument,
+    GenerationResult,
+    QAPair,
+    RejectedQA,
+    RejectionReason,
+    RetiredQA,
+    ValidatedSet,
+)
+from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import CallSummary, RunRecord
 
 Row = dict[str, Any]
@@ -35,51 +44,40 @@ def combination_row(combination: Combination) -> Row:
     return {"combination": combination.key, **dict(combination)}
 
 
-def utc(value: datetime | None) -> str | None:
-    """The database holds timestamps in UTC, without a zone."""
-    return None if value is None else value.astimezone(UTC).replace(tzinfo=None).isoformat()
+def utc(value: datetime | str | None) -> str | None:
+    """The database holds timestamps in UTC, without a zone. None: not known, as an empty text."""
+    when = datetime.fromisoformat(value) if isinstance(value, str) and value else value
+    return when.astimezone(UTC).replace(tzinfo=None).isoformat() if isinstance(when, datetime) else None
 
 
-def history_rows(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
-    """Every row with the name of its table, in the source's order."""
-    for run in source.runs:
-        where = {"combination": None} if run.combination is None else combination_row(run.combination)
-        yield "runs", {**dict(run), **where, "started": utc(run.started), "ended": utc(run.ended)}
-    for document in source.run_documents:
-        yield "run_results", run_document(document)
-    for ended in source.ended:
-        yield from _checks(ended)
-    for number, version in enumerate(source.published, 1):
-        yield from _published_set(version, number)
-    for seen in source.versions:
-        yield "document_versions", _version(seen)
-
-
-def run_document(row: catalog_source.RunDocumentRow) -> Row:
-    """The numbers of a document in a run. Questions that duplicates and reviewers removed from its set count as rejected.
+def run_document(
+    run_id: str,
+    combination: Combination,
+    one: RunDocument,
+    removed: Sequence[RejectedQA] = (),
+    deduplication: Spent | None = None,
+) -> TableRow:
+    """The numbers of a document in a run. Questions that duplicates and reviewers `removed` from its set count as rejected.
 
     The original of an edited question counts as rejected, and the edited question as accepted in its place. If the edited question was
     removed, too, it counts as another rejected question.
     """
-    one = row.document
-    lost = [
-        found for found in row.removed if found.rejection_reason is not RejectionReason.EDITED_BY_REVIEWER
-    ]
+    lost = [found for found in removed if found.rejection_reason is not RejectionReason.EDITED_BY_REVIEWER]
     reasons = None if one.rejected_by_reason is None else dict(one.rejected_by_reason)
     types = None if one.accepted_by_type is None else dict(one.accepted_by_type)
     if reasons is not None:
-        reasons = Counter(reasons) + Counter(found.rejection_reason.value for found in row.removed)
+        reasons = Counter(reasons) + Counter(found.rejection_reason.value for found in removed)
     if types is not None:
         types = Counter(types) - Counter(found.question_type or "" for found in lost)
-    return {
-        **combination_row(row.combination),
-        **_sum(one.spent or Spent(), row.deduplication),
+    return "run_results", {
+        **combination_row(combination),
+        **_sum(one.spent or Spent(), deduplication or Spent()),
         **one.model_dump(exclude={"spent"}),
-        "run_id": row.run_id,
+        "run_id": run_id,
         "outcome": one.end,
         "detail": one.detail or None,
         "accepted": one.accepted - len(lost),
-        "rejected": one.rejected + len(row.removed),
+        "rejected": one.rejected + len(removed),
         "rejected_by_reason": reasons,
         "accepted_by_type": types,
     }
@@ -91,7 +89,7 @@ def _sum(own: Spent, more: Spent) -> Row:
     return {**added, "usd": sum(known) if known or not added["calls"] else None}
 
 
-def _checks(record: RunRecord) -> Iterator[TableRow]:
+def check_rows(record: RunRecord) -> Iterator[TableRow]:
     for found in record.checks:
         yield (
             "checks",
@@ -100,90 +98,88 @@ def _checks(record: RunRecord) -> Iterator[TableRow]:
                 "run_id": record.run_id,
                 "partition": found.partition or record.partition,
                 "check_name": found.check,
-                "evaluated_at": utc(datetime.fromisoformat(found.at)),
+                "evaluated_at": utc(found.at),
             },
         )
 
 
-def _published_set(row: catalog_source.SetRow, number: int) -> Iterator[TableRow]:
-    keys = {**combination_row(row.combination), "run_id": row.run_id, "result_id": number}
+def set_rows(
+    number: int,
+    combination: Combination,
+    run_id: str | None,
+    published: str,
+    questions: Iterable[PublishedQuestion],
+    *,
+    current: bool,
+) -> Iterator[TableRow]:
+    """One version of a published set. `run_id` is None if the version is not in the history."""
+    keys = {**combination_row(combination), "run_id": run_id, "result_id": number}
     count = 0
-    for one in row.questions:
+    for one in questions:
         made = dict(one.generation_metadata) | {"attempt": one.generation_metadata.attempt_number}
         yield "set_questions", {**dict(one), **made, **keys, "question_id": one.id}
         count += 1
+    yield "sets", {**keys, "published": utc(published), "questions": count, "current": current}
+
+
+def version_row(corpus: str, entry: IndexEntry, run_id: str, at: str, *, removed: bool) -> TableRow:
+    """A version of a document, as a run found it; `removed`: the run found that the document is gone."""
+    return "document_versions", {
+        **dict(entry),
+        "corpus": corpus,
+        "document_id": entry.id,
+        "row_id": entry.row,
+        "version": entry.version,
+        "run_id": None if removed else run_id,
+        "first_seen": None if removed else utc(at),
+        "removed_at": utc(at) if removed else None,
+    }
+
+
+def document_rows(corpus: str, document: Document) -> Iterator[TableRow]:
+    """A document with any outcome, and its sections."""
+    keys = {"corpus": corpus, "document_id": document.id}
     yield (
-        "sets",
-        {**keys, "published": utc(row.published), "questions": count, "current": row.current},
+        "documents",
+        {
+            **dict(document.metadata),
+            **document.model_dump(exclude={"pages", "sections", "metadata"}),
+            **keys,
+            "row_id": document.row,
+            "version": document.version,
+            "section_count": len(document.sections),
+        },
     )
+    for position, section in enumerate(document.sections, 1):
+        yield "sections", {**keys, **dict(section), "position": position}
 
 
-def _version(row: catalog_source.VersionRow) -> Row:
-    return {
-        **dict(row.entry),
-        "corpus": row.corpus,
-        "document_id": row.entry.id,
-        "row_id": row.entry.row,
-        "version": row.entry.version,
-        "run_id": None if row.removed else row.run_id,
-        "first_seen": None if row.removed else utc(row.at),
-        "removed_at": utc(row.at) if row.removed else None,
-    }
+def visual_rows(corpus: str, document_id: str, visuals: Iterable[Visual]) -> Iterator[TableRow]:
+    """The visuals of a document, in document order."""
+    for position, visual in enumerate(visuals, 1):
+        box = visual.box
+        place = {
+            "corpus": corpus,
+            "document_id": document_id,
+            "position": position,
+            "box": None if box is None else [box.x0, box.y0, box.x1, box.y1],
+        }
+        yield "visuals", dict(visual) | place
 
 
-def table_rows(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
-    """Every row with the name of its table, in the source's order."""
-    for document in source.documents:
-        yield "documents", _document(document)
-        keys = {"corpus": document.corpus, "document_id": document.document.id}
-        for position, section in enumerate(document.document.sections, 1):
-            yield "sections", {**keys, **dict(section), "position": position}
-    yield from _visuals(source)
-    number = 0
-    for number, result in enumerate(source.results, 1):
-        yield from _result(result, number)
-    for failed_number, failure in enumerate(source.failures, number + 1):
-        yield "outcomes", _failure(failure, failed_number)
-    for validated in source.sets:
-        yield from _validated_set(validated)
-    for retired in source.retired:
-        yield "retired_questions", _retired(retired)
-    for made in source.decisions:
-        where = combination_row(Combination.from_key(made.set_key))
-        yield "decisions", {**dict(made), **where, "time": utc(made.time)}
-    for report in source.reports:
-        yield from _report(report)
+def result_rows(
+    number: int,
+    combination: Combination,
+    result: GenerationResult,
+    recorded_at: str,
+    *,
+    collected: bool = True,
+) -> Iterator[TableRow]:
+    """The result of one document, with the time and the run that generated it. Runs that reused it are not named.
 
-
-def _document(row: catalog_source.DocumentRow) -> Row:
-    document = row.document
-    return {
-        **dict(document.metadata),
-        **document.model_dump(exclude={"pages", "sections", "metadata"}),
-        "corpus": row.corpus,
-        "document_id": document.id,
-        "row_id": document.row,
-        "version": document.version,
-        "section_count": len(document.sections),
-    }
-
-
-def _visuals(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
-    for (corpus, document_id), rows in groupby(source.visuals, lambda row: (row.corpus, row.document_id)):
-        for position, row in enumerate(rows, 1):
-            box = row.visual.box
-            place = {
-                "corpus": corpus,
-                "document_id": document_id,
-                "position": position,
-                "box": None if box is None else [box.x0, box.y0, box.x1, box.y1],
-            }
-            yield "visuals", dict(row.visual) | place
-
-
-def _result(row: catalog_source.ResultRow, number: int) -> Iterator[TableRow]:
-    result = row.result
-    keys = {**combination_row(row.combination), "document_id": result.document_id, "result_id": number}
+    `collected`: its run has rows of its own in `run_results`.
+    """
+    keys = {**combination_row(combination), "document_id": result.document_id, "result_id": number}
     yield (
         "outcomes",
         {
@@ -194,39 +190,39 @@ def _result(row: catalog_source.ResultRow, number: int) -> Iterator[TableRow]:
             "outcome": result.end,
             "detail": result.end_detail,
             "fingerprint": result.fingerprint,
-            "run_id": row.run_id,
-            "recorded_at": utc(row.recorded_at),
+            "run_id": result.run_id,
+            "recorded_at": utc(recorded_at),
             "viewed_pages": result.viewed_pages,
         },
     )
-    if not row.collected:
-        given = RunDocument.made(row.run_id, result)
-        yield (
-            "run_results",
-            run_document(
-                catalog_source.RunDocumentRow(run_id=row.run_id, combination=row.combination, document=given)
-            ),
-        )
+    if not collected:
+        yield run_document(result.run_id, combination, RunDocument.made(result.run_id, result))
     for pair in result.accepted:
         yield "candidates", {**_accepted(pair), **keys}
     for rejected in result.rejected:
         yield "candidates", {**_rejected(rejected, "document"), **keys}
     for verdict in result.verdicts:
         yield "verdicts", {**keys, **dict(verdict)}
-    yield from call_rows(result.calls, {**keys, "stage": "document", "run_id": row.run_id})
+    yield from call_rows(result.calls, {**keys, "stage": "document", "run_id": result.run_id})
 
 
-def _failure(row: catalog_source.FailureRow, number: int) -> Row:
-    return {
-        **dict(row),
-        **combination_row(row.combination),
+def failure_row(
+    number: int, combination: Combination, document: CandidateDocument, run_id: str, recorded_at: str
+) -> TableRow:
+    """A document that was tried and has no result, for example because of a permanent model error."""
+    return "outcomes", {
+        **combination_row(combination),
+        "document_id": document.document_id,
+        "document_version": document.document_version,
         "result_id": number,
-        "outcome": row.end,
-        "recorded_at": utc(row.recorded_at),
+        "outcome": document.end,
+        "detail": document.end_detail,
+        "run_id": run_id,
+        "recorded_at": utc(recorded_at),
     }
 
 
-def _validated_set(validated: ValidatedSet) -> Iterator[TableRow]:
+def validated_rows(validated: ValidatedSet) -> Iterator[TableRow]:
     keys = combination_row(
         Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
     )
@@ -238,15 +234,15 @@ def _validated_set(validated: ValidatedSet) -> Iterator[TableRow]:
     yield from call_rows(validated.calls, {**keys, "stage": "corpus", "run_id": validated.run_id})
 
 
-def _retired(row: catalog_source.RetiredRow) -> Row:
-    one = row.retired
-    return {
-        **dict(one),
-        **combination_row(row.combination),
-        "question_id": one.id,
-        "text_before": one.before,
-        "text_now": one.now,
-    }
+def retired_row(combination: Combination, one: RetiredQA) -> TableRow:
+    """A question that a document no longer supports."""
+    keys = {**combination_row(combination), "question_id": one.id}
+    return "retired_questions", {**dict(one), **keys, "text_before": one.before, "text_now": one.now}
+
+
+def decision_row(made: Decision) -> TableRow:
+    where = combination_row(Combination.from_key(made.set_key))
+    return "decisions", {**dict(made), **where, "time": utc(made.time)}
 
 
 def _accepted(pair: QAPair) -> Row:
@@ -271,7 +267,7 @@ def _rejected(rejected: RejectedQA, stage: str) -> Row:
     }
 
 
-def _report(report: GroundingReport) -> Iterator[TableRow]:
+def grade_rows(report: GroundingReport) -> Iterator[TableRow]:
     keys = combination_row(combination_of(report))
     for document in report.documents:
         mine = {**keys, "document_id": document.document_id, "run_id": report.run_id}
@@ -306,18 +302,20 @@ def _grade(answer: GradedAnswer) -> Row:
 NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fused"}
 
 
-def evaluation_rows(source: catalog_source.CatalogSource) -> Iterator[TableRow]:
-    """Every row with the name of its table: metrics and calls of all reports, questions of the latest ones."""
+def evaluation_rows(
+    reports: Iterable[evaluation.EvaluationReport[Any]], latest: Iterable[evaluation.EvaluationReport[Any]]
+) -> Iterator[TableRow]:
+    """Metrics and calls of all reports, which are the oldest first, and questions of the latest report of each kind."""
     # A question that is not asked again stays in every later report, with its calls. The rows of the calls are written once.
     written: set[tuple[str, str]] = set()
-    for report in source.evaluations:
+    for report in reports:
         yield from _numbers(report)
         where = report.combination.key
         keys = {**combination_row(report.combination), "stage": "evaluation", "run_id": report.run_id}
         calls = [call for one in report.questions for call in one.calls]
         yield from call_rows([call for call in calls if (where, call.request_key) not in written], keys)
         written.update((where, call.request_key) for call in calls if call.request_key)
-    for report in source.evaluated:
+    for report in latest:
         keys = {**combination_row(report.combination), "run_id": report.run_id}
         for one in report.questions:
             row = one.model_dump(exclude={"calls"}) | keys | {"failure": one.failure or None}
@@ -329,7 +327,7 @@ def _numbers(report: evaluation.EvaluationReport[Any]) -> Iterator[TableRow]:
         **combination_row(report.combination),
         "kind": report.kind,
         "run_id": report.run_id,
-        "created": utc(datetime.fromisoformat(report.created)),
+        "created": utc(report.created),
         "profile": report.profile,
         "model": report.model,
         "judge_model": report.judge_model or None,

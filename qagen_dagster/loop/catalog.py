@@ -6,14 +6,13 @@ import logging
 import tempfile
 from collections.abc import Container, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from qagen_dagster.catalog import source, stats
+from qagen_dagster.catalog import bank_rows, rows, stats
 from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
 from qagen_dagster.errors import StoreError
 from qagen_dagster.lease import lease
@@ -66,10 +65,10 @@ def rebuild_catalog(store: Store, lock_seconds: float = LOCK_SECONDS) -> dict[st
     """Derive the catalog from the store and publish it. Returns the number of rows by table."""
     local = store.local_path(CATALOG)
     if local is not None:
-        return rebuild(source_of(store), local, lock_seconds=lock_seconds)
+        return rebuild(rows_of(store), local, lock_seconds=lock_seconds)
     with lease(store, "locks/catalog"), tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / CATALOG
-        counts = rebuild(source_of(store), file)
+        counts = rebuild(rows_of(store), file)
         store.publish_file(CATALOG, file)
     return counts
 
@@ -117,36 +116,38 @@ def is_behind(store: Store) -> bool:
     return not _has_sets(store, made, sets)
 
 
-def source_of(store: Store) -> source.CatalogSource:
-    """The rows of all tables, in the order of the store. Each iterable reads the store once. Damaged files are logged and left out."""
+def rows_of(store: Store) -> Iterator[rows.TableRow]:
+    """The rows of all tables, in the order of the store, which is read once. Damaged files are logged and left out.
+
+    If a document has several results or failures in a combination, the one recorded last counts. Model calls of all results count,
+    because they were paid. A part of the rows is in memory at a time, because a whole set of a large corpus takes much memory.
+    """
     keys = (key for key in store.list("documents") if key.count("/") == 2)
     corpora = [index.corpus for index in heads(store, keys, CorpusIndex, IndexEntry)]
     keys = (key for key in store.list("candidates") if key.endswith("/set.json"))
     sets = list(heads(store, keys, CandidateSet, CandidateDocument))
     history = RunHistory(store, sets)
-    return source.CatalogSource(
-        documents=_documents(store, corpora),
-        visuals=_visuals(store, corpora),
-        results=_results(store, sets, history.collected),
-        failures=_failures(store, sets),
-        sets=_validated(store),
-        retired=_retired(store),
-        decisions=_decisions(store),
-        reports=_gradings(store),
-        evaluated=_reports(store, (key for key in store.list("evaluation") if key.count("/") == 4)),
-        evaluations=iter(_evaluations(store)),
-        exams=_exams(store),
-        sittings=records(
-            store, (key for key in store.list("exams") if key.split("/")[2] == "responses"), Sitting
-        ),
-        runs=history.runs(),
-        ended=history.ended.values(),
-        run_documents=history.documents(),
-        published=history.published(),
-        versions=history.versions(),
-        problems=_problems(store),
-        problem_tasks=_problem_tasks(store),
-    )
+    yield from _documents(store, corpora)
+    yield from _results(store, sets, history.collected)
+    for validated in _validated(store):
+        yield from rows.validated_rows(validated)
+    yield from _retired(store)
+    yield from _decisions(store)
+    for report in _gradings(store):
+        yield from rows.grade_rows(report)
+    yield from history.runs()
+    yield from history.documents()
+    for record in history.ended.values():
+        yield from rows.check_rows(record)
+    yield from history.published()
+    yield from history.versions()
+    latest = _reports(store, (key for key in store.list("evaluation") if key.count("/") == 4))
+    yield from rows.evaluation_rows(_evaluations(store), latest)
+    yield from _exams(store)
+    keys = (key for key in store.list("exams") if key.split("/")[2] == "responses")
+    for sitting in records(store, keys, Sitting):
+        yield from bank_rows.sitting_rows(sitting)
+    yield from _problems(store)
 
 
 def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
@@ -161,19 +162,13 @@ def _reports(store: Store, keys: Iterable[str]) -> Iterator[EvaluationReport[Any
         yield from records(store, [key], REPORTS[Kind(key.rsplit("/", 1)[1].removesuffix(".json"))])
 
 
-def _documents(store: Store, corpora: list[str]) -> Iterator[source.DocumentRow]:
+def _documents(store: Store, corpora: list[str]) -> Iterator[rows.TableRow]:
     for corpus in corpora:
         for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
             for document in records(store, [Document.key(corpus, entry.id)], Document):
-                yield source.DocumentRow(corpus=corpus, document=document)
-
-
-def _visuals(store: Store, corpora: list[str]) -> Iterator[source.VisualRow]:
-    for corpus in corpora:
-        for entry in store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry):
+                yield from rows.document_rows(corpus, document)
             manifest = store.find_valid(VisualManifest.key(corpus, entry.id), VisualManifest)
-            for visual in manifest.visuals if manifest else ():
-                yield source.VisualRow(corpus=corpus, document_id=entry.id, visual=visual)
+            yield from rows.visual_rows(corpus, entry.id, manifest.visuals if manifest else ())
 
 
 def _lines(store: Store, candidates: CandidateSet) -> Iterator[CandidateDocument]:
@@ -188,13 +183,13 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
                 yield head.model_copy(update={"questions": (pair,), "removed": (), "calls": ()})
 
 
-def _decisions(store: Store) -> Iterator[Decision]:
+def _decisions(store: Store) -> Iterator[rows.TableRow]:
     """The decision of each reviewer about each question that counts."""
     # Imported where the catalog is built, because the import is slow.
     from qagen_dagster.loop.review import state_of
 
     for _, keys in groupby(store.list("reviews"), lambda key: key.rpartition("/")[0]):
-        yield from state_of(records(store, keys, Decision)).by_reviewer.values()
+        yield from map(rows.decision_row, state_of(records(store, keys, Decision)).by_reviewer.values())
 
 
 def _gradings(store: Store) -> Iterator[GroundingReport]:
@@ -204,38 +199,36 @@ def _gradings(store: Store) -> Iterator[GroundingReport]:
                 yield head.model_copy(update={"documents": (document,)})
 
 
-def _results(
-    store: Store, sets: list[CandidateSet], collected: Container[RunKey]
-) -> Iterator[source.ResultRow]:
-    """All results. A result of a current set counts as recorded at the time of its set."""
+def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey]) -> Iterator[rows.TableRow]:
+    """All results, then the failures. A result of a current set counts as recorded at the time of its set."""
     current = {
         document.result_key: candidates.ended
         for candidates in sets
         for document in _lines(store, candidates)
         if document.result_key is not None
     }
+    numbers = count(1)
     for key in store.list("candidates"):
         found = () if key.endswith("/set.json") else records(store, [key], GenerationResult)
         for result in found:
-            when = current.get(key) or result.finished
             combination = Combination.from_key("/".join(key.split("/")[1:4]))
-            yield source.ResultRow(
-                combination=combination,
-                result=result,
-                run_id=result.run_id,
-                collected=not result.run_id or (result.run_id, combination) in collected,
-                recorded_at=datetime.fromisoformat(when) if when else None,
-            )
+            known = not result.run_id or (result.run_id, combination) in collected
+            when = current.get(key) or result.finished
+            yield from rows.result_rows(next(numbers), combination, result, when, collected=known)
+    for made in sets:
+        for document in _lines(store, made):
+            if document.result_key is None:
+                yield rows.failure_row(next(numbers), combination_of(made), document, made.run_id, made.ended)
 
 
-def _retired(store: Store) -> Iterator[source.RetiredRow]:
+def _retired(store: Store) -> Iterator[rows.TableRow]:
     """The retired questions of the published sets."""
     for key in store.list("published"):
         path = key.split("/")
         if path[4:] == [RETIRED_FILE]:
             combination = Combination.from_key("/".join(path[1:4]))
-            for row in _json_lines(store, key, RetiredQuestion):
-                yield source.RetiredRow(combination=combination, retired=row)
+            for retired in _json_lines(store, key, RetiredQuestion):
+                yield rows.retired_row(combination, retired)
 
 
 def _json_lines(store: Store, key: str, kind: type[RecordT]) -> Iterator[RecordT]:
@@ -249,22 +242,7 @@ def _json_lines(store: Store, key: str, kind: type[RecordT]) -> Iterator[RecordT
             yield row
 
 
-def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[source.FailureRow]:
-    for candidates in sets:
-        for document in _lines(store, candidates):
-            if document.result_key is None:
-                yield source.FailureRow(
-                    combination=combination_of(candidates),
-                    document_id=document.document_id,
-                    document_version=document.document_version,
-                    end=document.end,
-                    detail=document.end_detail,
-                    run_id=candidates.run_id,
-                    recorded_at=datetime.fromisoformat(candidates.ended),
-                )
-
-
-def _exams(store: Store) -> Iterator[source.ExamRow]:
+def _exams(store: Store) -> Iterator[rows.TableRow]:
     """All slots of the current sets. The last bank says which are duplicates and which were rejected by reviewers."""
     # Imported where the catalog is built, because the import is slow.
     from qagen_dagster.loop.exams.flaws import flaws_of
@@ -285,32 +263,21 @@ def _exams(store: Store) -> Iterator[source.ExamRow]:
                 models = made.models_of(name, result.item or result.rejected)
                 last = result.attempts[-1] if result.attempts else None
                 flaws = last and last.package and tuple(flaws_of(last.package, last.style))
-                yield source.ExamRow(
-                    result=result, schema_title=made.schema_title, models=models, left_out=lost, flaws=flaws
-                )
+                yield from bank_rows.slot_rows(result, made.schema_title, models, lost, flaws)
 
 
-def _problems(store: Store) -> Iterator[source.ProblemRow]:
+def _problems(store: Store) -> Iterator[rows.TableRow]:
+    """The problems, and all stored results of tasks. `current` results are those with which a bank was made."""
+    current: set[str] = set()
     for bank in _problem_banks(store):
         for position, record in enumerate(bank.problems, 1):
-            yield source.ProblemRow(problem_set=bank.name, position=position, record=record)
-
-
-def _problem_tasks(store: Store) -> Iterator[source.ProblemTaskRow]:
-    """All stored results of tasks. `current` results are those with which a bank was made."""
-    current = {
-        TaskResult.key(bank.name, record.id, made.task.key, made.fingerprint)
-        for bank in _problem_banks(store)
-        for record in bank.problems
-        for made in record.tasks
-        if made.fingerprint
-    }
+            yield bank_rows.problem_row(bank.name, position, record)
+            made = ((one.task.key, one.fingerprint) for one in record.tasks if one.fingerprint)
+            current.update(TaskResult.key(bank.name, record.id, *task) for task in made)
     for key in store.list("problems"):
         _, name, folder, problem, *_ = (*key.split("/"), "", "")
         for result in records(store, [key], TaskResult) if folder == "tasks" else ():
-            yield source.ProblemTaskRow(
-                problem_set=name, problem_id=problem, result=result, current=key in current
-            )
+            yield from bank_rows.task_rows(name, problem, result, current=key in current)
 
 
 def _problem_banks(store: Store) -> Iterator[ProblemBank]:

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from itertools import count
 from typing import TypeVar
 
-from pydantic import AwareDatetime, BaseModel
+from pydantic import BaseModel
 
-from qagen_dagster.catalog.source import RunDocumentRow, RunRow, SetRow, VersionRow
+from qagen_dagster.catalog.rows import (
+    Row,
+    TableRow,
+    combination_row,
+    run_document,
+    set_rows,
+    utc,
+    version_row,
+)
 from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
 from qagen_dagster.records.document import DocumentChanges, IndexEntry
@@ -77,19 +85,20 @@ class RunHistory:
             if combination is not None:
                 self.collected[run_id, combination] = key
 
-    def runs(self) -> Iterator[RunRow]:
+    def runs(self) -> Iterator[TableRow]:
         """All runs. A run has one row for each of its combinations, or one row if it has none."""
         planned = dict.fromkeys(self._with(history.PLAN))
         shown = {run_id for run_id, _ in (*self.collected, *planned)}
         for run_id, combination in dict.fromkeys((*self.collected, *planned)):
-            yield self._run(run_id, combination)
+            yield "runs", self._run(run_id, combination)
         for run_id, record in self.ended.items():
             if run_id not in shown:
                 where = _combination_named(record.partition)
-                began = {"combination": where, "started": _time(record.started)}
-                yield RunRow.model_validate(_ending(record) | began)
+                named = {} if where is None else combination_row(where)
+                began = {"collected": False, "started": utc(record.started)}
+                yield "runs", {**_ending(record), **named, **began}
 
-    def documents(self) -> Iterator[RunDocumentRow]:
+    def documents(self) -> Iterator[TableRow]:
         """The results of each document in each run that collected its candidates."""
         for (run_id, combination), key in self.collected.items():
             made = self._removed(run_id, combination)
@@ -100,16 +109,13 @@ class RunHistory:
             for call in () if made is None else made.calls:
                 calls.setdefault(call.document_id, []).append(call)
             for document in self._given(run_id, combination, key):
-                yield RunDocumentRow(
-                    run_id=run_id,
-                    combination=combination,
-                    document=document,
-                    removed=tuple(removed.get(document.document_id, ())),
-                    deduplication=history.Spent.on(calls.get(document.document_id, ())),
-                )
+                name = document.document_id
+                paid = history.Spent.on(calls.get(name, ()))
+                yield run_document(run_id, combination, document, removed.get(name, ()), paid)
 
-    def published(self) -> Iterator[SetRow]:
+    def published(self) -> Iterator[TableRow]:
         """All versions of all published sets. The current version is included even if the history lacks it."""
+        numbers = count(1)
         current = {
             Combination.from_key("/".join(key.split("/")[1:4])): self._store.hash_of(key)
             for key in self._store.list("published")
@@ -120,26 +126,23 @@ class RunHistory:
             is_current = current.get(combination) == self._store.hash_of(key)
             if is_current:
                 del current[combination]
-            yield from self._version(key, combination, run_id, current=is_current)
+            yield from self._version(numbers, key, combination, run_id, current=is_current)
         for combination in current:
             key = CorpusGenerationResult.key(combination)
             for found in records(self._store, [key], CorpusGenerationResult):
                 run_id = self._published_by(combination, found)
-                yield from self._version(key, combination, run_id, current=True)
+                yield from self._version(numbers, key, combination, run_id, current=True)
 
     def _version(
-        self, key: str, combination: Combination, run_id: str | None, *, current: bool
-    ) -> Iterator[SetRow]:
+        self, numbers: Iterator[int], key: str, combination: Combination, run_id: str | None, *, current: bool
+    ) -> Iterator[TableRow]:
         for head in heads(self._store, [key], CorpusGenerationResult, PublishedQuestion):
-            yield SetRow(
-                combination=combination,
-                run_id=run_id,
-                current=current,
-                published=datetime.fromisoformat(head.timestamp),
-                questions=self._store.rows(key, CorpusGenerationResult, PublishedQuestion),
+            questions = self._store.rows(key, CorpusGenerationResult, PublishedQuestion)
+            yield from set_rows(
+                next(numbers), combination, run_id, head.timestamp, questions, current=current
             )
 
-    def versions(self) -> Iterator[VersionRow]:
+    def versions(self) -> Iterator[TableRow]:
         """The documents that runs found to be new, changed or gone."""
         keys = (key for key in self._runs if key.endswith("/documents.json") and key.count("/") == 3)
         for key in keys:
@@ -147,13 +150,7 @@ class RunHistory:
                 changed = self._store.rows(key, DocumentChanges, IndexEntry)
                 for entries, removed in ((changed, False), (made.removed, True)):
                     for entry in entries:
-                        yield VersionRow(
-                            corpus=made.corpus,
-                            entry=entry,
-                            run_id=made.run_id,
-                            at=datetime.fromisoformat(made.at),
-                            removed=removed,
-                        )
+                        yield version_row(made.corpus, entry, made.run_id, made.at, removed=removed)
 
     def _with(self, name: str) -> Iterator[RunKey]:
         """The runs that have a file of this name in the history."""
@@ -162,26 +159,24 @@ class RunHistory:
             if file == name:
                 yield run_id, Combination.from_key(f"{corpus}/{scenario}/{mode}")
 
-    def _run(self, run_id: str, combination: Combination) -> RunRow:
+    def _run(self, run_id: str, combination: Combination) -> Row:
         collected = self.collected.get((run_id, combination))
         keys = () if collected is None else (collected,)
         made = next(heads(self._store, keys, CandidateSet, CandidateDocument), None)
         plan = self._find(combination.history_key(run_id, history.PLAN), history.RunPlan)
         record = self.ended.get(run_id)
         asked = made or plan
-        return RunRow.model_validate(
-            {
-                "run_id": run_id,
-                "partition": combination.key,
-                "combination": combination,
-                "collected": made is not None,
-                "started": None if asked is None else _time(asked.started),
-                "ended": None if made is None else _time(made.ended),
-                **({} if asked is None else asked.model_dump(include=_ASKED)),
-                **({} if plan is None else plan.model_dump(include=_TEXTS)),
-                **({} if record is None else _ending(record)),
-            }
-        )
+        return {
+            **combination_row(combination),
+            "run_id": run_id,
+            "partition": combination.key,
+            "collected": made is not None,
+            "started": None if asked is None else utc(asked.started),
+            "ended": None if made is None else utc(made.ended),
+            **({} if asked is None else asked.model_dump(include=_ASKED)),
+            **({} if plan is None else plan.model_dump(include=_TEXTS)),
+            **({} if record is None else _ending(record)),
+        }
 
     def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[history.RunDocument]:
         results = combination.history_key(run_id, history.RESULTS)
@@ -218,13 +213,13 @@ _TEXTS = {"strategy", "corpus_name", "corpus_context", "scenario_name", "scenari
 _ASKED = {"profile", "fingerprint", "models", "prompts", "target_count"}
 
 
-def _ending(record: RunRecord) -> dict[str, object]:
+def _ending(record: RunRecord) -> Row:
     return {
         "run_id": record.run_id,
         "partition": record.partition,
         "job": record.job,
         "assets": record.assets,
-        "ended": _time(record.ended),
+        "ended": utc(record.ended),
         "status": record.status.value,
         "error": record.error or None,
     }
@@ -236,7 +231,3 @@ def _combination_named(partition: str) -> Combination | None:
         return Combination.from_key(partition)
     except ValueError:
         return None
-
-
-def _time(text: str) -> AwareDatetime | None:
-    return datetime.fromisoformat(text) if text else None

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
-from qagen_dagster.catalog.source import CatalogSource, DocumentRow, FailureRow, ResultRow, RunRow, VisualRow
+from qagen_dagster.catalog import rows
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Box, Document, Metadata, Outcome, Visual, VisualType
+from qagen_dagster.records.evaluation import EvaluationReport
+from qagen_dagster.records.grading import GroundingReport
 from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import (
     CallSummary,
+    CandidateDocument,
     DocumentEnd,
     Evidence,
     GenerationMetadata,
@@ -27,6 +32,42 @@ START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TEXTUAL = Combination(corpus="c", scenario="s", mode=Mode.TEXTUAL)
 
 
+class ResultRow(Record):
+    combination: Combination
+    result: GenerationResult
+    recorded_at: datetime
+
+
+@dataclass
+class Source:
+    """What a catalog is built from: the rows of some records."""
+
+    documents: Iterable[Document] = ()
+    results: Iterable[ResultRow] = ()
+    failures: Iterable[CandidateDocument] = ()
+    sets: Iterable[ValidatedSet] = ()
+    reports: Iterable[GroundingReport] = ()
+    evaluated: Iterable[EvaluationReport[Any]] = ()
+    evaluations: Iterable[EvaluationReport[Any]] = ()
+    runs: Iterable[rows.TableRow] = ()
+
+    def __iter__(self) -> Iterator[rows.TableRow]:
+        for one in self.documents:
+            yield from rows.document_rows("c", one)
+            yield from rows.visual_rows("c", one.id, map(visual, range(2)))
+        number = 0
+        for number, row in enumerate(self.results, 1):
+            yield from rows.result_rows(number, row.combination, row.result, row.recorded_at.isoformat())
+        for failed in self.failures:
+            yield rows.failure_row(number + 1, TEXTUAL, failed, "r1", START.isoformat())
+        for validated in self.sets:
+            yield from rows.validated_rows(validated)
+        for report in self.reports:
+            yield from rows.grade_rows(report)
+        yield from self.runs
+        yield from rows.evaluation_rows(self.evaluations, self.evaluated)
+
+
 @dataclass
 class World:
     """A corpus of `size` documents, each with one accepted, one rejected and one repeated question."""
@@ -36,27 +77,22 @@ class World:
     calls_per_attempt: int = 2
     results: list[ResultRow] = field(default_factory=list[ResultRow])
 
-    def source(self) -> CatalogSource:
+    def source(self) -> Source:
         results = [self.result(n) for n in range(self.size)]
-        return CatalogSource(
-            documents=(DocumentRow(corpus="c", document=document(n)) for n in range(self.size)),
-            visuals=(
-                VisualRow(corpus="c", document_id=f"d{n}", visual=visual(k))
-                for n in range(self.size)
-                for k in range(2)
-            ),
+        failed = CandidateDocument(
+            document_id="broken",
+            document_version="v",
+            result_key=None,
+            end=DocumentEnd.MODEL_ERROR,
+            end_detail="refused",
+        )
+        return Source(
+            documents=map(document, range(self.size)),
             results=iter([*results, *self.results]),
-            failures=iter(
-                [
-                    FailureRow(
-                        combination=TEXTUAL, document_id="broken", document_version="v",
-                        end=DocumentEnd.MODEL_ERROR, detail="refused", run_id="r1", recorded_at=START,
-                    )
-                ]
-            ),
+            failures=iter([failed]),
             sets=iter([self.validated(results)]),
             runs=iter([run("r1")]),
-        )  # fmt: skip
+        )
 
     def result(
         self,
@@ -89,6 +125,7 @@ class World:
             document_id=name,
             document_version=document(n).version,
             fingerprint="fp",
+            run_id=run_id,
             end=end,
             verdicts=tuple(
                 verdict(attempt, question, passed)
@@ -99,7 +136,7 @@ class World:
             calls=calls,
         )  # fmt: skip
         recorded = START + timedelta(seconds=n + later)
-        return ResultRow(combination=TEXTUAL, result=result, run_id=run_id, recorded_at=recorded)
+        return ResultRow(combination=TEXTUAL, result=result, recorded_at=recorded)
 
     def validated(self, results: list[ResultRow]) -> ValidatedSet:
         kept: list[QAPair] = []
@@ -169,13 +206,13 @@ def call(name: str, attempt: int, key: str, usd: float | None, role: str = "gene
     )  # fmt: skip
 
 
-def run(run_id: str, minutes: int = 0) -> RunRow:
-    return RunRow(
-        run_id=run_id, combination=TEXTUAL, partition=TEXTUAL.key, collected=True, profile="embedded", fingerprint="fp",
-        models={"generator": "e:gen", "validator": "e:val", "deduplicator": "e:dedup"},
-        prompts={"generate": "abc"}, started=START + timedelta(minutes=minutes),
-        ended=START + timedelta(minutes=minutes + 1), status="success", target_count=2,
-    )  # fmt: skip
+def run(run_id: str, minutes: int = 0) -> rows.TableRow:
+    return "runs", rows.combination_row(TEXTUAL) | {
+        "run_id": run_id, "partition": TEXTUAL.key, "collected": True, "profile": "embedded", "fingerprint": "fp",
+        "models": {"generator": "e:gen", "validator": "e:val", "deduplicator": "e:dedup"},
+        "prompts": {"generate": "abc"}, "started": rows.utc(START + timedelta(minutes=minutes)),
+        "ended": rows.utc(START + timedelta(minutes=minutes + 1)), "status": "success", "target_count": 2,
+    }  # fmt: skip
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from qagen_dagster.catalog.bank_rows import slot_rows
 from qagen_dagster.catalog.database import rebuild, snapshot
-from qagen_dagster.catalog.source import CatalogSource, ExamRow
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_item import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
@@ -65,13 +65,12 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
         4: rejected(4, REVIEW_STAGE, BY_REVIEWER, "ida: two readings"),
     }
     rows = [
-        ExamRow(
-            result=one, schema_title="Scaling", models={"verifier": "v:1"}, left_out=left_out.get(one.slot)
-        )
+        row
         for one in results
+        for row in slot_rows(one, "Scaling", {"verifier": "v:1"}, left_out.get(one.slot))
     ]
     file = root / "catalog.duckdb"
-    counts = rebuild(CatalogSource(exams=iter(rows)), file)
+    counts = rebuild(rows, file)
     assert (counts["exam_items"], counts["exam_attempts"]) == (4, 5)
     return file
 

@@ -7,13 +7,12 @@ import pytest
 
 from qagen_dagster.catalog.comments import texts
 from qagen_dagster.catalog.database import TABLES, rebuild
-from qagen_dagster.catalog.source import CatalogSource
 
 
 @pytest.fixture
 def catalog(tmp_path: Path):
     path = tmp_path / "catalog.duckdb"
-    rebuild(CatalogSource(), path)
+    rebuild((), path)
     with duckdb.connect(path, read_only=True) as connection:
         yield connection
 

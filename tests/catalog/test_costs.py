@@ -11,13 +11,12 @@ import pytest
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild, snapshot, sql
-from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import DocumentEnd
 from qagen_dagster.settings import PROJECT_ROOT
-from tests.catalog.conftest import call
+from tests.catalog.conftest import Source, call
 
 
 @pytest.fixture
@@ -54,9 +53,7 @@ def test_every_kind_of_token_retries_and_time_are_kept(path: Path, make_world) -
     more = {"cached_tokens": 40, "reasoning_tokens": 4, "retries": 1, "seconds": 2.0}
     calls = tuple(call.model_copy(update=more) for call in row.result.calls)
     result = row.result.model_copy(update={"calls": calls})
-    rebuild(
-        CatalogSource(results=[row.model_copy(update={"result": result})], sets=world.source().sets), path
-    )
+    rebuild(Source(results=[row.model_copy(update={"result": result})], sets=world.source().sets), path)
     (found,) = stats.combinations(path)
     assert (found.cached_tokens, found.reasoning_tokens, found.retries, found.model_seconds) == (
         240,
@@ -79,7 +76,7 @@ def test_a_request_shared_by_two_combinations_is_paid_by_one(path: Path, make_wo
     world = make_world(size=1)
     row = world.result(0)
     other = row.model_copy(update={"combination": row.combination.model_copy(update={"mode": Mode.VISUAL})})
-    rebuild(CatalogSource(results=[row, other]), path)
+    rebuild(Source(results=[row, other]), path)
     first, second = stats.combinations(path)
     assert (first.calls, first.usd, first.replayed_calls) == (6, 3.0, 0)
     assert (second.calls, second.usd, second.replayed_calls, second.roles) == (0, 0.0, 6, ())
@@ -105,7 +102,7 @@ def test_unknown_prices_are_never_nothing(path: Path, make_world) -> None:
 
 
 def test_money_without_a_question_has_no_price_per_question(path: Path, make_world) -> None:
-    rebuild(CatalogSource(results=[make_world(size=1).result(0)]), path)
+    rebuild(Source(results=[make_world(size=1).result(0)]), path)
     (found,) = stats.combinations(path)
     assert (found.usd, found.accepted, found.usd_per_accepted, found.tokens_per_accepted) == (
         3.0,
@@ -157,7 +154,7 @@ def test_tokens_that_no_server_counted_are_never_nothing(path: Path, make_world)
             for place, one in enumerate(row.result.calls)
         )
         result = row.result.model_copy(update={"calls": calls})
-        rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+        rebuild(Source(results=[row.model_copy(update={"result": result})]), path)
         return stats.combinations(path)[0]
 
     count = len(row.result.calls)
@@ -177,7 +174,7 @@ def test_a_document_that_a_budget_ended_costs_at_least_what_is_known(
     calls = row.result.calls if called else ()
     ended = {"end": DocumentEnd.BUDGET_EXHAUSTED, "calls": calls}
     rebuild(
-        CatalogSource(
+        Source(
             results=[row.model_copy(update={"result": row.result.model_copy(update=ended), "partial": True})]
         ),
         path,

@@ -13,9 +13,9 @@ from filelock import FileLock
 
 from qagen_dagster.catalog import database, stats
 from qagen_dagster.catalog.database import TABLES, rebuild, snapshot
-from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.questions.results import DocumentEnd, VerdictRecord
+from tests.catalog.conftest import Source
 
 
 def everything(path: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -71,7 +71,7 @@ def test_a_criterion_that_was_not_judged_is_null(tmp_path: Path, make_world) -> 
     verdicts = map(VerdictRecord.model_validate, stored)
     result = row.result.model_copy(update={"verdicts": (*verdicts, *row.result.verdicts[1:])})
     path = tmp_path / "catalog.duckdb"
-    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    rebuild(Source(results=[row.model_copy(update={"result": result})]), path)
     with snapshot(path) as connection:
         found = connection.execute(
             "SELECT attempt, answerable, matches, non_trivial, unambiguous, relevant, passed FROM verdicts"
@@ -89,7 +89,7 @@ def test_a_rejected_candidate_keeps_its_type_and_evidence(tmp_path: Path, make_w
     kept = row.result.rejected[0].model_copy(update={"question_type": "causal", "evidence": evidence})
     result = row.result.model_copy(update={"rejected": (kept, row.result.rejected[0])})
     path = tmp_path / "catalog.duckdb"
-    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    rebuild(Source(results=[row.model_copy(update={"result": result})]), path)
     with snapshot(path) as connection:
         found = connection.execute(
             "SELECT question_type, evidence->0->>'start_line' FROM candidates WHERE status = 'rejected' ORDER BY 1"
@@ -158,7 +158,7 @@ def test_rows_of_several_megabytes_keep_their_order(tmp_path: Path, make_world) 
 
 def test_an_empty_source_makes_an_empty_catalog(tmp_path: Path) -> None:
     path = tmp_path / "catalog.duckdb"
-    assert set(rebuild(CatalogSource(), path).values()) == {0}
+    assert set(rebuild(Source(), path).values()) == {0}
     assert stats.status(path).combinations == ()
 
 
@@ -220,7 +220,7 @@ def test_a_failed_build_leaves_the_published_one(tmp_path: Path, make_world) -> 
         yield
 
     with pytest.raises(StoreError, match="unreadable"):
-        rebuild(CatalogSource(documents=broken()), path)
+        rebuild(Source(documents=broken()), path)
     assert len(everything(path)["documents"]) == 2
     assert sorted(file.name for file in tmp_path.iterdir()) == [".catalog.duckdb.lock", "catalog.duckdb"]
 
@@ -269,7 +269,7 @@ def test_times_are_stored_in_utc(tmp_path: Path, make_world) -> None:
     row = world.result(0)
     assert row.recorded_at is not None
     elsewhere = row.recorded_at.astimezone(timezone(timedelta(hours=5)))
-    rebuild(CatalogSource(results=[row.model_copy(update={"recorded_at": elsewhere})]), path)
+    rebuild(Source(results=[row.model_copy(update={"recorded_at": elsewhere})]), path)
     with snapshot(path) as connection:
         stored = connection.execute("SELECT recorded_at FROM outcomes").fetchone()
     assert stored == (row.recorded_at.replace(tzinfo=None),)

@@ -9,7 +9,6 @@ import pytest
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.catalog.rows import run_document
-from qagen_dagster.catalog.source import CatalogSource, RunDocumentRow
 from qagen_dagster.grounding.grade import grade_document
 from qagen_dagster.grounding.grade import report as grade_report
 from qagen_dagster.records.document import Ranking
@@ -31,6 +30,7 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.history import RunDocument
 from qagen_dagster.records.questions.results import DocumentEnd, RejectedQA, RejectionReason
 from qagen_dagster.records.run import CallSummary
+from tests.catalog.conftest import Source
 
 
 def removed(reason: RejectionReason) -> RejectedQA:
@@ -44,10 +44,10 @@ def removed(reason: RejectionReason) -> RejectedQA:
 
 
 def test_an_edited_question_counts_as_accepted_in_the_place_of_the_original() -> None:
-    row = RunDocumentRow(
-        run_id="run",
-        combination=Combination.from_key("corpus/scenario/textual"),
-        document=RunDocument(
+    _, found = run_document(
+        "run",
+        Combination.from_key("corpus/scenario/textual"),
+        RunDocument(
             document_id="d",
             document_version="v",
             end=DocumentEnd.TARGET_REACHED,
@@ -56,14 +56,13 @@ def test_an_edited_question_counts_as_accepted_in_the_place_of_the_original() ->
             rejected_by_reason={"trivial": 1},
             accepted_by_type={"factual": 5},
         ),
-        removed=(
+        (
             removed(RejectionReason.EDITED_BY_REVIEWER),
             removed(RejectionReason.EDITED_BY_REVIEWER),
             removed(RejectionReason.WRONG_ANSWER),  # one of the edited ones
             removed(RejectionReason.REJECTED_BY_REVIEWER),
         ),
     )
-    found = run_document(row)
     assert (found["accepted"], found["rejected"], found["accepted_by_type"]) == (3, 5, {"factual": 3})
     assert found["rejected_by_reason"]["edited_by_reviewer"] == 2
 
@@ -86,7 +85,7 @@ def paid(key: str, usd: float = 1.0) -> CallSummary:
 @pytest.fixture
 def evaluated(tmp_path: Path, make_world: Any) -> tuple[Path, str]:
     """A catalog of three questions, the first of them evaluated, and its id."""
-    source: CatalogSource = make_world(size=3).source()
+    source: Source = make_world(size=3).source()
     sets = list(source.sets)
     pair = sets[0].questions[0]
     asked: dict[str, Any] = {

@@ -7,10 +7,10 @@ import pytest
 
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild
-from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.questions.history import RunDocument
 from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
+from tests.catalog.conftest import Source
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_nothing_was_validated_or_called(path: Path, make_world) -> None:
     world = make_world(size=1)
     row = world.result(0)
     bare = row.result.model_copy(update={"verdicts": (), "calls": (), "accepted": (), "rejected": ()})
-    rebuild(CatalogSource(results=[row.model_copy(update={"result": bare})]), path)
+    rebuild(Source(results=[row.model_copy(update={"result": bare})]), path)
     (found,) = stats.combinations(path)
     assert found.pass_rate is None
     assert (found.usd, found.calls, found.outcomes) == (0.0, 0, {"target_reached": 1})
@@ -72,7 +72,7 @@ def test_a_candidate_that_a_control_rejected_has_not_passed(
     result = row.result.model_copy(
         update={"accepted": row.result.accepted[:1], "rejected": (*row.result.rejected, controlled)}
     )
-    rebuild(CatalogSource(results=[row.model_copy(update={"result": result})]), path)
+    rebuild(Source(results=[row.model_copy(update={"result": result})]), path)
     (found,) = stats.combinations(path)
     assert found.pass_rate == pytest.approx(share)
     assert RunDocument.made("r1", result).passed == round(3 * share)
@@ -127,7 +127,7 @@ def test_lineage_survives_a_changed_document_and_missing_records(path: Path, mak
     older = row.result.model_copy(update={"document_version": "old+text-0"})
     source = world.source()
     rebuild(
-        CatalogSource(
+        Source(
             documents=source.documents,
             results=[row.model_copy(update={"result": older})],
             sets=source.sets,
@@ -139,7 +139,7 @@ def test_lineage_survives_a_changed_document_and_missing_records(path: Path, mak
         "old+text-0", None, False,
     )  # fmt: skip
     assert (found.profile, found.run_started) == (None, None)
-    rebuild(CatalogSource(sets=world.source().sets), path)
+    rebuild(Source(sets=world.source().sets), path)
     alone = stats.question(path, row.result.accepted[0].id)
     assert (alone.run_id, alone.set_run_id, alone.calls, alone.usd) == (None, "r1", 0, 0.0)
 
@@ -164,5 +164,5 @@ def test_an_exact_id_wins_over_longer_ones(path: Path, make_world) -> None:
         corpus="c", scenario="s", mode=accepted.category, fingerprint="fp", run_id="r1",
         questions=(longer, accepted), removed=(),
     )  # fmt: skip
-    rebuild(CatalogSource(sets=[validated]), path)
+    rebuild(Source(sets=[validated]), path)
     assert stats.question(path, accepted.id).question == accepted.question

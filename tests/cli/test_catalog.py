@@ -3,7 +3,6 @@ from __future__ import annotations
 import duckdb
 
 from qagen_dagster.catalog.database import TABLES, rebuild
-from qagen_dagster.catalog.source import CatalogSource
 from qagen_dagster.loop.catalog import CATALOG
 from tests.cli.conftest import Command
 
@@ -74,4 +73,4 @@ def test_without_a_catalog_it_says_how_to_build_one(qagen: Command) -> None:
 
 
 def _build(qagen: Command) -> None:
-    rebuild(CatalogSource(), qagen.project.assets / CATALOG)
+    rebuild((), qagen.project.assets / CATALOG)

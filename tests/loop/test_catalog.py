@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 
 import pytest
 
+from qagen_dagster.catalog.rows import Row
 from qagen_dagster.errors import PermanentModelError, StoreError
-from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog, source_of
+from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog, rows_of
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import VisualManifest
@@ -43,15 +44,17 @@ def make(workspace: PlayedWorkspace) -> None:
 
 def test_everything_in_the_store_is_a_row(workspace: PlayedWorkspace) -> None:
     make(workspace)
-    source = source_of(workspace.store)
-    assert [row.document.id for row in source.documents] == ["a.txt", "b.txt", "c.txt"]
-    assert [(row.document_id, row.visual.label) for row in source.visuals] == [("a.txt", "Table 1")]
-    results = list(source.results)
-    assert all(row.combination == COMBINATION for row in results)
-    assert [row.result.document_id for row in results] == ["a.txt", "c.txt"]
-    assert {row.run_id for row in results} == {"run-1"}
-    assert [(row.document_id, row.end.value) for row in source.failures] == [("b.txt", "model_error")]
-    assert [(row.run_id, row.target_count) for row in source.runs] == [("run-1", 2)]
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for table, row in rows_of(workspace.store):
+        found[table].append(row)
+    assert [row["document_id"] for row in found["documents"]] == ["a.txt", "b.txt", "c.txt"]
+    assert [(row["document_id"], row["label"]) for row in found["visuals"]] == [("a.txt", "Table 1")]
+    ends = [(row["document_id"], row["outcome"].value) for row in found["outcomes"]]
+    assert [one for one, _ in ends] == ["a.txt", "c.txt", "b.txt"]
+    assert ends[-1] == ("b.txt", "model_error")
+    assert {row["combination"] for row in found["outcomes"]} == {COMBINATION.key}
+    assert {row["run_id"] for row in found["outcomes"]} == {"run-1"}
+    assert [(row["run_id"], row["target_count"]) for row in found["runs"]] == [("run-1", 2)]
 
 
 def test_the_catalog_is_derived_from_the_store(workspace: PlayedWorkspace) -> None:
