@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic_core import to_jsonable_python
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
@@ -45,7 +46,7 @@ def print_json(value: object) -> None:
 
 
 def as_json_text(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return json.dumps(to_jsonable_python(value), indent=2, ensure_ascii=False)
 
 
 def warn(warnings: Iterable[object]) -> None:

@@ -44,7 +44,7 @@ def status(settings: Settings, as_json: bool) -> None:
         found = queries.status(file)
     states = _states(space, found.combinations)
     if as_json:
-        print_json(found.model_dump(mode="json") | {"states": states})
+        print_json(found | {"states": states})
         return
     console = Terminal()
     console.print(_documents(found.corpora))
@@ -52,7 +52,7 @@ def status(settings: Settings, as_json: bool) -> None:
     console.print(f"catalog built at {found.built_at:%Y-%m-%d %H:%M:%S}; times are UTC", highlight=False)
 
 
-def _states(space: Workspace, known: Sequence[queries.CombinationStats]) -> dict[str, State]:
+def _states(space: Workspace, known: Sequence[queries.Row]) -> dict[str, State]:
     """The state of each combination that is configured or known, by key."""
     run = {row.combination for row in known}
     changed = set(unread(space, space.corpora.corpora))
@@ -75,7 +75,7 @@ def _state(space: Workspace, combination: Combination, changed: set[str], run: s
     return State.UP_TO_DATE if current else State.STALE
 
 
-def _documents(corpora: Sequence[queries.CorpusStatus]) -> Table:
+def _documents(corpora: Sequence[queries.Row]) -> Table:
     table = _table("Documents", "corpus")
     for name in ("documents", "pages", "visuals"):
         table.add_column(name, justify="right")
@@ -86,7 +86,7 @@ def _documents(corpora: Sequence[queries.CorpusStatus]) -> Table:
     return table
 
 
-def _sets(found: queries.CatalogStatus, states: dict[str, State]) -> Table:
+def _sets(found: queries.Row, states: dict[str, State]) -> Table:
     table = _table(
         f"Question sets: {found.questions} accepted questions, {found.distinct_questions} of them distinct",
         "combination",

@@ -198,11 +198,11 @@ def _visuals(asked: Asked) -> tuple[PublishedVisual, ...]:
     )
 
 
-def _call(one: stats.LineageCall) -> review_set.Call:
+def _call(one: stats.Row) -> review_set.Call:
     return review_set.Call(**{name: getattr(one, name) for name in review_set.Call.model_fields})
 
 
-def _facts(known: stats.QuestionLineage) -> dict[str, str]:
+def _facts(known: stats.Row) -> dict[str, str]:
     return {
         "generator": known.generator_model,
         "validator": known.validator_model,
@@ -211,7 +211,7 @@ def _facts(known: stats.QuestionLineage) -> dict[str, str]:
         "document version": known.document_version or _UNKNOWN,
         "attempt": str(known.attempt),
         "model calls": str(known.calls),
-        "tokens": known.tokens,
+        "tokens": stats.told_tokens(known),
         "cost": _UNKNOWN if known.usd is None else f"${known.usd:.4f}",
     }
 

@@ -17,6 +17,7 @@ from threading import Lock
 import anyio.from_thread
 import uvicorn
 from pydantic import TypeAdapter
+from pydantic_core import to_json
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -83,7 +84,6 @@ def _words_of(text: str) -> set[str]:
 
 MOST_BYTES = 100_000  # of a request
 _LINES, _SIMILAR = TypeAdapter(tuple[Line, ...]), TypeAdapter(tuple[Similar, ...])
-_VERSIONS = TypeAdapter(tuple[stats.Version, ...])
 _HEADERS = {
     "Content-Security-Policy": page.POLICY.format(
         scripts="'self'", styles="'self'", images="'self' data:", connect="'self'"
@@ -195,13 +195,13 @@ class ReviewServer:
     def _versions(self, request: Request) -> Response:
         found, _ = self._question(request)
         with catalog_file(self._sets.space.store) as file:
-            return _json(_VERSIONS.dump_json(stats.versions(file, found.key)))
+            return _json(to_json(stats.versions(file, found.key)))
 
     def _compare(self, request: Request) -> Response:
         found, _ = self._question(request)
         names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
         with catalog_file(self._sets.space.store) as file:
-            return _json(stats.compare(file, *names)[0].model_dump_json())
+            return _json(to_json(stats.compare(file, *names)[0]))
 
     def _question(self, request: Request) -> tuple[ReviewSet, str]:
         found = self._sets.get(request.query_params.get("set", ""))

@@ -148,7 +148,7 @@ def test_tokens_that_no_server_counted_are_never_nothing(path: Path, make_world)
     row = world.result(0)
     tokens = {"input_tokens": 0, "output_tokens": 0}
 
-    def known(*lost: int) -> stats.CombinationStats:
+    def known(*lost: int) -> stats.Row:
         calls = tuple(
             one.model_copy(update=tokens if place in lost else {})
             for place, one in enumerate(row.result.calls)

@@ -21,9 +21,10 @@ reasons AS (
 )
 
 SELECT
-    named.*,
-    total.* EXCLUDE (run_id, combination, set_version, models, error),
-    coalesce(reasons.rejected_by_reason, MAP {}) AS rejected_by_reason
+    named.combination, named.run_id, named.version, total.started, total.ended, total.status, total.profile, total.documents,
+    total.reused_documents, total.candidates, total.accepted, total.rejected,
+    coalesce(reasons.rejected_by_reason, MAP {}) AS rejected_by_reason,
+    total.validated, total.pass_rate, total.calls, total.input_tokens, total.output_tokens, total.usd, total.unknown_price_calls
 FROM named
 LEFT JOIN run_totals AS total ON total.run_id = named.run_id AND total.combination = named.combination
 LEFT JOIN reasons ON reasons.run_id = named.run_id AND reasons.combination = named.combination

@@ -35,7 +35,7 @@ def compare(settings: Settings, first: str, second: str, as_json: bool) -> None:
     with current_catalog(Workspace(settings).store) as file:
         found = queries.compare(file, first, second)
     if as_json:
-        print_json([comparison.model_dump(mode="json") for comparison in found])
+        print_json(found)
         return
     console = Terminal()
     for comparison in found:
@@ -44,7 +44,7 @@ def compare(settings: Settings, first: str, second: str, as_json: bool) -> None:
         _print_questions(console, second, comparison.only_in_second)
 
 
-def _figures(comparison: queries.Comparison, first: str, second: str) -> Table:
+def _figures(comparison: queries.Row, first: str, second: str) -> Table:
     table = Table(title=escape(comparison.first.combination))
     table.add_column("")
     for name in (first, second):
@@ -73,11 +73,11 @@ def _figures(comparison: queries.Comparison, first: str, second: str) -> Table:
     return table
 
 
-def _retired(questions: Sequence[queries.OneSided]) -> int:
+def _retired(questions: Sequence[queries.Row]) -> int:
     return sum(question.reason is not None for question in questions)
 
 
-def _cost(side: queries.Side) -> str | None:
+def _cost(side: queries.Row) -> str | None:
     if side.calls is None:
         return None
     if side.usd is None:
@@ -86,7 +86,7 @@ def _cost(side: queries.Side) -> str | None:
     return f"${side.usd:.4f}{more}"
 
 
-def _print_questions(console: Terminal, name: str, questions: Sequence[queries.OneSided]) -> None:
+def _print_questions(console: Terminal, name: str, questions: Sequence[queries.Row]) -> None:
     console.print(f"[bold]only in {escape(name)}: {len(questions)}[/bold]")
     for question in questions[:SHOWN]:
         text = f"  {question.question_id}  {question.source_document}: {question.question}"

@@ -121,7 +121,7 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
                 _print(console, rejected)
             return
     if as_json:
-        print_json({**found.model_dump(mode="json"), "outcome": Outcome.ACCEPTED.value})
+        print_json({**found, "outcome": Outcome.ACCEPTED.value})
         return
     console.print(f"[bold]{escape(found.question)}[/bold]\n{escape(found.answer)}\n")
     for place in found.evidence:
@@ -136,19 +136,20 @@ def show(settings: Settings, question_id: str, as_json: bool) -> None:
     console.print(_facts(found))
 
 
-def _print_former(console: Terminal, former: queries.FormerQuestion, *, as_json: bool) -> None:
+def _print_former(console: Terminal, former: queries.Row, *, as_json: bool) -> None:
     if as_json:
-        print_json({**former.model_dump(mode="json"), "outcome": "removed"})
+        print_json({**former, "outcome": "removed"})
         return
     console.print(f"[bold]{escape(former.question)}[/bold]\n{escape(former.answer)}\n")
     where = f"version {former.version} of {former.combination} (run {former.run_id or '-'})"
     console.print(f"removed: it is only in {where}, from {escape(former.source_document)}", highlight=False)
 
 
-def _facts(found: queries.QuestionLineage) -> Table:
+def _facts(found: queries.Row) -> Table:
     table = Table.grid(padding=(0, 2))
     usd = "unknown" if found.usd is None else f"${found.usd:.4f}"
-    prompts = ", ".join(f"{name} {hashed}" for name, hashed in (found.prompt_hashes or {}).items())
+    hashes: dict[str, str] = found.prompt_hashes or {}
+    prompts = ", ".join(f"{name} {hashed}" for name, hashed in hashes.items())
     for name, value in (
         ("id", found.question_id),
         ("combination", found.combination),
@@ -164,7 +165,7 @@ def _facts(found: queries.QuestionLineage) -> Table:
         ("profile", found.profile),
         ("fingerprint", found.fingerprint),
         ("model calls", found.calls),
-        ("tokens", found.tokens),
+        ("tokens", queries.told_tokens(found)),
         ("cost", usd),
     ):
         table.add_row(name, escape(str("-" if value is None else value)))

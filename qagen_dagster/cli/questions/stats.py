@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import click
 from rich import box
@@ -18,8 +17,6 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
-_Row = TypeVar("_Row", queries.CombinationStats, queries.RunStats)
-
 
 @click.command()
 @combination_options
@@ -33,14 +30,14 @@ def stats(settings: Settings, chosen: Selection, as_json: bool) -> None:
     with current_catalog(Store(settings.assets)) as file:
         found = _matching(queries.combinations(file), *chosen)
     if as_json:
-        print_json([row.model_dump(mode="json") for row in found])
+        print_json(found)
         return
     console = Terminal()
     console.print(_questions(found))
     console.print(_costs(found))
 
 
-def _matching(every: Sequence[_Row], *wanted: str | None) -> list[_Row]:
+def _matching(every: Sequence[queries.Row], *wanted: str | None) -> list[queries.Row]:
     """The rows of a corpus, a scenario and a mode; each may be None. Raises ConfigError if none matches."""
     found = [
         row
@@ -53,7 +50,7 @@ def _matching(every: Sequence[_Row], *wanted: str | None) -> list[_Row]:
     return found
 
 
-def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
+def _questions(chosen: Sequence[queries.Row]) -> Table:
     table = Table(title="Questions", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("combination", "accepted", "pass rate", "rejected by reason"):
         table.add_column(name, overflow="fold")
@@ -67,7 +64,7 @@ def _questions(chosen: Sequence[queries.CombinationStats]) -> Table:
     return table
 
 
-def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
+def _costs(chosen: Sequence[queries.Row]) -> Table:
     """A row for each combination, and below it one for each role. Each row has two lines, to fit a terminal."""
     table = Table(
         title="Cost\n",
@@ -100,7 +97,7 @@ def _costs(chosen: Sequence[queries.CombinationStats]) -> Table:
     return table
 
 
-def _spent(spending: queries.CombinationStats | queries.RoleCost, seconds: float) -> list[str]:
+def _spent(spending: queries.Row, seconds: float) -> list[str]:
     return [
         f"{spending.calls:,}",
         f"{_tokens(spending, spending.input_tokens)}\n{_tokens(spending, spending.cached_tokens)}",
@@ -121,7 +118,7 @@ def runs(settings: Settings, chosen: Selection, as_json: bool) -> None:
     with current_catalog(Store(settings.assets)) as file:
         found = _matching(queries.runs(file), *chosen)
     if as_json:
-        print_json([row.model_dump(mode="json") for row in found])
+        print_json(found)
         return
     table = Table(box=box.SIMPLE_HEAD)
     for name in ("run", "combination", "started", "outcome", "added", "cost", "per question"):
@@ -134,12 +131,12 @@ def runs(settings: Settings, chosen: Selection, as_json: bool) -> None:
     Terminal().print(table)
 
 
-def _tokens(one: queries.CombinationStats | queries.RoleCost, count: int | None) -> str:
+def _tokens(one: queries.Row, count: int | None) -> str:
     """The tokens; "-" if no server counted them, and a lower bound if some calls are not counted."""
     return "-" if count is None else f"{'≥ ' if one.uncounted_calls else ''}{count:,}"
 
 
-def _cost(one: queries.CombinationStats, unknown_share: float) -> str:
+def _cost(one: queries.Row, unknown_share: float) -> str:
     if not one.calls and not one.at_least:
         return "-"
     least = "≥ " if one.at_least and one.usd is not None else ""
