@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from qagen_dagster.catalog import stats
-from qagen_dagster.catalog.stats import attempt_costs
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
@@ -40,69 +38,6 @@ CONTEXT = 6  # lines before and after a quote
 MOST_LINES = 2_000  # in one answer
 _UNKNOWN = "unknown"
 Question = PublishedQuestion | RejectedQuestion | RetiredQuestion
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question of a combination, and its document, which is None if it is no longer in the corpus."""
-
-    space: Workspace
-    combination: Combination
-    key: str
-    one: Question
-    entry: IndexEntry | None
-
-
-def detail(asked: Asked) -> review_set.Detail:
-    one = asked.one
-    lines, note = _text(asked)
-    spans = windows(one.evidence, len(lines))
-    return review_set.Detail(
-        id=asked.key,
-        source=asked.entry.source if asked.entry is not None else one.source_document,
-        line_count=len(lines),
-        notes=tuple(text for text in (*_why(one), note) if text),
-        passages=tuple(marked(lines, one.evidence, first, last) for first, last in spans),
-        quotes=() if spans else tuple(place.quote for place in one.evidence),
-        pictures=tuple(_pictures(asked)),
-        verdict=one.verdict if isinstance(one, PublishedQuestion | RejectedQuestion) else None,
-        grade=one.grade if isinstance(one, PublishedQuestion) else None,
-    )
-
-
-def lines_of(asked: Asked, first: int, last: int) -> tuple[review_set.Line, ...]:
-    """Lines of the document, at most `MOST_LINES`."""
-    lines, _ = _text(asked)
-    first, last = max(1, first), min(last, len(lines), first + MOST_LINES)
-    return marked(lines, asked.one.evidence, first, last)
-
-
-def picture(asked: Asked, page: int, label: str) -> PageImage | None:
-    """The page with a frame around the visual called `label`; None if the document has no pages.
-
-    Raises DocumentError when the page cannot be rendered.
-    """
-    entry = asked.entry
-    if entry is None:
-        raise DocumentError("corrupt", f"{asked.one.source_document} is no longer in the corpus")
-    whole = PublishedVisual(label="", type=VisualType.PAGE, page=page, box=None)
-    visual = next((each for each in _visuals(asked) if each.label == label), whole)
-    corpus = asked.space.corpus(asked.combination.corpus)
-    return visual_image(corpus, entry, asked.space.parsers(), visual, whole_page=True)
-
-
-def lineage(asked: Asked) -> review_set.Lineage:
-    """Models, run, cost and calls of the question, as `qagen show` shows them."""
-    one = asked.one
-    try:
-        with catalog_file(asked.space.store) as file:
-            if isinstance(one, PublishedQuestion):
-                known = stats.question(file, asked.key)
-                return review_set.Lineage(facts=_facts(known), calls=tuple(map(_call, known.model_calls)))
-            calls = stats.attempt_calls(file, asked.combination.key, one.document_id, attempt_of(one))
-            return review_set.Lineage(calls=tuple(map(_call, calls)))
-    except StoreError as error:
-        return review_set.Lineage(note=str(error))
 
 
 def attempt_of(one: Question) -> int:
@@ -153,16 +88,6 @@ def _pieces(line: str, flags: bytearray) -> tuple[str, ...]:
     return (*pieces, line[at:])
 
 
-def _text(asked: Asked) -> tuple[list[str], str]:
-    if asked.entry is None:
-        return [], "The document is no longer in the corpus."
-    try:
-        text = stored_text(asked.space.store, asked.combination.corpus, asked.entry)
-    except StoreError as error:
-        return [], str(error)
-    return text.split("\n") if text else [], "" if text else "The document has no text."
-
-
 def _why(one: Question) -> Iterator[str]:
     if isinstance(one, RejectedQuestion):
         yield one.rejection_detail
@@ -170,36 +95,6 @@ def _why(one: Question) -> Iterator[str]:
             yield f"Duplicate of: {one.duplicate_of}"
     elif isinstance(one, RetiredQuestion):
         yield one.detail
-
-
-def _pictures(asked: Asked) -> Iterator[review_set.Picture]:
-    """The pages with the visuals of the question, then the other pages of its evidence, which are not opened."""
-    visuals = [(each.page, each.label) for each in _visuals(asked) if each.page is not None]
-    for page, label in visuals:
-        yield review_set.Picture(label=label, page=page, title=f"Page {page} with {label}")
-    shown = {page for page, _ in visuals}
-    for page in dict.fromkeys(place.page for place in asked.one.evidence if place.page not in shown):
-        if page is not None:
-            yield review_set.Picture(label="", page=page, title=f"Page {page}", is_open=False)
-
-
-def _visuals(asked: Asked) -> tuple[PublishedVisual, ...]:
-    one = asked.one
-    if isinstance(one, PublishedQuestion) and one.visuals:
-        return one.visuals
-    labels = {place.visual for place in one.evidence if place.visual}
-    key = VisualManifest.key(asked.combination.corpus, one.document_id) if labels else None
-    manifest = None if key is None else asked.space.store.find_valid(key, VisualManifest)
-    known = manifest.visuals if manifest is not None else ()
-    return tuple(
-        PublishedVisual(label=each.label, type=each.type, page=each.page, box=each.box)
-        for each in known
-        if each.label in labels
-    )
-
-
-def _call(one: stats.Row) -> review_set.Call:
-    return review_set.Call(**{name: getattr(one, name) for name in review_set.Call.model_fields})
 
 
 def _facts(known: stats.Row) -> dict[str, str]:
@@ -264,25 +159,96 @@ class QuestionSet(review_set.ReviewSet):
         return {entry.id: entry for entry in self._space.index(self._combination.corpus).documents}
 
     def detail(self, key: str) -> review_set.Detail:
-        found, panel = detail(self._asked(key)), self._panel.get(key)
-        if panel is None or not panel.other:
-            return found
-        note = f"{panel.suspicion:.0%} of the strong answerers of the panel answer: {panel.other}"
-        return found.model_copy(update={"notes": (*found.notes, note)})
+        one, entry = self._asked(key)
+        lines, note = self._text(entry)
+        spans, panel = windows(one.evidence, len(lines)), self._panel.get(key)
+        doubt = ""
+        if panel is not None and panel.other:
+            doubt = f"{panel.suspicion:.0%} of the strong answerers of the panel answer: {panel.other}"
+        return review_set.Detail(
+            id=key,
+            source=entry.source if entry is not None else one.source_document,
+            line_count=len(lines),
+            notes=tuple(text for text in (*_why(one), note, doubt) if text),
+            passages=tuple(marked(lines, one.evidence, first, last) for first, last in spans),
+            quotes=() if spans else tuple(place.quote for place in one.evidence),
+            pictures=tuple(self._pictures(one)),
+            verdict=one.verdict if isinstance(one, PublishedQuestion | RejectedQuestion) else None,
+            grade=one.grade if isinstance(one, PublishedQuestion) else None,
+        )
 
     def lineage(self, key: str) -> review_set.Lineage:
-        return lineage(self._asked(key))
+        """Models, run, cost and calls of the question, as `qagen show` shows them."""
+        one, _ = self._asked(key)
+        facts: dict[str, str] = {}
+        try:
+            with catalog_file(self._space.store) as file:
+                if isinstance(one, PublishedQuestion):
+                    known = stats.question(file, key)
+                    facts, calls = _facts(known), known.model_calls
+                else:
+                    calls = stats.attempt_calls(file, self.key, one.document_id, attempt_of(one))
+        except StoreError as error:
+            return review_set.Lineage(note=str(error))
+        return review_set.Lineage(
+            facts=facts, calls=review_set.calls_of((call.stage, call) for call in calls)
+        )
 
     def lines(self, key: str, first: int, last: int) -> tuple[review_set.Line, ...]:
-        return lines_of(self._asked(key), first, last)
+        """Lines of the document, at most `MOST_LINES`."""
+        one, entry = self._asked(key)
+        lines, _ = self._text(entry)
+        first, last = max(1, first), min(last, len(lines), first + MOST_LINES)
+        return marked(lines, one.evidence, first, last)
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
-        return picture(self._asked(key), page, label)
+        """The page with a frame around the visual called `label`; None if the document has no pages."""
+        one, entry = self._asked(key)
+        if entry is None:
+            raise DocumentError("corrupt", f"{one.source_document} is no longer in the corpus")
+        whole = PublishedVisual(label="", type=VisualType.PAGE, page=page, box=None)
+        visual = next((each for each in self._visuals(one) if each.label == label), whole)
+        corpus = self._space.corpus(self._combination.corpus)
+        return visual_image(corpus, entry, self._space.parsers(), visual, whole_page=True)
 
-    def _asked(self, key: str) -> Asked:
+    def _asked(self, key: str) -> tuple[Question, IndexEntry | None]:
+        """A question, and its document, which is None if it is no longer in the corpus."""
         self.find(key)
         one = self._questions[key]
-        return Asked(self._space, self._combination, key, one, self._documents.get(one.document_id))
+        return one, self._documents.get(one.document_id)
+
+    def _text(self, entry: IndexEntry | None) -> tuple[list[str], str]:
+        """The lines of a document, or why there are none."""
+        if entry is None:
+            return [], "The document is no longer in the corpus."
+        try:
+            text = stored_text(self._space.store, self._combination.corpus, entry)
+        except StoreError as error:
+            return [], str(error)
+        return text.split("\n") if text else [], "" if text else "The document has no text."
+
+    def _pictures(self, one: Question) -> Iterator[review_set.Picture]:
+        """The pages with the visuals of the question, then the other pages of its evidence, which are not opened."""
+        visuals = [(each.page, each.label) for each in self._visuals(one) if each.page is not None]
+        for page, label in visuals:
+            yield review_set.Picture(label=label, page=page, title=f"Page {page} with {label}")
+        shown = {page for page, _ in visuals}
+        for page in dict.fromkeys(place.page for place in one.evidence if place.page not in shown):
+            if page is not None:
+                yield review_set.Picture(label="", page=page, title=f"Page {page}", is_open=False)
+
+    def _visuals(self, one: Question) -> tuple[PublishedVisual, ...]:
+        if isinstance(one, PublishedQuestion) and one.visuals:
+            return one.visuals
+        labels = {place.visual for place in one.evidence if place.visual}
+        key = VisualManifest.key(self._combination.corpus, one.document_id) if labels else None
+        manifest = None if key is None else self._space.store.find_valid(key, VisualManifest)
+        known = manifest.visuals if manifest is not None else ()
+        return tuple(
+            PublishedVisual(label=each.label, type=each.type, page=each.page, box=each.box)
+            for each in known
+            if each.label in labels
+        )
 
     def _generated(self) -> set[str]:
         """The ids of the questions that were in the set before reviewers changed it."""
@@ -325,7 +291,7 @@ class QuestionSet(review_set.ReviewSet):
 def _costs(space: Workspace, combination: Combination) -> Costs:
     try:
         with catalog_file(space.store) as file:
-            return attempt_costs(file, combination.key)
+            return stats.attempt_costs(file, combination.key)
     except StoreError:  # there is no catalog yet
         return {}
 

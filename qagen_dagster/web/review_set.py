@@ -9,6 +9,7 @@ from functools import cached_property
 
 from pydantic import Field
 
+from qagen_dagster.catalog import stats
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.loop.review import random_order
@@ -197,7 +198,7 @@ class SetSource:
     read: Callable[[], ReviewSet]
 
 
-def calls_of(summaries: Iterable[tuple[str, CallSummary]]) -> tuple[Call, ...]:
+def calls_of(summaries: Iterable[tuple[str, CallSummary | stats.Row]]) -> tuple[Call, ...]:
     """The calls of a lineage, made from pairs of a stage and a call."""
     return tuple(
         Call(stage=stage, **{name: getattr(one, name) for name in Call.model_fields if name != "stage"})

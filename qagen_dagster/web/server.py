@@ -16,7 +16,6 @@ from threading import Lock
 
 import anyio.from_thread
 import uvicorn
-from pydantic import TypeAdapter
 from pydantic_core import to_json
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -30,7 +29,7 @@ from qagen_dagster.models.embedders import Encode, Vectors
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.web import page
-from qagen_dagster.web.review_set import Line, ReviewSet
+from qagen_dagster.web.review_set import ReviewSet
 from qagen_dagster.web.sets import Reviews, Sets
 
 CHOSEN = 60  # questions whose embeddings are compared
@@ -83,7 +82,6 @@ def _words_of(text: str) -> set[str]:
 
 
 MOST_BYTES = 100_000  # of a request
-_LINES, _SIMILAR = TypeAdapter(tuple[Line, ...]), TypeAdapter(tuple[Similar, ...])
 _HEADERS = {
     "Content-Security-Policy": page.POLICY.format(
         scripts="'self'", styles="'self'", images="'self' data:", connect="'self'"
@@ -162,16 +160,25 @@ class ReviewServer:
         return {
             "data": self._data,
             "reviews": self._reviews,
-            "agreement": self._agreement,
-            "versions": self._versions,
-            "compare": self._compare,
-            "detail": self._detail,
-            "fields": self._fields,
-            "lineage": self._lineage,
-            "lines": self._lines,
-            "similar": self._similar_questions,
-            "picture": self._picture,
+            "agreement": lambda _: _json(page.agreement_json(self._sets.all(), self._decided)),
+            "versions": self._about(self._versions),
+            "compare": self._about(self._compare),
+            "detail": self._about(lambda _, found, key: _json(found.detail(key).model_dump_json())),
+            "fields": self._about(lambda _, found, key: JSONResponse(found.fields(key))),
+            "lineage": self._about(lambda _, found, key: _json(found.lineage(key).model_dump_json())),
+            "lines": self._about(_lines),
+            "similar": self._about(self._similar_questions),
+            "picture": self._about(_picture),
         }
+
+    def _about(self, answer: Callable[[Request, ReviewSet, str], Response]) -> Callable[[Request], Response]:
+        """The answer to a request about a set, or about one of its questions, whose id `answer` gets."""
+
+        def respond(request: Request) -> Response:
+            found = self._sets.get(request.query_params.get("set", ""))
+            return answer(request, found, request.query_params.get("id", ""))
+
+        return respond
 
     def _data(self, _request: Request) -> Response:
         found = list(self._sets.all())
@@ -189,55 +196,32 @@ class ReviewServer:
             % (self._sets.times_read, page.reviews_json(found, self._decided))
         )
 
-    def _agreement(self, _request: Request) -> Response:
-        return _json(page.agreement_json(self._sets.all(), self._decided))
-
-    def _versions(self, request: Request) -> Response:
-        found, _ = self._question(request)
+    def _versions(self, _request: Request, found: ReviewSet, _key: str) -> Response:
         with catalog_file(self._sets.space.store) as file:
             return _json(to_json(stats.versions(file, found.key)))
 
-    def _compare(self, request: Request) -> Response:
-        found, _ = self._question(request)
+    def _compare(self, request: Request, found: ReviewSet, _key: str) -> Response:
         names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
         with catalog_file(self._sets.space.store) as file:
             return _json(to_json(stats.compare(file, *names)[0]))
 
-    def _question(self, request: Request) -> tuple[ReviewSet, str]:
-        found = self._sets.get(request.query_params.get("set", ""))
-        return found, request.query_params.get("id", "")
-
-    def _detail(self, request: Request) -> Response:
-        found, key = self._question(request)
-        return _json(found.detail(key).model_dump_json())
-
-    def _fields(self, request: Request) -> Response:
-        found, key = self._question(request)
-        return JSONResponse(found.fields(key))
-
-    def _lineage(self, request: Request) -> Response:
-        found, key = self._question(request)
-        return _json(found.lineage(key).model_dump_json())
-
-    def _lines(self, request: Request) -> Response:
-        found, key = self._question(request)
-        lines = found.lines(key, _number(request, "first"), _number(request, "last"))
-        return _json(_LINES.dump_json(lines))
-
-    def _similar_questions(self, request: Request) -> Response:
-        found, key = self._question(request)
+    def _similar_questions(self, _request: Request, found: ReviewSet, key: str) -> Response:
         one = found.find(key)
         with self._encoding:  # one computation at a time; the same set keeps its embeddings
             known = self._similar.get(found.key)
             if known is None or known[0] is not found:
                 known = found, SimilarQuestions(found, self._sets.space.encode)
                 self._similar[found.key] = known
-            return _json(_SIMILAR.dump_json(known[1].like(key, one.question)))
+            return _json(to_json(known[1].like(key, one.question)))
 
-    def _picture(self, request: Request) -> Response:
-        found, key = self._question(request)
-        drawn = found.picture(key, _number(request, "page"), request.query_params.get("visual", ""))
-        return _missing() if drawn is None else Response(drawn.data, media_type=drawn.media_type)
+
+def _lines(request: Request, found: ReviewSet, key: str) -> Response:
+    return _json(to_json(found.lines(key, _number(request, "first"), _number(request, "last"))))
+
+
+def _picture(request: Request, found: ReviewSet, key: str) -> Response:
+    drawn = found.picture(key, _number(request, "page"), request.query_params.get("visual", ""))
+    return _missing() if drawn is None else Response(drawn.data, media_type=drawn.media_type)
 
 
 def _body(request: Request) -> bytes:
