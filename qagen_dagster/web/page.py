@@ -8,12 +8,11 @@ from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic_core import to_json, to_jsonable_python
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.records.review import ReviewFacts
-from qagen_dagster.web.review_set import Detail, ReviewSet, Row
-from qagen_dagster.web.sets import QuestionReviews, Reviews
+from qagen_dagster.web.review_set import Detail, ReviewSet
+from qagen_dagster.web.sets import Reviews
 
 STATIC = Path(__file__).parent / "static"
 SCRIPTS = ("elements.js", "data.js", "list.js", "detail.js", "overview.js", "review.js")
@@ -23,10 +22,6 @@ POLICY = (
     "default-src 'none'; script-src {scripts}; style-src {styles}; img-src {images}; connect-src {connect}; "
     "base-uri 'none'; form-action 'none'"
 )
-_ROWS = TypeAdapter(list[Row])
-_REVIEWS = TypeAdapter(dict[str, dict[str, QuestionReviews]])
-_DETAILS = TypeAdapter(dict[str, dict[str, Detail]])
-_FACTS = TypeAdapter(dict[str, ReviewFacts])
 
 
 def static_files() -> dict[str, bytes]:
@@ -47,7 +42,7 @@ def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, o
     parts = {
         **{name: json.dumps(value, ensure_ascii=False).encode() for name, value in settings.items()},
         "sets": json.dumps(titles, ensure_ascii=False).encode(),
-        "rows": _ROWS.dump_json([row for one in found for row in one.rows]),
+        "rows": to_json([row for one in found for row in one.rows]),
         "reviews": reviews_json(found, reviews),
     }
     return b"{" + b",".join(f'"{name}":'.encode() + value for name, value in parts.items()) + b"}"
@@ -57,13 +52,13 @@ def reviews_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
     """The decisions by set and question, and their number."""
     found = {one.key: reviews.of(one) for one in sets}
     count = sum(len(one.decisions) for some in found.values() for one in some.values())
-    return f'{{"count":{count},"sets":'.encode() + _REVIEWS.dump_json(found) + b"}"
+    return f'{{"count":{count},"sets":'.encode() + to_json(found) + b"}"
 
 
 def agreement_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
     """The review facts of each set on which somebody decided."""
     found = {one.key: reviews.facts(one) for one in sets}
-    return _FACTS.dump_json({key: one for key, one in found.items() if one.unreviewed < one.questions})
+    return to_json({key: one for key, one in found.items() if one.unreviewed < one.questions})
 
 
 def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
@@ -71,7 +66,7 @@ def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
     found = list(sets)
     details = {one.key: {row.id: one.detail(row.id) for row in one.rows} for one in found}
     data = json.loads(data_json(found, reviews, {"readOnly": True, "reviewer": ""}))
-    data["details"] = _DETAILS.dump_python(details, mode="json")
+    data["details"] = to_jsonable_python(details)
     data["pictures"] = _pictures(found, details)
     data["agreement"] = json.loads(agreement_json(found, reviews))
     files = {name: content.decode() for name, content in static_files().items()}

@@ -187,19 +187,22 @@ _ENDS = {
 
 
 def card_file(eval_set: EvalSet) -> dict[str, bytes]:
-    parts = (
-        _title(eval_set),
-        _made(eval_set.made) if eval_set.made is not None else (),
-        _counts(eval_set),
-        _types(eval_set),
-        _grades(eval_set.questions),
-        _review(eval_set.review) if eval_set.review is not None else (),
-        _evaluated(eval_set.evaluated) if eval_set.evaluated else (),
-        _diversity(eval_set.questions),
-        _rights(eval_set.rights),
-        _examples(eval_set.published().questions),
-    )
-    return {CARD_FILE: "\n".join(row for part in (*parts, [_FILES]) for row in part).encode()}
+    sections = {
+        "How it was made": _made(eval_set.made) if eval_set.made is not None else (),
+        "Counts": _counts(eval_set),
+        "Planned and delivered": _types(eval_set),
+        "Grades of the answers": _grades(eval_set.questions),
+        "Review": _review(eval_set.review) if eval_set.review is not None else (),
+        "Relevance labels and panel": _evaluated(eval_set.evaluated) if eval_set.evaluated else (),
+        "Diversity of the questions": _diversity(eval_set.questions),
+        "Licences of the documents": _rights(eval_set.rights),
+        "Examples": _examples(eval_set.published().questions),
+    }
+    lines = [*_title(eval_set)]
+    for title, rows in sections.items():
+        if found := [*rows]:
+            lines += [f"## {title}", "", *found]
+    return {CARD_FILE: "\n".join((*lines, _FILES)).encode()}
 
 
 def without_files(text: str) -> str:
@@ -224,8 +227,6 @@ def _title(eval_set: EvalSet) -> Iterator[str]:
 
 
 def _made(facts: SetFacts) -> Iterator[str]:
-    yield "## How it was made"
-    yield ""
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
     rows += [] if facts.closed_book else [("closed-book check", "off")]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
@@ -239,8 +240,6 @@ def _made(facts: SetFacts) -> Iterator[str]:
 
 
 def _counts(eval_set: EvalSet) -> Iterator[str]:
-    yield "## Counts"
-    yield ""
     facts = eval_set.made
     rows: list[tuple[object, ...]] = []
     if facts is not None:
@@ -260,8 +259,6 @@ def _counts(eval_set: EvalSet) -> Iterator[str]:
 
 
 def _types(eval_set: EvalSet) -> Iterator[str]:
-    yield "## Planned and delivered"
-    yield ""
     facts = eval_set.made
     found = Counter(one.question_type or "not known" for one in eval_set.questions)
     planned = {} if facts is None else facts.planned_by_type
@@ -277,8 +274,6 @@ def _types(eval_set: EvalSet) -> Iterator[str]:
 
 
 def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
-    yield "## Grades of the answers"
-    yield ""
     found = Counter(
         "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
     )
@@ -288,8 +283,6 @@ def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
 
 
 def _review(facts: ReviewFacts) -> Iterator[str]:
-    yield "## Review"
-    yield ""
     rows: list[tuple[object, ...]] = [(f"questions: {state}", n) for state, n in sorted(facts.states.items())]
     rows += [(f"judged by {name}", count) for name, count in sorted(facts.reviewers.items())]
     yield from table(("property", "value"), [*rows, *agreement_rows(facts)])
@@ -319,8 +312,6 @@ def agreement_rows(facts: ReviewFacts) -> Iterator[tuple[str, str]]:
 
 
 def _rights(rights: Mapping[str, Rights]) -> Iterator[str]:
-    yield "## Licences of the documents"
-    yield ""
     found = Counter((one.licence, one.attribution) for one in rights.values())
     rows = sorted((licence or "not known", who or "", count) for (licence, who), count in found.items())
     yield from table(("licence", "attribution", "documents"), rows)
@@ -335,16 +326,12 @@ def unlicensed(rights: Mapping[str, Rights]) -> list[str]:
 
 
 def _evaluated(metrics: Mapping[str, float]) -> Iterator[str]:
-    yield "## Relevance labels and panel"
-    yield ""
     yield "`right` is the share of the questions that an answerer of the panel gets right."
     yield ""
     yield from table(("property", "value"), ((name, f"{value:g}") for name, value in metrics.items()))
 
 
 def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
-    yield "## Diversity of the questions"
-    yield ""
     ordered = [one.question for one in sorted(questions, key=lambda one: one.id)]
     columns = [diversity(ordered)]
     if len(ordered) > SAMPLE:
@@ -398,8 +385,6 @@ def _wording(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
 
 
 def _examples(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
-    yield "## Examples"
-    yield ""
     count = min(EXAMPLES, len(questions))
     for number in range(count):
         one = questions[number * len(questions) // count]
