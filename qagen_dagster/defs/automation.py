@@ -7,7 +7,7 @@ Launches stay within the budget for automation.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -20,20 +20,19 @@ from qagen_dagster.defs.check_results import check_event
 from qagen_dagster.defs.config_versions import all_versions, changed_configurations
 from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.observed_assets import CORPUS_FILES, RELOADED, KnownPartitions, reload_result
-from qagen_dagster.defs.outdated import up_to_date_events
+from qagen_dagster.defs.outdated import kept_line, up_to_date_events
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.questions.before_run import why_kept
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import TABLE, Product
+from qagen_dagster.loop.refresh.products import TABLE
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.shared_budget import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.ids import Combination, fingerprint
+from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.settings import MAX_USD, MAX_USD_PER_DAY
 
 LAUNCH_TAG = "qagen/launch"  # nightly or change
@@ -67,9 +66,14 @@ class Launch:
     known: Collection[str]
     log: logging.Logger
 
-    def is_over(self, found: Sequence[dg.RunRequest | dg.SkipReason]) -> bool:
-        """Whether the launch has ended: `requests` has `found` no run to request, and no run is unfinished."""
-        return not self._active and not any(isinstance(one, dg.RunRequest) for one in found)
+    def advance(
+        self, context: dg.SensorEvaluationContext, cursor: str
+    ) -> list[dg.RunRequest | dg.SkipReason]:
+        """As `requests`. When the launch is over, because nothing runs and nothing can, the sensor gets the cursor."""
+        found = self.requests()
+        if not self._active and not any(isinstance(one, dg.RunRequest) for one in found):
+            context.update_cursor(cursor)
+        return found
 
     def requests(self) -> list[dg.RunRequest | dg.SkipReason]:
         """A run request for each task that can run now. If there is none, one SkipReason."""
@@ -97,9 +101,8 @@ class Launch:
             if task.partition and task.partition not in self.known:
                 refused[f"reload definitions to run {task.name}"] = None
                 continue
-            kept = self._kept(task)
-            if kept is not None:
-                refused[f"{task.partition}: {kept}"] = None
+            if kept := kept_line(self.space, task):
+                refused[kept] = None
                 continue
             try:
                 limits = self._limits(task)
@@ -111,12 +114,6 @@ class Launch:
                 continue
             self.log.info(f"{task.name}: {'; '.join(task.reasons)}")
             yield self._request(task, limits)
-
-    def _kept(self, task: Task) -> str | None:
-        """Why the run would refuse to replace the published set; None if it would not."""
-        if task.product is not Product.QUESTIONS:
-            return None
-        return why_kept(self.space, Combination.from_key(task.partition), RunOptions())
 
     def _tried(self, task: Task) -> bool:
         """Whether the task was launched before and would now do the same. At night: whether this launch has tried it."""
@@ -250,10 +247,7 @@ def build_refresher(layout: Layout, partitions: KnownPartitions) -> dg.SensorDef
             yield dg.SkipReason("nothing changed since the last tick")
             return
         launch = Launch(layout, space, context.instance, launch_id(now), CHANGE, known, context.log)
-        found = launch.requests()
-        if launch.is_over(found):
-            context.update_cursor(state)
-        yield from found
+        yield from launch.advance(context, state)
 
     return refresh_changed_combinations
 
@@ -283,10 +277,7 @@ def build_continuer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDef
             yield dg.SkipReason("there is no unfinished nightly launch")
             return
         begun = Launch(layout, workspace.open(), context.instance, launch, NIGHTLY, known, context.log)
-        found = begun.requests()
-        if begun.is_over(found):
-            context.update_cursor(launch)
-        yield from found
+        yield from begun.advance(context, launch)
 
     return continue_nightly_refresh
 

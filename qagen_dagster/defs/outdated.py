@@ -9,9 +9,12 @@ from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import Metadata
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
-from qagen_dagster.loop.refresh.products import TABLE, Group
-from qagen_dagster.loop.refresh.tasks import OutOfDate, find_out_of_date, whole_project
+from qagen_dagster.loop.questions.before_run import why_kept
+from qagen_dagster.loop.questions.plan import RunOptions
+from qagen_dagster.loop.refresh.products import TABLE, Group, Product
+from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, whole_project
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.ids import Combination
 
 UP_TO_DATE, JOB = "up_to_date", "refresh_stale"
 RESULTS = {  # the assets that people look at first, with the groups whose partitions their check names
@@ -63,6 +66,14 @@ def up_to_date_events(layout: Layout, space: Workspace) -> Iterator[dg.AssetChec
         check_event(layout.key(asset), UP_TO_DATE, _result(layout, asset, found))
         for asset in _results(layout)
     )
+
+
+def kept_line(space: Workspace, task: Task) -> str:
+    """A line that says why the run of a task would refuse to replace the published set; empty if it would not."""
+    if task.product is not Product.QUESTIONS:
+        return ""
+    why = why_kept(space, Combination.from_key(task.partition), RunOptions())
+    return f"{task.partition}: {why}" if why else ""
 
 
 def _result(layout: Layout, asset: str, found: OutOfDate) -> dg.AssetCheckResult:

@@ -9,17 +9,13 @@ import dagster as dg
 
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.outdated import JOB, up_to_date_events
+from qagen_dagster.defs.outdated import JOB, kept_line, up_to_date_events
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import record_killed
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
-from qagen_dagster.loop.questions.before_run import why_kept
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import Product
-from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
-from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.ids import Combination
+from qagen_dagster.loop.refresh.tasks import find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.settings import Settings
 
 BuildGraph = Callable[[Settings, Progress, Work], dg.Definitions]
@@ -95,14 +91,6 @@ def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -
         for task in ready:
             tried.add(task.name)
             context.log.info(f"{task.name}: {'; '.join(task.reasons)}")
-            kept = _kept(space, task)
+            kept = kept_line(space, task)
             fields = refresh_fields(task, limits)
             failures += [kept] if kept else graph.make(task.product, partition=task.partition, fields=fields)
-
-
-def _kept(space: Workspace, task: Task) -> str:
-    """Why the run would refuse to replace the published set; empty if it would not refuse."""
-    if task.product is not Product.QUESTIONS:
-        return ""
-    why = why_kept(space, Combination.from_key(task.partition), RunOptions())
-    return f"{task.partition}: {why}" if why else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any
 
@@ -63,20 +64,23 @@ def triple_files(exported: ExportedSet) -> dict[str, bytes]:
     return {"triples.jsonl": json_lines(rows)}
 
 
-def deepeval_files(exported: ExportedSet) -> dict[str, bytes]:
+def each(
+    file: str, case: Callable[[ExportedRow], Json], written: Callable[[list[Json]], bytes] = json_lines
+) -> Callable[[ExportedSet], dict[str, bytes]]:
+    """An export of one file with a value for each question, in the order of the set."""
+    return lambda exported: {file: written([case(row) for row in exported.rows])}
+
+
+def deepeval_golden(row: ExportedRow) -> Json:
     """The id of a question is the name of its golden. A field `scenario` would make a golden a conversation."""
-    goldens = [
-        {
-            "name": row.question.id,
-            "input": row.question.question,
-            "expected_output": row.question.answer,
-            "context": row.references,
-            "source_file": row.question.source_document,
-            "additional_metadata": row.details,
-        }
-        for row in exported.rows
-    ]
-    return {"goldens.json": json_file(goldens)}
+    return {
+        "name": row.question.id,
+        "input": row.question.question,
+        "expected_output": row.question.answer,
+        "context": row.references,
+        "source_file": row.question.source_document,
+        "additional_metadata": row.details,
+    }
 
 
 def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
@@ -99,64 +103,46 @@ def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
     return {"samples.jsonl": json_lines(samples), **exported.pictures()}
 
 
-def langsmith_files(exported: ExportedSet) -> dict[str, bytes]:
+def langsmith_example(row: ExportedRow) -> Json:
     """An upload is one file, so pictures are in it as data URIs."""
-    examples: list[Json] = []
-    for row in exported.rows:
-        images = [
-            f"data:{one.media_type};base64,{base64.b64encode(one.data).decode()}" for one in row.pictures
-        ]
-        examples.append(
-            {
-                "inputs": {"question": row.question.question, **({"images": images} if images else {})},
-                "outputs": {"answer": row.question.answer, "contexts": row.references},
-                "metadata": row.details,
-            }
-        )
-    return {"examples.jsonl": json_lines(examples)}
+    images = [f"data:{one.media_type};base64,{base64.b64encode(one.data).decode()}" for one in row.pictures]
+    return {
+        "inputs": {"question": row.question.question, **({"images": images} if images else {})},
+        "outputs": {"answer": row.question.answer, "contexts": row.references},
+        "metadata": row.details,
+    }
 
 
-def llamaindex_files(exported: ExportedSet) -> dict[str, bytes]:
-    """Examples in the order of the set. LlamaIndex does not read `id`."""
-    examples: list[Json] = []
-    for row in exported.rows:
-        author = {"type": "ai", "model_name": row.question.generation_metadata.generator_model}
-        examples.append(
-            {
-                "id": row.question.id,
-                "query": row.question.question,
-                "query_by": author,
-                "reference_contexts": row.references,
-                "reference_answer": row.question.answer,
-                "reference_answer_by": author,
-            }
-        )
-    return {"rag_dataset.json": json_file({"examples": examples})}
+def llamaindex_example(row: ExportedRow) -> Json:
+    """LlamaIndex does not read `id`."""
+    author = {"type": "ai", "model_name": row.question.generation_metadata.generator_model}
+    return {
+        "id": row.question.id,
+        "query": row.question.question,
+        "query_by": author,
+        "reference_contexts": row.references,
+        "reference_answer": row.question.answer,
+        "reference_answer_by": author,
+    }
 
 
-def mlflow_files(exported: ExportedSet) -> dict[str, bytes]:
-    """Records for `merge_records`. The id of a question is an input, because records with the same inputs are one.
+def mlflow_record(row: ExportedRow) -> Json:
+    """A record for `merge_records`. The id of a question is an input, because records with the same inputs are one.
 
     The scorer `Correctness` takes either facts or a response; facts come with their other forms.
     """
-    records: list[Json] = []
-    for row in exported.rows:
-        facts = [
-            one.text + (f" (or: {'; '.join(one.accepted)})" if one.accepted else "") for one in row.key_facts
-        ]
-        expected = {"expected_facts": facts} if facts else {"expected_response": row.question.answer}
-        contexts = [{"doc_uri": one.id, "content": one.shown} for one in row.passages] if row.proven else []
-        tags = {name: str(value) for name, value in row.details.items() if not isinstance(value, list | None)}
-        source = {"doc_uri": row.question.source_document}
-        records.append(
-            {
-                "inputs": {"question": row.question.question, "question_id": row.question.id},
-                "expectations": {**expected, "contexts": contexts},
-                "tags": {**tags, "answer": row.question.answer},
-                "source": {"source_type": "DOCUMENT", "source_data": source},
-            }
-        )
-    return {"records.jsonl": json_lines(records)}
+    facts = [
+        one.text + (f" (or: {'; '.join(one.accepted)})" if one.accepted else "") for one in row.key_facts
+    ]
+    expected = {"expected_facts": facts} if facts else {"expected_response": row.question.answer}
+    contexts = [{"doc_uri": one.id, "content": one.shown} for one in row.passages] if row.proven else []
+    tags = {name: str(value) for name, value in row.details.items() if not isinstance(value, list | None)}
+    return {
+        "inputs": {"question": row.question.question, "question_id": row.question.id},
+        "expectations": {**expected, "contexts": contexts},
+        "tags": {**tags, "answer": row.question.answer},
+        "source": {"source_type": "DOCUMENT", "source_data": {"doc_uri": row.question.source_document}},
+    }
 
 
 _TEMPLATE = re.compile(r"\{[{%#]|#\}")
@@ -214,33 +200,25 @@ def _literal(text: str) -> str:
     return f'{{{{ "" }}}}{shown}' if text.startswith(("file:", "package:")) else shown
 
 
-def ragas_files(exported: ExportedSet) -> dict[str, bytes]:
-    """Rows in the order of the set. ragas reads neither `id` nor any other field that it does not know."""
-    samples = (
-        {
-            "id": row.question.id,
-            "user_input": row.question.question,
-            "reference": row.question.answer,
-            "reference_contexts": row.references,
-            "reference_context_ids": [passage.id for passage in row.passages] if row.proven else [],
-        }
-        for row in exported.rows
-    )
-    return {"testset.jsonl": json_lines(samples)}
+def ragas_sample(row: ExportedRow) -> Json:
+    """ragas reads neither `id` nor any other field that it does not know."""
+    return {
+        "id": row.question.id,
+        "user_input": row.question.question,
+        "reference": row.question.answer,
+        "reference_contexts": row.references,
+        "reference_context_ids": [passage.id for passage in row.passages] if row.proven else [],
+    }
 
 
-def ragchecker_files(exported: ExportedSet) -> dict[str, bytes]:
-    results: list[Json] = [
-        {
-            "query_id": row.question.id,
-            "query": row.question.question,
-            "gt_answer": row.question.answer,
-            "response": "",
-            "retrieved_context": [],
-        }
-        for row in exported.rows
-    ]
-    return {"checking_inputs.json": json_file({"results": results})}
+def ragchecker_result(row: ExportedRow) -> Json:
+    return {
+        "query_id": row.question.id,
+        "query": row.question.question,
+        "gt_answer": row.question.answer,
+        "response": "",
+        "retrieved_context": [],
+    }
 
 
 def has_span(row: ExportedRow) -> bool:
@@ -306,17 +284,23 @@ def _found(place: Place, answer: re.Pattern[str]) -> tuple[str, int, str] | None
 
 
 EXPORT_FORMATS = (
-    ExportFormat("ragas", ragas_files),
-    ExportFormat("deepeval", deepeval_files),
-    ExportFormat("llamaindex", llamaindex_files),
+    ExportFormat("ragas", each("testset.jsonl", ragas_sample)),
+    ExportFormat("deepeval", each("goldens.json", deepeval_golden, json_file)),
+    ExportFormat(
+        "llamaindex",
+        each("rag_dataset.json", llamaindex_example, lambda cases: json_file({"examples": cases})),
+    ),
     ExportFormat("inspect", inspect_files),
     ExportFormat("promptfoo", promptfoo_files),
     ExportFormat("beir", beir_files, has_passages, whole_corpus=True),
     ExportFormat("triples", triple_files, has_passages),
     ExportFormat("squad", squad_files, has_span),
-    ExportFormat("langsmith", langsmith_files),
-    ExportFormat("mlflow", mlflow_files),
-    ExportFormat("ragchecker", ragchecker_files),
+    ExportFormat("langsmith", each("examples.jsonl", langsmith_example)),
+    ExportFormat("mlflow", each("records.jsonl", mlflow_record)),
+    ExportFormat(
+        "ragchecker",
+        each("checking_inputs.json", ragchecker_result, lambda cases: json_file({"results": cases})),
+    ),
     ExportFormat("huggingface", tables.huggingface_files),
     ExportFormat("csv", tables.csv_file),
     ExportFormat("xlsx", tables.xlsx_file),
