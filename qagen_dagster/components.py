@@ -13,8 +13,9 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.corpora import TEMPLATE, load_corpora
-from qagen_dagster.configuration.exams import Exams, load_exams
-from qagen_dagster.configuration.problems import ProblemSets, load_problem_sets
+from qagen_dagster.configuration.exams import Exam, load_exams
+from qagen_dagster.configuration.files import Loaded
+from qagen_dagster.configuration.problems import ProblemSet, load_problem_sets
 from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.defs import automation
 from qagen_dagster.defs.catalog import build_catalog
@@ -220,13 +221,9 @@ def _assets(
     """The partitions by kind, and the assets."""
     corpora = load_corpora(settings.corpora)
     partitions = build_partitions(corpora)
-    found = load_exams(settings.corpora) if "exams" in layout.optional else Exams(settings.corpora)
-    sets = (
-        load_problem_sets(settings.corpora)
-        if "problems" in layout.optional
-        else ProblemSets(settings.corpora)
-    )
-    exams = build_exam_partitions(found)
+    found = load_exams(settings.corpora) if "exams" in layout.optional else Loaded[Exam]({})
+    sets = load_problem_sets(settings.corpora) if "problems" in layout.optional else Loaded[ProblemSet]({})
+    exams = build_exam_partitions(found.found)
     optional: dict[str, Callable[[], list[dg.AssetsDefinition]]] = {
         "grading": lambda: [build_grounding_report(layout, partitions)],
         "evaluation": lambda: [
@@ -240,7 +237,7 @@ def _assets(
         "corpus": partitions.corpora,
         "combination": partitions.combinations,
         "part": exams.parts,
-        "set": dg.StaticPartitionsDefinition(list(sets.sets)),
+        "set": dg.StaticPartitionsDefinition(list(sets.found)),
     }
     return known, [
         *build_document_assets(layout, partitions, corpora),

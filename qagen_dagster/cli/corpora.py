@@ -16,6 +16,7 @@ from qagen_dagster.configuration.corpora import (
     RESERVED,
     TEMPLATE,
     Corpus,
+    find_corpus,
     load_corpora,
     load_corpus,
 )
@@ -48,7 +49,7 @@ def check(settings: Settings, names: tuple[str, ...], as_json: bool) -> int:
     good = [corpus for key, corpus in found.corpora.items() if not names or key in names]
     for name in names:
         try:
-            found.get(name)
+            find_corpus(settings.corpora, name)
         except ConfigError as error:
             faults = [error, *(fault for fault in faults if fault is not error)]
     faults += (fault for corpus in good for fault in _unknown_profiles(corpus, settings))

@@ -74,14 +74,10 @@ class Corpora:
     corpora: dict[str, Corpus] = field(default_factory=dict[str, Corpus])
     faults: tuple[ConfigError, ...] = ()
 
-    def get(self, key: str) -> Corpus:
-        """The corpus called `key`. Raises ConfigError."""
-        return _CORPORA.pick(key, self.folder, self.corpora, self.faults)
-
     def chosen(self, key: str | None) -> list[Corpus]:
-        """The corpus called `key`, or all corpora. Raises ConfigError as `get` does, and when all corpora are broken."""
+        """The corpus called `key`, or all corpora. Raises ConfigError as `find_corpus` does, and when all corpora are broken."""
         if key is not None:
-            return [self.get(key)]
+            return [find_corpus(self.folder, key)]
         if not self.corpora and self.faults:
             raise self.faults[0]
         return list(self.corpora.values())
@@ -106,7 +102,8 @@ def load_corpora(folder: Path) -> Corpora:
     """Read every `<folder>/*/corpus.yaml`, in name order."""
     if not folder.is_dir():
         return Corpora(folder, faults=(ConfigError("is not a folder", file=folder),))
-    return Corpora(folder, *_CORPORA.load_all(folder))
+    found, faults = _CORPORA.load_all(folder)
+    return Corpora(folder, found, faults)
 
 
 def find_corpus(folder: Path, key: str) -> Corpus:

@@ -173,32 +173,19 @@ class Exam:
         )
 
 
-@dataclass(frozen=True)
-class Exams:
-    """All exams in a corpora folder, and the errors of broken exams and schemas."""
-
-    folder: Path
-    exams: dict[str, Exam] = field(default_factory=dict[str, Exam])
-    faults: tuple[ConfigError, ...] = ()
-
-    def get(self, key: str) -> Exam:
-        """The exam called `key`. Raises ConfigError."""
-        return _EXAMS.pick(key, self.folder, self.exams, self.faults)
-
-    def parts(self) -> tuple[ExamPart, ...]:
-        return tuple(part for exam in self.exams.values() for part in exam.parts())
-
-
 def chosen(schemas: dict[str, ExamSchema], prefixes: tuple[str, ...]) -> dict[str, ExamSchema]:
     """The schemas whose ids begin with one of `prefixes`; all schemas without prefixes."""
     return {key: one for key, one in schemas.items() if not prefixes or key.startswith(prefixes)}
 
 
-def load_exams(corpora: Path) -> Exams:
-    """Read every `<corpora>/exams/*/exam.yaml`, in name order. A missing exams/ folder is no error."""
+def load_exams(corpora: Path) -> files.Loaded[Exam]:
+    """Read every `<corpora>/exams/*/exam.yaml`, in name order. A missing exams/ folder is no error.
+
+    The errors are those of broken exams and of broken schemas.
+    """
     found, faults = _EXAMS.load_all(corpora / FOLDER)
     of_schemas = (fault for exam in found.values() for fault in exam.faults)
-    return Exams(corpora / FOLDER, found, (*faults, *of_schemas))
+    return files.Loaded(found, (*faults, *of_schemas))
 
 
 def find_exam(corpora: Path, key: str) -> Exam:

@@ -9,10 +9,10 @@ tags or deep nesting either. In a file, a key must not occur twice in one mappin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import yaml
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -186,6 +186,13 @@ def _message(kind: str, text: str, named: str) -> str:
 T = TypeVar("T")
 
 
+class Loaded(NamedTuple, Generic[T]):
+    """The loaded values of folders by key, in the order of their paths, and the errors of the broken folders."""
+
+    found: dict[str, T]
+    faults: tuple[ConfigError, ...] = ()
+
+
 @dataclass(frozen=True)
 class FolderKind(Generic[T]):
     """One kind of folder, such as corpora. The name of a folder is its key.
@@ -200,11 +207,8 @@ class FolderKind(Generic[T]):
     config_name: str
     load: Callable[[Path], T]
 
-    def load_all(self, parent: Path) -> tuple[dict[str, T], tuple[ConfigError, ...]]:
-        """Load every folder `<parent>/*` that has a configuration file, in the order of their paths.
-
-        Returns the loaded values by key, and the errors of the broken folders.
-        """
+    def load_all(self, parent: Path) -> Loaded[T]:
+        """Load every folder `<parent>/*` that has a configuration file."""
         found: dict[str, T] = {}
         faults: list[ConfigError] = []
         for path in sorted(parent.glob(f"*/{self.config_name}")):
@@ -212,29 +216,17 @@ class FolderKind(Generic[T]):
                 found[path.parent.name] = self.load(path.parent)
             except ConfigError as error:
                 faults.append(error)
-        return found, tuple(faults)
+        return Loaded(found, tuple(faults))
 
     def find(self, parent: Path, key: str) -> T:
-        """Load the folder `key`, without the other folders. Raises ConfigError as `pick` does.
+        """Load the folder `key`, without the other folders.
 
-        If there is no such folder, all folders are loaded, because the message lists the valid keys.
+        Raises ConfigError when this folder is broken. If there is no such folder, all folders are loaded, because the
+        message lists the valid keys.
         """
         if key in {path.parent.name for path in parent.glob(f"*/{self.config_name}")}:
             return self.load(parent / key)
-        return self.pick(key, parent, *self.load_all(parent))
-
-    def pick(self, key: str, parent: Path, found: Mapping[str, T], faults: Sequence[ConfigError]) -> T:
-        """The value of `key` in `found`, which `load_all` returned together with `faults`.
-
-        Raises the ConfigError of the folder `key` if this folder is broken. If there is no such folder,
-        raises a ConfigError that lists the valid keys.
-        """
-        if key in found:
-            return found[key]
-        for fault in faults:
-            if fault.file is not None and Path(fault.file).parent.name == key:
-                raise fault
-        known = ", ".join(found) or "none"
+        known = ", ".join(self.load_all(parent).found) or "none"
         raise ConfigError(f"there is no {self.noun} {key!r} in {parent} (there are: {known})")
 
 

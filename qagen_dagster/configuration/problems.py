@@ -9,7 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, prompt_texts, read_yaml
+from qagen_dagster.configuration.files import (
+    FolderKind,
+    Loaded,
+    config_path,
+    content_folder,
+    prompt_texts,
+    read_yaml,
+)
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.problems.config import ProblemSetConfig
 from qagen_dagster.untrusted_file import open_file
@@ -45,22 +52,9 @@ class ProblemSet:
         return tuple(self.folder / one for one in self.config.references)
 
 
-@dataclass(frozen=True)
-class ProblemSets:
-    """All problem sets in a corpora folder, and the errors of the broken ones."""
-
-    folder: Path
-    sets: dict[str, ProblemSet] = field(default_factory=dict[str, ProblemSet])
-    faults: tuple[ConfigError, ...] = ()
-
-    def get(self, key: str) -> ProblemSet:
-        """The set called `key`. Raises ConfigError when this set is broken or does not exist."""
-        return _SETS.pick(key, self.folder, self.sets, self.faults)
-
-
-def load_problem_sets(corpora: Path) -> ProblemSets:
+def load_problem_sets(corpora: Path) -> Loaded[ProblemSet]:
     """Read every `<corpora>/problems/*/problems.yaml`, in name order. A missing problems/ folder is no error."""
-    return ProblemSets(corpora / FOLDER, *_SETS.load_all(corpora / FOLDER))
+    return _SETS.load_all(corpora / FOLDER)
 
 
 def find_problem_set(corpora: Path, key: str) -> ProblemSet:

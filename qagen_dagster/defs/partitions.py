@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import dagster as dg
 
 from qagen_dagster.configuration.corpora import Corpora
-from qagen_dagster.configuration.exams import Exams, load_exams
+from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.problems import load_problem_sets
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.exams.submissions import ExamPart
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitions
     now = {
         "corpus": list(corpora),
         "combination": [one.key for corpus in corpora.values() for one in corpus.combinations()],
-        "part": [one.key for one in load_exams(folder).parts()] if "exams" in optional else [],
-        "set": list(load_problem_sets(folder).sets) if "problems" in optional else [],
+        "part": [one.key for one in exam_parts(load_exams(folder).found)] if "exams" in optional else [],
+        "set": list(load_problem_sets(folder).found) if "problems" in optional else [],
     }
     loaded = {kind: set(partitions.get_partition_keys()) for kind, partitions in known.items()}
     return [
@@ -67,11 +68,15 @@ class ExamPartitions:
     fan_in: dg.StaticPartitionMapping
 
 
-def build_exam_partitions(exams: Exams) -> ExamPartitions:
-    by_exam = {key: {part.key for part in exam.parts()} for key, exam in exams.exams.items()}
+def exam_parts(exams: Mapping[str, Exam]) -> list[ExamPart]:
+    return [part for exam in exams.values() for part in exam.parts()]
+
+
+def build_exam_partitions(exams: Mapping[str, Exam]) -> ExamPartitions:
+    by_exam = {key: {part.key for part in exam.parts()} for key, exam in exams.items()}
     return ExamPartitions(
-        exams=dg.StaticPartitionsDefinition(list(exams.exams)),
-        parts=dg.StaticPartitionsDefinition([part.key for part in exams.parts()]),
+        exams=dg.StaticPartitionsDefinition(list(exams)),
+        parts=dg.StaticPartitionsDefinition([part.key for part in exam_parts(exams)]),
         fan_out=dg.StaticPartitionMapping(by_exam),
-        fan_in=dg.StaticPartitionMapping({part.key: part.exam for part in exams.parts()}),
+        fan_in=dg.StaticPartitionMapping({part.key: part.exam for part in exam_parts(exams)}),
     )

@@ -66,9 +66,9 @@ def chosen_sets(space: Workspace, corpus: str | None, scenario: str | None, mode
 
 
 def _banks(space: Workspace) -> Iterator[SetSource]:
-    for exam in load_exams(space.settings.corpora).exams:
+    for exam in load_exams(space.settings.corpora).found:
         yield exam_source(space, exam)
-    for name in load_problem_sets(space.settings.corpora).sets:
+    for name in load_problem_sets(space.settings.corpora).found:
         yield problem_source(space, name)
 
 

@@ -46,8 +46,8 @@ def test_corpora_come_in_name_order_with_their_combinations(folder: Path) -> Non
         "probes/service/visual",
         "probes/exam/visual",
     ]
-    assert corpora.get("bells").config.name == "Bells"
-    assert corpora.get("bells").documents_folder == folder / "bells" / "documents"
+    assert find_corpus(corpora.folder, "bells").config.name == "Bells"
+    assert find_corpus(corpora.folder, "bells").documents_folder == folder / "bells" / "documents"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_broken_corpus_takes_no_other_down(with_broken: Corpora) -> None:
 @pytest.mark.parametrize("key", BROKEN)
 def test_each_broken_corpus_is_one_line_with_file_line_and_key(with_broken: Corpora, key: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        with_broken.get(key)
+        with_broken.chosen(key)
     place = f"{with_broken.folder}/{key}/corpus.yaml:"
     assert str(caught.value).startswith(f"{place}{BROKEN[key][1]}")
     assert str(caught.value) in {str(fault) for fault in with_broken.faults}
@@ -143,7 +143,7 @@ def test_a_folder_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
     corpora = load_corpora(tmp_path / "absent")
     assert [str(fault) for fault in corpora.faults] == [f"{tmp_path / 'absent'}: is not a folder"]
     with pytest.raises(ConfigError, match="there are: none"):
-        corpora.get("bells")
+        find_corpus(corpora.folder, "bells")
 
 
 BATCH = """\

@@ -200,13 +200,13 @@ def test_a_fault_names_file_line_and_key(tmp_path: Path, more: str, line: int | 
     make(tmp_path, "broken", config=YAML + more)
     make(tmp_path, "whole")
     exams = load_exams(tmp_path)
-    assert list(exams.exams) == ["whole"]
+    assert list(exams.found) == ["whole"]
     (fault,) = exams.faults
     place = tmp_path / "exams" / "broken" / "exam.yaml"
     assert str(fault).startswith(f"{place}:{line}: " if line else f"{place}: ")
     assert said in str(fault)
     with pytest.raises(ConfigError) as raised:
-        exams.get("broken")
+        find_exam(tmp_path, "broken")
     assert str(raised.value) == str(fault)
 
 
@@ -217,7 +217,7 @@ def test_a_broken_schema_is_a_fault_and_the_others_are_read(tmp_path: Path) -> N
         f"{BLOCK.format(id='M1')}\n{BLOCK.format(id='M1')}\n## M2 Bare\n{BLOCK.format(id='M3')}",
     )
     exams = load_exams(tmp_path)
-    exam = exams.get("trial")
+    exam = exams.found["trial"]
     assert list(exam.schemas) == ["M1", "M3"]
     assert [(one.line, one.message) for one in exams.faults] == [
         (11, "is defined twice, first in line 1"),
@@ -244,7 +244,7 @@ def test_unknown_exams_are_told_with_those_there_are(tmp_path: Path) -> None:
     make(tmp_path, "trial")
     with pytest.raises(ConfigError, match=r"there is no exam 'x' in .*exams \(there are: trial\)"):
         find_exam(tmp_path, "x")
-    assert load_exams(tmp_path / "nowhere").exams == {}
+    assert load_exams(tmp_path / "nowhere").found == {}
 
 
 def test_exams_are_no_corpora(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_exams_are_no_corpora(tmp_path: Path) -> None:
 def test_the_shipped_exam_is_whole() -> None:
     exams = load_exams(PROJECT_ROOT / "corpora")
     assert exams.faults == ()
-    exam = exams.get("esat")
+    exam = exams.found["esat"]
     assert list(exam.schemas) == [f"{kind}{number}" for kind in "MP" for number in range(1, 8)]
     assert len(exam.parts()) == 42
     for schema in exam.schemas.values():

@@ -181,7 +181,7 @@ def test_a_configuration_that_is_no_small_file_is_one_line(tmp_path: Path, kind:
         create(path)
     for found, faults in (
         (load_corpora(tmp_path).corpora, load_corpora(tmp_path).faults),
-        (load_problem_sets(tmp_path).sets, load_problem_sets(tmp_path).faults),
+        (load_problem_sets(tmp_path).found, load_problem_sets(tmp_path).faults),
     ):
         assert list(found) == ["good"]
         assert [fault.message for fault in faults] == [said]
@@ -227,7 +227,7 @@ def test_a_problem_source_that_is_no_file_breaks_its_set_alone(tmp_path: Path, k
     if kind != "long":
         MAKERS[kind][0](folder / "sources" / name)
     found = load_problem_sets(tmp_path)
-    assert list(found.sets) == ["good"]
+    assert list(found.found) == ["good"]
     said = {"fifo": "it is not a regular file", "device": "it is a link out of sources/", "long": "too long"}
     assert [fault.key for fault in found.faults] == ["sources.0.file"]
     assert said[kind] in found.faults[0].message

@@ -84,9 +84,9 @@ def test_a_broken_set_takes_no_other_down(tmp_path: Path) -> None:
     make(tmp_path, "broken", "name: [\n")
     make(tmp_path, "whole")
     found = load_problem_sets(tmp_path)
-    assert (list(found.sets), len(found.faults)) == (["whole"], 1)
+    assert (list(found.found), len(found.faults)) == (["whole"], 1)
     with pytest.raises(ConfigError, match=r"problems\.yaml"):
-        found.get("broken")
+        find_problem_set(tmp_path, "broken")
     with pytest.raises(ConfigError, match=r"no problem set 'x' in .*problems \(there are: whole\)"):
         find_problem_set(tmp_path, "x")
 
@@ -101,7 +101,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_without_a_folder_there_are_no_sets_and_no_corpus_is_called_problems(tmp_path: Path) -> None:
-    assert load_problem_sets(tmp_path).sets == {}
+    assert load_problem_sets(tmp_path).found == {}
     make(tmp_path)
     corpora = load_corpora(tmp_path)
     assert (corpora.corpora, corpora.faults) == ({}, ())

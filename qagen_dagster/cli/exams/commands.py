@@ -14,6 +14,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.exams.paper import (
     bank_of,
+    chosen_exams,
     one_exam,
     one_exam_option,
     paper,
@@ -33,7 +34,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.configuration.exams import Exam, Exams, load_exams
+from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import (
@@ -246,9 +247,8 @@ def run(
     is in exam.yaml.
     """
     space = Workspace(settings)
-    exams = load_exams(settings.corpora)
     options = _options(profile, budget, wished)
-    chosen = _chosen(exams, exam_key)
+    chosen = chosen_exams(settings, exam_key)
     prefixes = options.schema_prefixes or ("",)
     _check_prefixes(chosen, options.schema_prefixes or ())
     plans = {  # the parts to run; planning them all first reports wrong options before any work
@@ -260,7 +260,7 @@ def run(
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         failures = _materialize(space, chosen, plans, options, progress, force=force)
     _print([report(space, exam) for exam in chosen], settings, failures, as_json)
-    warn(exams.faults)
+    warn(load_exams(settings.corpora).faults)
     return fail(failures)
 
 
@@ -270,9 +270,9 @@ def run(
 @click.pass_obj
 def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     """Show items, rejections and cost of each exam."""
-    space, exams = Workspace(settings), load_exams(settings.corpora)
-    _print([report(space, exam) for exam in _chosen(exams, exam_key)], settings, [], as_json)
-    warn(exams.faults)
+    space = Workspace(settings)
+    _print([report(space, exam) for exam in chosen_exams(settings, exam_key)], settings, [], as_json)
+    warn(load_exams(settings.corpora).faults)
 
 
 @exam.command()
@@ -311,14 +311,6 @@ def export(
     for name, path in written.items():
         echo(f"{name}: {path}")
     warn([NOT_DRAWN.format(", ".join(lacking))] if lacking else [])
-
-
-def _chosen(exams: Exams, key: str | None) -> list[Exam]:
-    if key is not None:
-        return [exams.get(key)]
-    if not exams.exams:
-        raise exams.faults[0] if exams.faults else ConfigError(f"there is no exam in {exams.folder}")
-    return list(exams.exams.values())
 
 
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:

@@ -6,7 +6,8 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.configuration.problems import ProblemSets, find_problem_set
+from qagen_dagster.configuration.files import Loaded
+from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.layout import Function, Layout
 from qagen_dagster.defs.metadata import fault_list
@@ -53,15 +54,15 @@ class ProblemConfig(ShardConfig):
         return plan_problem_set(space, find_problem_set(space.settings.corpora, key), options)
 
 
-def build_problem_assets(layout: Layout, sets: ProblemSets) -> list[dg.AssetsDefinition]:
+def build_problem_assets(layout: Layout, sets: Loaded[ProblemSet]) -> list[dg.AssetsDefinition]:
     """problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
-    partitions = dg.StaticPartitionsDefinition(list(sets.sets))
+    partitions = dg.StaticPartitionsDefinition(list(sets.found))
     stages = [_stage(layout, name, partitions) for name in STAGES]
     return [_problem_sources(layout, partitions, sets), *stages, _problem_bank(layout, partitions)]
 
 
 def _problem_sources(
-    layout: Layout, partitions: dg.StaticPartitionsDefinition, sets: ProblemSets
+    layout: Layout, partitions: dg.StaticPartitionsDefinition, sets: Loaded[ProblemSet]
 ) -> dg.AssetsDefinition:
     @layout.asset(
         "problem_sources",

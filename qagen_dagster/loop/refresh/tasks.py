@@ -132,9 +132,9 @@ def _keys(space: Workspace, scope: Scope, unit: Unit) -> Iterable[str]:
         case Unit.COMBINATION:
             return [one.key for one in scope.combinations]
         case Unit.EXAM:
-            return load_exams(space.settings.corpora).exams if scope.everything else ()
+            return load_exams(space.settings.corpora).found if scope.everything else ()
         case Unit.SET:
-            return load_problem_sets(space.settings.corpora).sets if scope.everything else ()
+            return load_problem_sets(space.settings.corpora).found if scope.everything else ()
         case Unit.ALL:
             return ("",)
 
