@@ -38,7 +38,7 @@ ASSET_DECORATORS = {
     for name in ("asset", "multi_asset", "graph_asset", "observable_source_asset", "asset_check", "op")
 }
 
-ANYWHERE = {"pydantic"}
+ANYWHERE = {"pydantic", "pydantic_core"}
 OWNERS = {
     "PIL": ("formats/",),
     "anthropic": ("models/wires/anthropic.py",),
@@ -74,7 +74,6 @@ OWNERS = {
     "openai": ("models/wires/openai.py",),
     "pandas": ("loop/questions/publication/published_set.py",),
     "py3langid": ("english/language.py",),
-    "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
     "re2": ("toolkit/matching.py",),
     "regex": ("index/chunks.py",),
