@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from pydantic import Field
 from rich.table import Table
 
 from qagen_dagster.cli.graph import open_quietly, unread
@@ -16,19 +15,8 @@ from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.settings import Settings
-
-
-class IndexReport(Record):
-    """The search index of one corpus, read from the store."""
-
-    corpus: str
-    documents: int = 0
-    chunks: int = 0
-    failed: dict[str, str] = Field(default_factory=dict)  # document id -> why it has no chunks
-    embedder: str = ""
 
 
 @click.command()
@@ -59,17 +47,17 @@ def index(
     return fail(failures)
 
 
-def report(space: Workspace, corpus: str) -> IndexReport:
+def report(space: Workspace, corpus: str) -> dict[str, Any]:
+    """The search index of one corpus, read from the store. `failed` says by document id why a document has no chunks."""
     found = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
-    if found is None:
-        return IndexReport(corpus=corpus)
-    return IndexReport(
-        corpus=corpus,
-        documents=len(found.documents),
-        chunks=sum(entry.chunks for entry in found.documents),
-        failed={entry.id: entry.failure for entry in found.documents if entry.failure is not None},
-        embedder=f"{found.embedder['provider']}:{found.embedder['model']}",
-    )
+    documents = () if found is None else found.documents
+    return {
+        "corpus": corpus,
+        "documents": len(documents),
+        "chunks": sum(entry.chunks for entry in documents),
+        "failed": {entry.id: entry.failure for entry in documents if entry.failure is not None},
+        "embedder": "" if found is None else f"{found.embedder['provider']}:{found.embedder['model']}",
+    }
 
 
 def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progress: Progress) -> list[str]:
@@ -84,16 +72,14 @@ def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progr
     return failures
 
 
-def _print(reports: list[IndexReport], failures: list[str], as_json: bool) -> None:
+def _print(reports: list[dict[str, Any]], failures: list[str], as_json: bool) -> None:
     if as_json:
-        rows = [row.model_dump() for row in reports]
-        print_json({"ok": not failures, "failures": failures, "corpora": rows})
+        print_json({"ok": not failures, "failures": failures, "corpora": reports})
         return
     table = Table(title="Search indexes")
     for name in ("corpus", "documents", "chunks", "failed documents", "embedder"):
         table.add_column(name)
     for row in reports:
-        table.add_row(
-            row.corpus, str(row.documents), str(row.chunks), str(len(row.failed)), row.embedder or "none"
-        )
+        counts = (row["documents"], row["chunks"], len(row["failed"]))
+        table.add_row(row["corpus"], *map(str, counts), row["embedder"] or "none")
     Terminal().print(table)

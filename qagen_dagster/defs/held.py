@@ -20,18 +20,18 @@ _FILES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 _LOG = logging.getLogger(__name__)
 
 
-def wait_for_instance(home: Path, seconds: float | None = None) -> None:
-    """Wait until nobody holds the instance. Raises StoreError after `seconds`, and for a file that cannot be written."""
-    begun, reported, most = time.monotonic(), False, SECONDS if seconds is None else seconds
+def wait_for_instance(home: Path) -> None:
+    """Wait until nobody holds the instance. Raises StoreError after SECONDS, and for a file that cannot be written."""
+    begun, reported = time.monotonic(), False
     for file in (home / name for name in _FILES):
         while file.exists() and _is_held(file):
             waited = time.monotonic() - begun
-            if waited >= most:
+            if waited >= SECONDS:
                 raise StoreError(held_line(home))
-            if waited >= min(_SILENT, most / 2) and not reported:
+            if waited >= min(_SILENT, SECONDS / 2) and not reported:
                 reported = True
                 _LOG.warning(
-                    "another process holds the Dagster instance %s: waiting up to %.0f s", home, most
+                    "another process holds the Dagster instance %s: waiting up to %.0f s", home, SECONDS
                 )
             time.sleep(0.2)
 

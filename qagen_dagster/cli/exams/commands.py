@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,6 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.publishing.markup import exported
-from qagen_dagster.records.base import Record
 from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.settings import Settings
@@ -62,66 +61,41 @@ if TYPE_CHECKING:
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _RETRIES = click.IntRange(0, 20)
-_OF_SET = ("slots", "unfinished", "profile", "seed", "run_id", "ended")
+_OF_SET = ("unfinished", "profile", "seed", "run_id", "ended")
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
-class PartReport(Record):
-    """One part that was run. A duplicate counts as rejected, because it is not in the bank."""
+def report(space: Workspace, exam: Exam) -> dict[str, Any]:
+    """One exam: its difficulties in order, the title of each schema by its id, its BankStats, and the parts that were run.
 
-    part: str
-    slots: int
-    accepted: int
-    rejected: int
-    unfinished: int
-    profile: str
-    seed: int
-    run_id: str
-    ended: str
-
-
-class ExamReport(Record):
-    """One exam. `difficulties` are in the exam's order. `schemas` has the title of each schema, by its id."""
-
-    exam: str
-    difficulties: tuple[str, ...]
-    schemas: dict[str, str]
-    stats: BankStats
-    parts: tuple[PartReport, ...]
-
-
-def report(space: Workspace, exam: Exam) -> ExamReport:
-    """Read the report from the store. Raises ConfigError, StoreError."""
+    A duplicate counts as rejected, because it is not in the bank. Raises ConfigError, StoreError.
+    """
     found = gather(space, exam.key)
-    parts: list[PartReport] = []
+    parts: list[dict[str, Any]] = []
     for made in found.sets:
         part = made.part
         counts = found.stats.by_part.get(f"{part.schema_id}/{part.difficulty.value}", Counts())
-        parts.append(
-            PartReport(
-                part=part.key,
-                **dict(counts),
-                **{name: getattr(made, name) for name in _OF_SET},
-            )
-        )
-    return ExamReport(
-        exam=exam.key,
-        difficulties=tuple(difficulty.value for difficulty in exam.config.difficulties),
-        schemas={schema.id: schema.title for schema in exam.schemas.values()}
+        kept = {name: getattr(made, name) for name in _OF_SET}
+        parts.append({"part": part.key, "slots": made.slots, **dict(counts), **kept})
+    return {
+        "exam": exam.key,
+        "difficulties": [difficulty.value for difficulty in exam.config.difficulties],
+        "schemas": {schema.id: schema.title for schema in exam.schemas.values()}
         | {part_set.part.schema_id: part_set.schema_title for part_set in found.sets},
-        stats=found.stats,
-        parts=tuple(parts),
-    )
+        "stats": found.stats,
+        "parts": parts,
+    }
 
 
-def show(console: Console, exam_report: ExamReport, assets: str) -> None:
+def show(console: Console, exam_report: Mapping[str, Any], assets: str) -> None:
     """Print a table of schemas and difficulties, then the failed attempts and the cost."""
-    stats = exam_report.stats
+    stats: BankStats = exam_report["stats"]
+    names: list[str] = exam_report["difficulties"]
     table = Table(title=f"{escape(stats.name)}: {stats.accepted} accepted items, {stats.rejected} rejected")
-    for name in ("schema", *exam_report.difficulties, "accepted"):
+    for name in ("schema", *names, "accepted"):
         table.add_column(name, justify="left" if name == "schema" else "right")
-    for schema, title in exam_report.schemas.items():
-        counts = [stats.by_part.get(f"{schema}/{name}", Counts()) for name in exam_report.difficulties]
+    for schema, title in exam_report["schemas"].items():
+        counts = [stats.by_part.get(f"{schema}/{name}", Counts()) for name in names]
         every = stats.by_schema.get(schema, Counts())
         table.add_row(f"{schema} {escape(title)}", *map(_share, counts), _share(every))
     console.print(table)
@@ -137,9 +111,10 @@ def show(console: Console, exam_report: ExamReport, assets: str) -> None:
         shown = (
             ", ".join(f"{name} {count}" for name, count in sorted(stats.keys_by.items())) or "not recorded"
         )
+        folder = f"{assets}/exams/{exam_report['exam']}"
         console.print(f"keys of {stats.accepted} accepted items, by what showed that they are right: {shown}")
         console.print(
-            f"items: {assets}/exams/{exam_report.exam}/accepted.jsonl; exports: {assets}/exams/{exam_report.exam}/exports/",
+            f"items: {folder}/accepted.jsonl; exports: {folder}/exports/",
             soft_wrap=True,
         )
 
@@ -408,10 +383,9 @@ def _make_bank(
     return failures
 
 
-def _print(reports: list[ExamReport], settings: Settings, failures: list[str], as_json: bool) -> None:
+def _print(reports: list[dict[str, Any]], settings: Settings, failures: list[str], as_json: bool) -> None:
     if as_json:
-        rows = [exam_report.model_dump(mode="json") for exam_report in reports]
-        print_json({"ok": not failures, "failures": failures, "exams": rows})
+        print_json({"ok": not failures, "failures": failures, "exams": reports})
         return
     for exam_report in reports:
         show(Terminal(), exam_report, settings.assets)

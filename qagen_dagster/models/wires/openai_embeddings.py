@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,9 @@ class PaidEmbedder:
         key_variable: str | None,
         ledger: Ledger,
         state: Path,
-        sleep: Callable[[float], None] = time.sleep,
         meter: Meter | None = None,
     ) -> None:
-        self._spec, self._ledger, self._sleep, self._meter = spec, ledger, sleep, meter
+        self._spec, self._ledger, self._meter = spec, ledger, meter
         call = ModelSpec(
             provider=spec.provider,
             model=spec.model,
@@ -94,7 +93,7 @@ class PaidEmbedder:
             lambda entry: self._cost(entry, estimated),
             lambda: self._price(2 * estimated),
             self._meter,
-            self._sleep,
+            time.sleep,
         )
         use = EmbeddingUse(texts=len(texts), replayed=1)
         if not replayed:
