@@ -91,7 +91,7 @@ def test_rejected_candidates_keep_type_and_evidence(past: History, asked: Callab
 def test_contracts_name_every_view(past: History) -> None:
     contracts = (PROJECT_ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
     with snapshot(past.catalog) as connection:
-        views = {name for name, one in dictionary(connection).items() if one.kind == "view"}
+        views = {name for name, one in dictionary(connection).items() if one["kind"] == "view"}
     missing = {view for view in views if f"`{view}`" not in contracts}
     assert missing == {"attempt_calls", "document_calls"}  # parts of others
 

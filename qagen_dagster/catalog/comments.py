@@ -6,53 +6,40 @@ A column without its own entry in `comments.toml` has the entry of its name.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import duckdb
 
-_RELATIONS = """
-SELECT own.table_name, coalesce(tables.comment, views.comment), tables.table_name IS NULL, column_name, data_type, own.comment
+# Tables, then views, then macros, each in the order of the alphabet.
+_DICTIONARY = """
+SELECT
+    own.table_name,
+    if(any_value(tables.table_name) IS NULL, 'view', 'table') AS kind,
+    any_value(coalesce(tables.comment, views.comment)),
+    list({'name': column_name, 'type': data_type, 'comment': own.comment} ORDER BY column_index)
 FROM duckdb_columns() AS own
 LEFT JOIN duckdb_tables() AS tables USING (table_name)
 LEFT JOIN (FROM duckdb_views() WHERE NOT internal) AS views ON views.view_name = own.table_name
 WHERE NOT own.internal
-ORDER BY 3, own.table_name, column_index
+GROUP BY own.table_name
+ORDER BY kind, own.table_name
 """
 _MACROS = """
-SELECT function_name || '(' || array_to_string(parameters, ', ') || ')', comment
+SELECT function_name || '(' || array_to_string(parameters, ', ') || ')', 'macro', comment, []
 FROM duckdb_functions() WHERE function_type = 'table_macro' AND NOT internal ORDER BY 1
 """
 
 
-@dataclass(frozen=True)
-class Column:
-    name: str
-    type: str
-    comment: str
+def dictionary(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
+    """Everything that a reader of the catalog can select from, by name: its `name`, `kind`, `comment` and `columns`.
 
-
-@dataclass(frozen=True)
-class Relation:
-    """A table, a view or a table macro with its comment. A macro has no columns."""
-
-    name: str
-    kind: str
-    comment: str
-    columns: tuple[Column, ...] = ()
-
-
-def dictionary(connection: duckdb.DuckDBPyConnection) -> Mapping[str, Relation]:
-    """Everything that a reader of the catalog can select from, by name: tables, then views, then macros."""
-    found: dict[str, Relation] = {}
-    for name, text, is_view, *column in connection.execute(_RELATIONS).fetchall():
-        known = found.get(name, Relation(name, "view" if is_view else "table", text))
-        found[name] = replace(known, columns=(*known.columns, Column(*column)))
-    for call, text in connection.execute(_MACROS).fetchall():
-        found[call.partition("(")[0]] = Relation(call, "macro", text)
-    return found
+    Each column has a `name`, a `type` and a `comment`. A macro has its parameters in its name, and no columns.
+    """
+    rows = [row for statement in (_DICTIONARY, _MACROS) for row in connection.execute(statement).fetchall()]
+    parts = ("name", "kind", "comment", "columns")
+    return {row[0].partition("(")[0]: dict(zip(parts, row, strict=True)) for row in rows}
 
 
 @cache

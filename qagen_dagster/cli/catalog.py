@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.catalog.comments import Relation, dictionary
+from qagen_dagster.catalog.comments import dictionary
 from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
@@ -64,24 +64,24 @@ def describe(settings: Settings, table: str | None, as_json: bool) -> None:
         raise ConfigError(f"there is no table {table!r} in the catalog (there are: {', '.join(found)})")
 
 
-def _show_all(relations: Iterable[Relation], as_json: bool) -> None:
+def _show_all(relations: Iterable[dict[str, Any]], as_json: bool) -> None:
     if as_json:
-        print_json([asdict(relation) for relation in relations])
+        print_json(list(relations))
         return
     for relation in relations:
-        echo(f"{relation.kind:<5}  {relation.name:<20}  {relation.comment}")
+        echo(f"{relation['kind']:<5}  {relation['name']:<20}  {relation['comment']}")
 
 
-def _show_one(relation: Relation, as_json: bool) -> None:
+def _show_one(relation: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print_json(asdict(relation))
+        print_json(relation)
         return
-    echo(f"{relation.kind} {relation.name}: {relation.comment}")
-    if not relation.columns:
+    echo(f"{relation['kind']} {relation['name']}: {relation['comment']}")
+    if not relation["columns"]:
         return
     columns = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for heading in ("column", "type", "meaning"):
         columns.add_column(heading, overflow="fold")
-    for column in relation.columns:
-        columns.add_row(column.name, column.type, escape(column.comment))
+    for column in relation["columns"]:
+        columns.add_row(column["name"], column["type"], escape(column["comment"]))
     Terminal().print(columns)

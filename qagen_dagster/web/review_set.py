@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from pydantic import Field
 
@@ -93,23 +94,14 @@ class Detail(Record):
     sections: tuple[Section, ...] = ()
 
 
-class Call(Record):
-    """One model call behind a question."""
-
-    stage: str
-    role: str
-    model: str
-    input_tokens: int
-    output_tokens: int
-    usd: float | None
-    replayed: bool
+_SHOWN_OF_CALL = ("role", "model", "input_tokens", "output_tokens", "usd", "replayed")
 
 
 class Lineage(Record):
     """The models and calls behind a question. `note` says what is unknown."""
 
     facts: Mapping[str, str] = Field(default_factory=dict)
-    calls: tuple[Call, ...] = ()
+    calls: tuple[dict[str, Any], ...] = ()
     note: str = ""
 
 
@@ -198,11 +190,10 @@ class SetSource:
     read: Callable[[], ReviewSet]
 
 
-def calls_of(summaries: Iterable[tuple[str, CallSummary | stats.Row]]) -> tuple[Call, ...]:
+def calls_of(summaries: Iterable[tuple[str, CallSummary | stats.Row]]) -> tuple[dict[str, Any], ...]:
     """The calls of a lineage, made from pairs of a stage and a call."""
     return tuple(
-        Call(stage=stage, **{name: getattr(one, name) for name in Call.model_fields if name != "stage"})
-        for stage, one in summaries
+        {"stage": stage, **{name: getattr(one, name) for name in _SHOWN_OF_CALL}} for stage, one in summaries
     )
 
 

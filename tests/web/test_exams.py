@@ -62,6 +62,6 @@ def test_an_item_is_shown_with_its_formulas_its_proof_and_its_attempts(space: Wo
     assert told["1"] == ("no", "gates: wrong_key: it is 3")
     lost = bank.detail(bank.rows[1].id)
     assert lost.sections[0].entries[0].text == "There is no question."
-    assert [call.usd for call in bank.lineage(bank.rows[0].id).calls] == [0.5]
+    assert [call["usd"] for call in bank.lineage(bank.rows[0].id).calls] == [0.5]
     with pytest.raises(StoreError, match="has no question x"):
         bank.detail("x")
