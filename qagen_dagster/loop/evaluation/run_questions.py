@@ -174,9 +174,7 @@ def make_report(
     """Make a report of evaluated questions, and store it as the latest one and in the history of its run."""
     made = report(
         kind=kind,
-        corpus=found.combination.corpus,
-        scenario=found.combination.scenario,
-        mode=found.combination.mode,
+        **dict(found.combination),
         run_id=found.run.run_id,
         launch=found.run.launch,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),

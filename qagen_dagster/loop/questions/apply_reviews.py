@@ -24,7 +24,7 @@ from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import Strategy
-from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
+from qagen_dagster.records.ids import Mode, fingerprint, question_id
 from qagen_dagster.records.questions.results import (
     AppliedReview,
     CallSummary,
@@ -72,7 +72,7 @@ def apply_decisions(
     workers: int,
 ) -> Reviewed:
     """Apply all stored decisions of the combination. Raises StoreError, ConfigError or ModelError."""
-    combination = Combination(corpus=candidates.corpus, scenario=candidates.scenario, mode=candidates.mode)
+    combination = candidates.combination
     decisions = decisions_of(workspace, combination.key)
     if not decisions:
         return Reviewed(pairs)
@@ -101,16 +101,11 @@ def apply_decisions(
 def left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None = None) -> RejectedQA:
     """An accepted question as a rejected one."""
     return RejectedQA(
-        question=pair.question,
-        answer=pair.answer,
+        **pair.shared(RejectedQA),
         rejection_reason=reason,
         rejection_detail=why,
         duplicate_of=of,
-        document_id=pair.document_id,
         attempt_number=pair.generation_metadata.attempt_number,
-        evidence=pair.evidence,
-        question_type=pair.question_type,
-        origin=pair.origin,
     )
 
 

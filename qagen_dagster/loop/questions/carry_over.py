@@ -201,7 +201,7 @@ def _quotes(pair: QAPair) -> tuple[str, ...]:
 
 def _retired(pair: QAPair, why: str, before: tuple[str, ...], now: tuple[str, ...]) -> RetiredQA:
     return RetiredQA(
-        **{name: getattr(pair, name) for name in RetiredQA.model_fields if name in QAPair.model_fields},
+        **pair.shared(RetiredQA),
         reason=RejectionReason.EVIDENCE_NOT_FOUND,
         detail=why,
         before=before,

@@ -286,12 +286,10 @@ def blind_combinations(
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
     """Store the plan of a run, so that the catalog has it even if the run fails."""
-    key, mode = planned.combination, planned.combination.mode
+    key = planned.combination
     corpus, scenario = planned.corpus.config, planned.corpus.scenario(key.scenario)
     asked = RunPlan(
-        corpus=key.corpus,
-        scenario=key.scenario,
-        mode=mode,
+        **dict(key),
         run_id=run_id,
         started=started,
         profile=planned.profile_name,
@@ -324,9 +322,7 @@ def collect(
     found = (_line(workspace, planned, entry) for entry in planned.documents)  # one result at a time
     lines = [(line, RunDocument.of(run_id, line, result)) for line, result in found]
     candidates = CandidateSet(
-        corpus=key.corpus,
-        scenario=key.scenario,
-        mode=key.mode,
+        **dict(key),
         run_id=run_id,
         profile=planned.profile_name,
         models=planned.models,
@@ -342,13 +338,7 @@ def collect(
         documents=tuple(line for line, _ in lines),
         retired=planned.earlier(workspace).retired(),
     )
-    given = RunResults(
-        corpus=key.corpus,
-        scenario=key.scenario,
-        mode=key.mode,
-        run_id=run_id,
-        documents=tuple(document for _, document in lines),
-    )
+    given = RunResults(**dict(key), run_id=run_id, documents=tuple(document for _, document in lines))
     workspace.store.write(key.history_key(run_id, RESULTS), given)
     workspace.store.write(CandidateSet.run_key(run_id, key), candidates)
     workspace.store.write(CandidateSet.key(key), candidates)

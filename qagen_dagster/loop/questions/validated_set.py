@@ -74,17 +74,11 @@ def validate_set(
     )
     undecided = sum(one.rejection_reason is results.RejectionReason.VALIDATION_FAILED for one in removed)
     validated = results.ValidatedSet(
-        corpus=combination.corpus,
-        scenario=combination.scenario,
-        mode=combination.mode,
+        **dict(combination),
         fingerprint=candidates.fingerprint,
         run_id=candidates.run_id,
         questions=tuple(kept),
-        removed=(
-            *unproved,
-            *reviewed.removed,
-            *removed,
-        ),
+        removed=(*unproved, *reviewed.removed, *removed),
         undecided=undecided + reviewed.undecided,
         calls=(*reviewed.calls, *calls),
         review=_remaining(reviewed.review, kept),

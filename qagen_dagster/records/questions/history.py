@@ -11,11 +11,10 @@ from typing import Self
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import Strategy
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import OfCombination
 from qagen_dagster.records.questions.results import (
     CONTROLLED,
     CandidateDocument,
-    CandidateSet,
     DocumentEnd,
     GenerationResult,
 )
@@ -24,12 +23,9 @@ from qagen_dagster.records.run import CallSummary, Usage
 PLAN, RESULTS, REMOVED = "plan.json", "results.json", "removed.json"  # `removed` is a ValidatedSet
 
 
-class RunPlan(Record):
+class RunPlan(OfCombination):
     """The plan of a run: the models, the prompts, and the texts of the corpus and the scenario."""
 
-    corpus: str
-    scenario: str
-    mode: Mode
     run_id: str
     started: str  # ISO 8601, UTC
     profile: str
@@ -124,15 +120,8 @@ class RunDocument(Record):
         )
 
 
-class RunResults(Record):
+class RunResults(OfCombination):
     """The results of all documents of a combination in one run, as numbers."""
 
-    corpus: str
-    scenario: str
-    mode: Mode
     run_id: str
     documents: tuple[RunDocument, ...]
-
-
-def combination_of(record: CandidateSet | RunPlan | RunResults) -> Combination:
-    return Combination(corpus=record.corpus, scenario=record.scenario, mode=record.mode)

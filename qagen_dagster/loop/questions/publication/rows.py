@@ -133,13 +133,8 @@ class PublishedRows:
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: result_records.QAPair) -> PublishedQuestion:
-        given = {
-            name: getattr(pair, name)
-            for name in result_records.QAPair.model_fields
-            if name in PublishedQuestion.model_fields
-        }
         return PublishedQuestion(
-            **given,
+            **pair.shared(PublishedQuestion),
             text_path=self._text_path(pair.document_id),
             row=self._sources.get(pair.document_id, ("", None))[1],
             mode=pair.category,
@@ -153,7 +148,7 @@ class PublishedRows:
     def _rejected(self, one: result_records.RejectedQA) -> RejectedQuestion:
         source, row = self._sources.get(one.document_id, ("", None))
         return RejectedQuestion(
-            **{name: getattr(one, name) for name in result_records.RejectedQA.model_fields},
+            **dict(one),
             source_document=f"documents/{source}" if source else "",
             row=row,
             verdict=self._verdict(one.document_id, one.attempt_number, one.question),
@@ -234,7 +229,7 @@ def hops(evidence: Iterable[result_records.Evidence]) -> int:
 
 
 def _visual(visual: Visual) -> PublishedVisual:
-    return PublishedVisual(label=visual.label, type=visual.type, page=visual.page, box=visual.box)
+    return PublishedVisual(**visual.shared(PublishedVisual))
 
 
 def _grade(found: AnswerGrade) -> PublishedGrade:
