@@ -7,8 +7,9 @@ request, so that the document is shown once.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
@@ -17,6 +18,7 @@ from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fit
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal, without_tools
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.batch import SubmitAnswers
@@ -32,13 +34,14 @@ from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 ROLE = "validator"
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict, or why there is none."""
+class Judged(Record):
+    """The validator gave a verdict, or `failure` says why not. `may_mend`: the generator is able to correct the candidate."""
 
+    kind: Literal["judged"] = "judged"
     verdict: results.VerdictRecord | None
-    failure: str | None
-    calls: tuple[results.CallSummary, ...]
+    failure: str = ""
+    may_mend: bool = False
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,21 +56,12 @@ class BlindFinding:
 
 @dataclass(frozen=True)
 class TypeRule:
-    """The question type that was asked for, and the rule by which the comparison judges it."""
+    """The question type that was asked for, and the rule by which the comparison judges it: the values of `type_prompt`."""
 
-    name: str
-    means: str
-    asks: str
-    fails: str
-
-    def values(self) -> dict[str, str]:
-        """The values for `type_prompt`."""
-        return {
-            "question_type": self.name,
-            "type_means": self.means,
-            "type_asks": self.asks,
-            "type_fails": self.fails,
-        }
+    question_type: str
+    type_means: str
+    type_asks: str
+    type_fails: str
 
 
 def blind_prompt(mode: Mode) -> Prompt:
@@ -138,7 +132,7 @@ def judge(
     found: BlindFinding | None = None,
     equal: Callable[[str, str], bool] = lambda _one, _other: False,
     contradiction: Callable[[str, str], str] = lambda _one, _other: "",
-) -> Judgement:
+) -> Judged:
     """Answer blind unless `found` is that answer, then compare; check the `rule` of the question's type if there is one.
 
     No model compares answers that are `equal` if the blind step found no fault in the question and its passages are all in the
@@ -147,11 +141,11 @@ def judge(
     found = found or answer_blind(context, model, candidate.question, attempt)
     blind = found.answer
     if blind is None:
-        return Judgement(None, found.failure, found.calls)
+        return Judged(verdict=None, failure=found.failure, calls=found.calls)
     decided = _decided_by_code(candidate, blind, rule, equal, contradiction)
     if decided is None:
         return _compare(context, model, candidate, blind, attempt, rule, found.calls)
-    return Judgement(_verdict(candidate, blind, attempt, decided), None, found.calls)
+    return Judged(verdict=_verdict(candidate, blind, attempt, decided), calls=found.calls)
 
 
 def _decided_by_code(
@@ -206,11 +200,11 @@ def _compare(
     attempt: int,
     rule: TypeRule | None,
     calls: tuple[results.CallSummary, ...],
-) -> Judgement:
+) -> Judged:
     terminal = Terminal("submit_comparison", Comparison if rule is None else TypedComparison)
     asked = compare_prompt() if rule is None else type_prompt().before(compare_prompt())
     spec = without_tools("answer comparer", ROLE, asked, terminal)
-    values = context.task_values() | (rule.values() if rule is not None else {})
+    values = context.task_values() | (asdict(rule) if rule is not None else {})
     values |= {
         "mode": context.mode.value,
         "question": candidate.question,
@@ -224,9 +218,11 @@ def _compare(
     run = run_agent(spec, model, {}, values, sample=attempt)
     calls += call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
-        return Judgement(None, f"comparison: {run.end}", calls)
+        return Judged(verdict=None, failure=f"comparison: {run.end}", calls=calls)
     found = Comparison.model_validate(run.end.result)
-    other = "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.name} question: "
+    other = (
+        "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.question_type} question: "
+    )
     judged: dict[str, object] = {
         **found.model_dump(exclude={"of_type"}),
         "answerable": True,
@@ -235,7 +231,7 @@ def _compare(
         "premise_holds": found.premise_holds and (blind.premise_holds or found.matches),
         "explanation": f"{other}{found.explanation}",
     }
-    return Judgement(_verdict(candidate, blind, attempt, judged), None, calls)
+    return Judged(verdict=_verdict(candidate, blind, attempt, judged), calls=calls)
 
 
 def _numbered(quotes: list[tuple[str, str]]) -> Block:

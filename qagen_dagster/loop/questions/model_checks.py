@@ -25,7 +25,7 @@ def compare(
     """
     known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
     new = dedupe.Known(step.candidate.question, step.candidate.answer)
-    found = dedupe.compare(
+    return dedupe.compare(
         models.deduplicator,
         new,
         known,
@@ -33,9 +33,6 @@ def compare(
         document_id=work.context.view.document.id,
         attempt=step.attempt,
         before_asking=before_asking,
-    )
-    return Compared(
-        duplicate_of=found.index, detail=found.detail, score=found.score, step=found.step, calls=found.calls
     )
 
 
@@ -57,7 +54,7 @@ def validate(
     """
     # two readers may read slightly different values from a picture
     textual = work.context.mode is Mode.TEXTUAL
-    judged = validator.judge(
+    return validator.judge(
         work.context,
         models.validator,
         step.candidate,
@@ -67,4 +64,3 @@ def validate(
         equal=equal,
         contradiction=contradiction if textual else lambda _one, _other: "",
     )
-    return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)

@@ -197,10 +197,6 @@ class DocumentSteps:
         return History(
             accepted=pairs_of(seen, self._work, model.spec.name, ""),
             rejected=(*self._work.avoided, *rejections_of(seen, self._work)),
-            rejected_evidence=(
-                *(one.evidence for one in self._work.avoided),
-                *(one.candidate.evidence for one in seen.rejected),
-            ),
             viewed_pages=seen.viewed_pages,
             also_seen=(*seen.also_seen, *(f"{NOT_COVERED}: {one}" for one in self._work.missing)),
         )

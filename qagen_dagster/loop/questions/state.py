@@ -1,4 +1,7 @@
-"""The events of the work on a document, its steps, and its state. All of them are values; no work is done here."""
+"""The events of the work on a document, its steps, and its state. All of them are values; no work is done here.
+
+The agents make the events `Compared` and `Judged`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from qagen_dagster.agents.questions.deduplicator import Compared
+from qagen_dagster.agents.questions.validator import Judged
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions import results
 
@@ -65,27 +70,6 @@ class Exhausted(Record):
     kind: Literal["exhausted"] = "exhausted"
     reason: str
     viewed_pages: tuple[int, ...] = ()
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class Compared(Record):
-    """The candidate was compared with the accepted questions. `duplicate_of` is the index of the one that it repeats."""
-
-    kind: Literal["compared"] = "compared"
-    duplicate_of: int | None
-    detail: str = ""
-    score: float | None = None  # similarity to that question, or to the nearest one
-    step: results.DuplicateStep = ""  # what decided; empty in older journals
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class Judged(Record):
-    """The validator gave a verdict, or `failure` says why not. `may_mend`: the generator is able to correct the candidate."""
-
-    kind: Literal["judged"] = "judged"
-    verdict: results.VerdictRecord | None
-    failure: str = ""
-    may_mend: bool = False
     calls: tuple[results.CallSummary, ...] = ()
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
+from qagen_dagster.agents.questions.deduplicator import Compared
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
@@ -157,8 +157,8 @@ def deduplicate(
             why = f"not compared with similar questions ({error}); the next run decides"
             removed[index] = left_out(pair, results.RejectionReason.VALIDATION_FAILED, why)
             return ()
-        if finding.index is not None:
-            removed[index] = _removed(pair, pairs[finding.index], finding)
+        if finding.duplicate_of is not None:
+            removed[index] = _removed(pair, pairs[finding.duplicate_of], finding)
         return finding.calls
 
     needs = [[place[link.index] for link in near[number] if link.index in place] for number in compared]
@@ -178,7 +178,7 @@ def _may_be_duplicate(new: results.QAPair, old: results.QAPair, edited: Collecti
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 
 
-def _removed(pair: results.QAPair, of: results.QAPair, found: DuplicateFinding) -> results.RejectedQA:
+def _removed(pair: results.QAPair, of: results.QAPair, found: Compared) -> results.RejectedQA:
     why = f"repeats a question on {of.document_id}: {found.detail}"
     row = left_out(pair, results.RejectionReason.DUPLICATE, why, of.question)
     return row.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})

@@ -179,6 +179,7 @@ def rejected(number: int) -> RejectedQA:
         answer="a",
         rejection_reason=RejectionReason.AMBIGUOUS,
         rejection_detail="two things fit",
+        evidence=(Evidence(quote="y", start_line=7, end_line=7),),
     )
 
 
@@ -194,7 +195,6 @@ def test_the_generator_learns_what_was_asked_and_what_failed() -> None:
                 rejection_detail="max_turns",
             ),
         ),
-        rejected_evidence=((Evidence(quote="y", start_line=7, end_line=7),), ()),
     )
     _, model = run(submit(GOOD), history=history)
     asked = told(model.requests[0])
@@ -211,7 +211,6 @@ def test_a_long_history_is_cut_to_the_latest() -> None:
     history = History(
         accepted=tuple(pair(number) for number in range(300)),
         rejected=tuple(rejected(number) for number in range(50)),
-        rejected_evidence=((),) * 50,
     )
     asked = told(run(submit(GOOD), history=history)[1].requests[0])
     assert "What is fact 299?" in asked

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
 import pytest
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.validator import Judgement, TypeRule, judge, rejection
+from qagen_dagster.agents.questions.validator import Judged, TypeRule, judge, rejection
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
@@ -46,14 +47,14 @@ def compare(**changed: Any) -> AssistantMessage:
 
 def run(
     *turns: Turn, context: QAContext | None = None, rule: TypeRule | None = None
-) -> tuple[Judgement, FakeModel]:
+) -> tuple[Judged, FakeModel]:
     model = FakeModel(turns)
     return judge(context or context_of(), model, CANDIDATE, 5, rule), model
 
 
-def verdict_of(found: Judgement) -> VerdictRecord:
+def verdict_of(found: Judged) -> VerdictRecord:
     assert found.verdict is not None
-    assert found.failure is None
+    assert found.failure == ""
     return found.verdict
 
 
@@ -186,7 +187,7 @@ def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
     fault = rejection(verdict_of(found))
     assert fault == (RejectionReason.IRRELEVANT, "it is no multi_hop question: One line answers it.")
     seen = told(model.requests[1])
-    assert all(words in seen for words in (HOP.name, HOP.means, HOP.asks, HOP.fails, SECRET_QUOTE))
+    assert all(words in seen for words in (*asdict(HOP).values(), SECRET_QUOTE))
     assert "multi_hop" not in model.requests[0].canonical()
     (tool,) = model.requests[1].tools
     assert "of_type" in tool.parameters["required"]
@@ -281,7 +282,7 @@ JUDGED = {
 }
 
 
-def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judgement:
+def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judged:
     """A judgement by code that finds every answer equal to every other."""
     return judge(context or context_of(), model, CANDIDATE, 5, rule, equal=lambda _one, _other: True)
 

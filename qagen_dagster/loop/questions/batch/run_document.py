@@ -185,9 +185,8 @@ class DocumentRun:
             self._passages(state, step.question, step.current.rewrites),
         )
         why = self._refused(found.question, step.current, state) if found.question else ""
-        if why:
-            return batch.Rewritten(question="", failure=why, refused=found.question, calls=found.calls)
-        return batch.Rewritten(question=found.question, failure=found.failure, calls=found.calls)
+        refused = {"question": "", "failure": why, "refused": found.question}
+        return found.model_copy(update=refused) if why else found
 
     def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
         """Why a new wording is refused: it is a former wording, or repeats another question. Empty if it is not refused."""
@@ -202,8 +201,7 @@ class DocumentRun:
         draft = step.current.draft
         asked = answerer.Asked(step.question, draft.question_type, step.rejected)
         task = self._answer_task(state, draft, asked, len(step.current.tries))
-        found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
-        return batch.Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
+        return answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
 
     def _prepare(self, step: batch.Prepare, state: batch.BatchState) -> batch.Prepared:
         asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]

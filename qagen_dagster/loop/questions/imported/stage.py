@@ -7,7 +7,7 @@ of the other documents find out the same: their requests are equal, so the ledge
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from qagen_dagster.agents.questions.batch import answerer
@@ -108,7 +108,8 @@ class ImportStage(stages.JournaledStage):
         asked = answerer.Asked(logged.question, QuestionType.FACTUAL)
         model, task = self.models.answerer or self.models.generator, Task([*choices, found], attempt, 0)
         given = answerer.answer(work.context, model, reading, asked, task)
-        return replace(given, candidate=given.candidate and _as_logged(work, logged, given.candidate))
+        candidate = given.candidate and _as_logged(work, logged, given.candidate)
+        return given.model_copy(update={"candidate": candidate})
 
     def _judge(self, step: Validate) -> tuple[Judged, tuple[results.CallSummary, ...]]:
         judged = model_checks.validate(step, self.work, self.models)
