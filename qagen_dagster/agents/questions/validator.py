@@ -6,7 +6,7 @@ request, so that the document is shown once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Literal
@@ -16,6 +16,7 @@ from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal, without_tools
+from qagen_dagster.english.answers import contradiction, equal
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
@@ -128,21 +129,18 @@ def judge(
     candidate: results.Candidate,
     attempt: int,
     rule: TypeRule | None = None,
-    *,
     found: BlindFinding | None = None,
-    equal: Callable[[str, str], bool] = lambda _one, _other: False,
-    contradiction: Callable[[str, str], str] = lambda _one, _other: "",
 ) -> Judged:
     """Answer blind unless `found` is that answer, then compare; check the `rule` of the question's type if there is one.
 
-    No model compares answers that are `equal` if the blind step found no fault in the question and its passages are all in the
-    evidence, nor answers between which there is a `contradiction`: code says why. Raises ModelError.
+    No model compares answers that are equal if the blind step found no fault in the question and its passages are all in the
+    evidence, nor answers between which there is a contradiction: code says why. Raises ModelError.
     """
     found = found or answer_blind(context, model, candidate.question, attempt)
     blind = found.answer
     if blind is None:
         return Judged(verdict=None, failure=found.failure, calls=found.calls)
-    decided = _decided_by_code(candidate, blind, rule, equal, contradiction)
+    decided = _decided_by_code(candidate, blind, rule, context.mode)
     if decided is None:
         return _compare(context, model, candidate, blind, attempt, rule, found.calls)
     return Judged(verdict=_verdict(candidate, blind, attempt, decided), calls=found.calls)
@@ -152,8 +150,7 @@ def _decided_by_code(
     candidate: results.Candidate,
     blind: BlindAnswer,
     rule: TypeRule | None,
-    equal: Callable[[str, str], bool],
-    contradiction: Callable[[str, str], str],
+    mode: Mode,
 ) -> dict[str, object] | None:
     """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
     if not blind.answerable or not blind.answer.strip():
@@ -164,7 +161,9 @@ def _decided_by_code(
             "premise_holds": blind.premise_holds,
             "explanation": blind.note or "the validator found no answer in the document",
         }
-    fault = "" if candidate.computation else contradiction(candidate.answer, blind.answer)
+    # two readers may read slightly different values from a picture
+    comparable = mode is Mode.TEXTUAL and not candidate.computation
+    fault = contradiction(candidate.answer, blind.answer) if comparable else ""
     if fault:
         return {
             **dict.fromkeys(("supported", "self_contained", "relevant")),

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
-from qagen_dagster.agents.questions.validator import rejection
+from qagen_dagster.agents.questions.validator import judge, rejection
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import map_in_parallel
-from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.plan import RunOptions, plan
-from qagen_dagster.loop.questions.state import Judged, Validate
+from qagen_dagster.loop.questions.state import Judged
 from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import Strategy
@@ -204,8 +203,7 @@ class _Judge:
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:
             edited = pair.candidate().model_copy(update={"computation": ""})
-            step = Validate(candidate=edited, attempt=attempt)
-            known = model_checks.validate(step, work, self.models)
+            known = judge(work.context, self.models.validator, edited, attempt)
             journal.append(known)
         return known, known.calls
 

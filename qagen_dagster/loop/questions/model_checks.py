@@ -1,15 +1,13 @@
-"""The two model checks that every candidate must pass: it is not a duplicate, and the validator agrees with its answer."""
+"""The two model checks of a candidate in its document: a comparison with the accepted questions, and a blind answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from qagen_dagster.agents.questions import validator
-from qagen_dagster.english.answers import contradiction, equal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates import similarity as dedupe
-from qagen_dagster.loop.questions.state import Compared, Dedupe, Judged, QAState, Validate
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.loop.questions.state import Compared, Dedupe, QAState, Validate
 
 
 def compare(
@@ -39,28 +37,3 @@ def compare(
 def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindFinding:
     """The validator's own answer to the question. Raises ModelError."""
     return validator.answer_blind(work.context, models.validator, step.candidate.question, step.attempt)
-
-
-def validate(
-    step: Validate,
-    work: DocumentWork,
-    models: QAModels,
-    rule: validator.TypeRule | None = None,
-    found: validator.BlindFinding | None = None,
-) -> Judged:
-    """Let the validator judge the candidate. `found` is its blind answer; if it is None, the validator answers first.
-
-    If the question type has a `rule`, the rule is checked, too. Raises ModelError.
-    """
-    # two readers may read slightly different values from a picture
-    textual = work.context.mode is Mode.TEXTUAL
-    return validator.judge(
-        work.context,
-        models.validator,
-        step.candidate,
-        step.attempt,
-        rule,
-        found=found,
-        equal=equal,
-        contradiction=contradiction if textual else lambda _one, _other: "",
-    )

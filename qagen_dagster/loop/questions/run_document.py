@@ -7,7 +7,6 @@ validator answers the question of a candidate while a model compares it with the
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
@@ -127,15 +126,8 @@ class DocumentSteps:
             case qa.Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
-                if _same_question(
-                    step.candidate, state.first
-                ):  # a mended candidate: the ledger replays the earlier blind answer
-                    found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
-                judged = controls.validate(step, self._work, self._models, found)
-                event = controls.control(step, self._work, self._models, judged)
-                event = controls.without_document(step, self._work, self._models, event)
-                able = isinstance(event, qa.Judged) and self._writer(step.attempt).spec.provider != "embedded"
-                return event.model_copy(update={"may_mend": True}) if able else event
+                writer = self._writer(step.attempt)
+                return controls.judge(step, state, self._work, self._models, writer, found)
             case qa.Mend():
                 return self._mend(step, state)
             case qa.Done():
@@ -207,10 +199,6 @@ def refusal(step: qa.Mend) -> str:
     if step.reason is results.RejectionReason.TRIVIAL:
         return f"{generator.TRIVIAL} ({step.detail})"
     return generator.REFUSED[step.reason]
-
-
-def _same_question(candidate: results.Candidate, first: results.Candidate | None) -> bool:
-    return first is not None and first.question == candidate.question
 
 
 def _unused(begun: Future[_Found] | None) -> tuple[results.CallSummary, ...]:

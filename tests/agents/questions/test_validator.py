@@ -13,6 +13,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord
 from tests.support.documents import context_of, visual_context
 from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told
@@ -276,6 +277,7 @@ def test_the_embedded_reader_understands_these_prompts(
 
 
 JUDGED = {
+    "answer": SECRET_ANSWER,
     "self_contained": True,
     "relevant": True,
     "evidence": [{"quote": SECRET_QUOTE, "start_line": 7}],
@@ -283,15 +285,15 @@ JUDGED = {
 
 
 def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judged:
-    """A judgement by code that finds every answer equal to every other."""
-    return judge(context or context_of(), model, CANDIDATE, 5, rule, equal=lambda _one, _other: True)
+    """The judgement of a candidate whose answer is the one that the tests of equal answers give."""
+    return judge(context or context_of(), model, CANDIDATE, 5, rule)
 
 
 def test_no_model_compares_equal_answers_to_a_question_without_fault() -> None:
     model = FakeModel([blind(**JUDGED)])
     verdict = verdict_of(alone(model))
     assert rejection(verdict) is None
-    assert (verdict.blind_answer, len(model.requests)) == ("each quarter", 1)
+    assert (verdict.blind_answer, len(model.requests)) == (SECRET_ANSWER, 1)
 
 
 @pytest.mark.parametrize(
@@ -323,11 +325,11 @@ def test_a_model_compares_where_the_blind_step_has_a_doubt(said: dict[str, Any])
 
 
 def test_a_model_compares_different_answers_types_and_what_was_seen() -> None:
-    different, _ = run(blind(**JUDGED), compare())
+    different, _ = run(blind(**JUDGED | {"answer": "each quarter"}), compare())
     assert verdict_of(different).explanation == "Both say so."
     typed = alone(FakeModel([blind(**JUDGED), compare(of_type=True)]), HOP)
     assert verdict_of(typed).explanation == "Both say so."
-    seen = alone(FakeModel([blind(), compare()]), context=visual_context())
+    seen = alone(FakeModel([blind(answer=SECRET_ANSWER), compare()]), context=visual_context())
     assert verdict_of(seen).explanation == "Both say so."
 
 
@@ -338,23 +340,28 @@ def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
     assert {"self_contained", "relevant"} <= set(tool.parameters["required"])
 
 
-def test_code_refuses_an_answer_that_contradicts_the_blind_one() -> None:
-    model = FakeModel([blind(**JUDGED)])
-    judged = judge(
-        context_of(), model, CANDIDATE, 5, contradiction=lambda _one, _other: "their numbers differ"
-    )
-    fault = rejection(verdict_of(judged))
-    assert fault is not None
-    assert fault[0] is RejectionReason.WRONG_ANSWER
-    assert fault[1].endswith("code compared the two answers: their numbers differ")
-    assert len(model.requests) == 1
+NUMBERS = CANDIDATE.model_copy(update={"answer": "60 days"})
 
 
-def test_a_model_compares_an_answer_that_code_has_computed() -> None:
-    model = FakeModel([blind(**JUDGED), compare()])
-    computed = CANDIDATE.model_copy(update={"computation": "sum of 60; 30 = 90"})
-    judged = judge(
-        context_of(), model, computed, 5, contradiction=lambda _one, _other: "their numbers differ"
-    )
-    assert rejection(verdict_of(judged)) is None
-    assert "Computed by code from these: sum of 60; 30 = 90" in told(model.requests[1])
+@pytest.mark.parametrize(
+    ("context", "computation", "reason"),
+    [
+        (context_of(), "", RejectionReason.WRONG_ANSWER),
+        (context_of(), "sum of 30; 30 = 60", None),
+        (visual_context(), "", None),
+    ],
+    ids=["textual", "computed by code", "visual"],
+)
+def test_other_numbers_are_refused_by_code_where_the_text_has_them(
+    context: QAContext, computation: str, reason: RejectionReason | None
+) -> None:
+    own = set[str]() if context.mode is Mode.TEXTUAL else {"self_contained", "relevant"}
+    said = {name: value for name, value in JUDGED.items() if name not in own}
+    model = FakeModel([blind(**said | {"answer": "90 days"}), compare()])
+    verdict = verdict_of(judge(context, model, NUMBERS.model_copy(update={"computation": computation}), 5))
+    fault = rejection(verdict)
+    assert (len(model.requests), fault and fault[0]) == (1 if reason else 2, reason)
+    if reason:
+        assert verdict.explanation.startswith("code compared the two answers: ")
+    if computation:
+        assert f"Computed by code from these: {computation}" in told(model.requests[1])

@@ -5,8 +5,8 @@ New questions are first compared without a model. The deduplicator compares them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, singledispatchmethod
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
@@ -96,31 +96,25 @@ class DocumentRun:
     def _answerer(self) -> Model:
         return self.models.answerer or self.models.generator
 
+    @singledispatchmethod
     def perform(self, step: batch.Step, state: batch.BatchState) -> batch.BatchEvent:
         """Perform one step. Raises ModelError."""
-        match step:
-            case batch.Ask():
-                return self._ask(step, state)
-            case batch.GradeQuestion():
-                return self._grade_question(step)
-            case batch.Rewrite():
-                return self._rewrite(step, state)
-            case batch.Answer() | batch.Prepare():
-                return (
-                    self._answer(step, state)
-                    if isinstance(step, batch.Answer)
-                    else self._prepare(step, state)
-                )
-            case batch.GradeAnswer():
-                return batch.AnswerGraded(grade=self._graded(step.candidate, state))
-            case batch.Settle():
-                return qa.Proposed(candidate=step.candidate)
-            case qa.Dedupe() | batch.AnswerBlind() | qa.Validate() | qa.Mend():
-                return self._check(step, state)
-            case qa.Done():
-                raise ValueError("a finished document has no step to perform")
+        raise ValueError("a finished document has no step to perform")
 
-    def _grade_question(self, step: batch.GradeQuestion) -> batch.QuestionGraded:
+    @perform.register
+    def _grade_answer(self, step: batch.GradeAnswer, state: batch.BatchState) -> batch.AnswerGraded:
+        return batch.AnswerGraded(grade=self._graded(step.candidate, state))
+
+    @perform.register
+    def _settle(self, step: batch.Settle, _state: batch.BatchState) -> qa.Proposed:
+        return qa.Proposed(candidate=step.candidate)
+
+    @perform.register
+    def _compare(self, step: qa.Dedupe, state: batch.BatchState) -> qa.Compared:
+        return model_checks.compare(step, state.qa, self.work, self.models)
+
+    @perform.register
+    def _grade_question(self, step: batch.GradeQuestion, _state: batch.BatchState) -> batch.QuestionGraded:
         context = self.work.context
         document, values = context.view.document, context.task_values()
         about = document.metadata
@@ -131,6 +125,7 @@ class DocumentRun:
         )
         return batch.QuestionGraded(number=step.draft.number, grade=grade)
 
+    @perform.register
     def _ask(self, step: batch.Ask, state: batch.BatchState) -> batch.Asked:
         wanted = questioner.asked_for(dict(step.wanted), step.most)
         found = questioner.propose(
@@ -173,6 +168,7 @@ class DocumentRun:
             calls=found.calls,
         )
 
+    @perform.register
     def _rewrite(self, step: batch.Rewrite, state: batch.BatchState) -> batch.Rewritten:
         draft = step.current.draft
         others = [one for one in _known(state) if one[0] not in (step.question, draft.question)]
@@ -197,12 +193,14 @@ class DocumentRun:
         (duplicate,) = find_duplicates([question], others, self.models.encode, self.limits.options.similarity)
         return "" if duplicate is None else f"it repeats {duplicate.of!r}"
 
+    @perform.register
     def _answer(self, step: batch.Answer, state: batch.BatchState) -> batch.Answered:
         draft = step.current.draft
         asked = answerer.Asked(step.question, draft.question_type, step.rejected)
         task = self._answer_task(state, draft, asked, len(step.current.tries))
         return answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
 
+    @perform.register
     def _prepare(self, step: batch.Prepare, state: batch.BatchState) -> batch.Prepared:
         asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]
         near = self._near(step.drafts)
@@ -236,20 +234,8 @@ class DocumentRun:
             return ()
         return self._narrow.around(line for one in drafts for line in one.lines)
 
-    def _check(
-        self, step: qa.Dedupe | batch.AnswerBlind | qa.Validate | qa.Mend, state: batch.BatchState
-    ) -> batch.BatchEvent:
-        match step:
-            case qa.Dedupe():
-                return model_checks.compare(step, state.qa, self.work, self.models)
-            case batch.AnswerBlind():
-                return self._answer_blind(step)
-            case qa.Validate():
-                return self._validate(step, state)
-            case qa.Mend():
-                return self._mend(step, state)
-
-    def _answer_blind(self, step: batch.AnswerBlind) -> batch.BlindAnswered:
+    @perform.register
+    def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:
         found = validator.answer_all_blind(
             self.work.context, self.models.validator, step.questions, step.attempt
         )
@@ -259,20 +245,14 @@ class DocumentRun:
             answers={one: found.answers.get(one) for one in asked}, fit=fit, calls=found.calls
         )
 
+    @perform.register
     def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
         known = state.blind.get(step.candidate.question)
         found = None if known is None else BlindFinding(known, "", ())
-        first = state.qa.first
-        if found is None and first is not None and first.question == step.candidate.question:
-            # replay the earlier blind answer from the ledger
-            found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
         rule = questioner.rule_of(QuestionType(step.candidate.question_type))
-        judged = model_checks.validate(step, self.work, self.models, rule, found)
-        event = controls.control(step, self.work, self.models, judged)
-        event = controls.without_document(step, self.work, self.models, event)
-        able = isinstance(event, qa.Judged) and self._answerer.spec.provider != "embedded"
-        return event.model_copy(update={"may_mend": True}) if able else event
+        return controls.judge(step, state.qa, self.work, self.models, self._answerer, found, rule)
 
+    @perform.register
     def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:
         """Ask once more for an answer that the validator refused, or for another wording of a trivial question.
 
