@@ -58,9 +58,9 @@ def outcome(planted: Planted) -> Outcome:
     """Send one candidate through all steps."""
     context = _context(planted.fact.page)
     found = generator.propose(context, FakeModel(lambda _: _submission(planted)), History(), 1)
+    if not isinstance(found, generator.Proposed):
+        return Outcome(planted, "code", "no candidate", found.reason)
     candidate = found.candidate
-    if candidate is None:
-        return Outcome(planted, "code", "no candidate", found.failure or "")
     if candidate.gate is not None:
         return Outcome(planted, "code", candidate.gate.value, candidate.gate_detail)
     if planted.kind in _WIDENED and not planted.good and _mended(planted, candidate):

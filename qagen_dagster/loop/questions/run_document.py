@@ -154,19 +154,7 @@ class DocumentSteps:
 
     def _generate(self, step: qa.Generate, state: qa.QAState) -> qa.Event:
         model, seen = self._writer(step.attempt), self._history(state_machine.as_generator_sees(state))
-        found = generator.propose(self._work.context, model, seen, step.attempt)
-        if found.candidate is not None:
-            return qa.Proposed(
-                candidate=found.candidate,
-                viewed_pages=found.viewed_pages,
-                also_seen=found.also_seen,
-                calls=found.calls,
-            )
-        if found.exhausted is not None:
-            return qa.Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
-        return qa.GenerationFailed(
-            reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
-        )
+        return generator.propose(self._work.context, model, seen, step.attempt)
 
     def _mend(self, step: qa.Mend, state: qa.QAState) -> qa.Mended:
         """Ask for a correction in the conversation that made the candidate. The ledger replays the earlier turns."""
@@ -179,7 +167,7 @@ class DocumentSteps:
             step.candidate,
             refusal(step),
         )
-        return qa.Mended(candidate=found.candidate, calls=found.calls[step.calls :])
+        return found.model_copy(update={"calls": found.calls[step.calls :]})
 
     def _writer(self, attempt: int) -> Model:
         return self._models.writing(self._work.context.view.document.id, attempt).generator
