@@ -166,9 +166,7 @@ def _place(context: QAContext, place: Evidence, before: str) -> tuple[Evidence |
     view = context.view
     if place.start_line is None and not view.has_text:
         return place, ""  # a picture of a page without text
-    options = context.evidence.matches(
-        EvidenceQuote(quote=place.quote, start_line=place.start_line), place.visual
-    )
+    options = context.evidence.matches(EvidenceQuote(**place.shared(EvidenceQuote)), place.visual)
     if not options:
         return None, similar_passage(view.lines, place.quote)
     texts = [surroundings(view.document, view.lines, one) for one in options]

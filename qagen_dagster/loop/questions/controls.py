@@ -52,17 +52,13 @@ def same_fact(
     return False, str(run.end), calls
 
 
-def without_document(
-    step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
-) -> Judged | Controlled:
+def without_document(step: Validate, work: DocumentWork, models: QAModels, judged: Judged) -> Judged:
     """Let the validator answer an accepted candidate without the document. If it gives the proposed answer, the question is trivial.
 
     Raises ModelError.
     """
     context, found = work.context, judged.verdict
-    if isinstance(judged, Controlled) or found is None or validator.rejection(found) is not None:
-        return judged
-    if not context.scenario.closed_book:
+    if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
     run = closed_book.guessing(
         models.validator, validator.ROLE, step.candidate.question, context.corpus.corpus_context
@@ -214,9 +210,11 @@ def judge(
         # a mended candidate: the ledger replays the earlier blind answer
         found = replace(model_checks.answer_blind(step, work, models), calls=())
     event = control(step, work, models, _validated(step, work, models, found, rule))
-    event = without_document(step, work, models, event)
-    able = isinstance(event, Judged) and writer.spec.provider != RULES
-    return event.model_copy(update={"may_mend": True}) if able else event
+    if isinstance(event, Controlled):
+        return event
+    judged = without_document(step, work, models, event)
+    able = writer.spec.provider != RULES
+    return judged.model_copy(update={"may_mend": True}) if able else judged
 
 
 def _validated(

@@ -15,7 +15,11 @@ _EXHAUSTED = (results.DocumentEnd.EXHAUSTED_REPORTED, results.DocumentEnd.CONSEC
 
 
 def result_of(
-    work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[results.CallSummary, ...]
+    work: DocumentWork,
+    models: QAModels,
+    state: QAState,
+    done: Done,
+    calls: tuple[results.CallSummary, ...] = (),
 ) -> results.GenerationResult:
     """The result of a finished document."""
     view = work.context.view
@@ -51,24 +55,6 @@ def _looks(work: DocumentWork, pairs: Iterable[results.QAPair]) -> dict[str, str
     view = work.context.view
     labels = {label for pair in pairs if pair.category is Mode.VISUAL for label in pair.labels}
     return {one.label: look(view, one) for one in view.visuals if one.label in labels}
-
-
-def empty_result(
-    work: DocumentWork, end: results.DocumentEnd, detail: str, retired: tuple[results.RetiredQA, ...] = ()
-) -> results.GenerationResult:
-    """The result of a document for which no model was asked."""
-    return results.GenerationResult(
-        accepted=(),
-        rejected=(),
-        stats=_stats(work, QAState(), end),
-        document_id=work.context.view.document.id,
-        document_version=work.context.view.document.version,
-        fingerprint=work.fingerprint,
-        end=end,
-        end_detail=detail,
-        text_sha256=work.context.view.document.text_sha256,
-        retired=retired,
-    )
 
 
 def pairs_of(

@@ -13,16 +13,17 @@ from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
+from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions import controls, model_checks, state_machine
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
+from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits
-from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
+from qagen_dagster.loop.questions.result import pairs_of, rejections_of, result_of
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.document import Document, IndexEntry, Outcome
+from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
@@ -39,15 +40,16 @@ def run_document(
     `earlier` is the result of the document before it changed. A document that starts takes over its questions. Raises ModelError.
     After an error or an exhausted budget, a later run resumes from the journal.
     """
-    reason = unusable(work.context)
-    if reason is not None:
+    end = unusable(work.context)
+    if end is not None:
         lost = "the document cannot be used any more"
-        return empty_result(work, *reason, retired=() if earlier is None else all_retired(earlier, lost))
+        retired = () if earlier is None else all_retired(earlier, lost)
+        return result_of(work, models, qa.QAState(retired=retired), end)
     if earlier is not None and not journal.events:
         journal.append(carried(work, earlier))
     if isinstance(work.limits, BatchLimits):
         return run_batch(work, work.limits, models, journal)
-    events = agent_events(journal)
+    events: tuple[qa.Event, ...] = events_of(qa.Event, journal)
     state, taken = state_machine.replay(events, work.limits)
     state = state_machine.ask_again(state, work.limits)
     used: list[qa.Event] = list(events[:taken])
@@ -70,22 +72,24 @@ def run_document(
     return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
 
 
-def unusable(context: QAContext) -> tuple[results.DocumentEnd, str] | None:
-    """Why a document cannot give questions in this mode, as its end and a detail; None if it can. No model is asked."""
+def unusable(context: QAContext) -> qa.Done | None:
+    """The end of a document that cannot give questions in this mode; None if it can. No model is asked."""
     view = context.view
     return why_unusable(view.document, context.mode, has_text=view.has_text, visuals=len(view.visuals))
 
 
 def why_unusable(
     document: Document | IndexEntry, mode: Mode, *, has_text: bool, visuals: int
-) -> tuple[results.DocumentEnd, str] | None:
+) -> qa.Done | None:
     """As `unusable`, for a document that is not open."""
-    if document.outcome not in (Outcome.PARSED, Outcome.NO_TEXT):
-        return results.DocumentEnd.NOT_USABLE, f"{document.outcome.value}: {document.detail}"
+    end, outcome = results.DocumentEnd.NOT_USABLE, document.outcome
+    if outcome not in USABLE:
+        return qa.Done(end=end, detail=f"{outcome.value}: {document.detail}")
     if mode is Mode.TEXTUAL and not has_text:
-        return results.DocumentEnd.NOT_USABLE, f"{document.outcome.value}: there is no text to ask about"
+        return qa.Done(end=end, detail=f"{outcome.value}: there is no text to ask about")
     if mode is Mode.VISUAL and not visuals:
-        return results.DocumentEnd.NO_VISUALS, "the document has no tables, figures or page pictures"
+        detail = "the document has no tables, figures or page pictures"
+        return qa.Done(end=results.DocumentEnd.NO_VISUALS, detail=detail)
     return None
 
 

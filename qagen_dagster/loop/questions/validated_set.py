@@ -81,7 +81,7 @@ def validate_set(
         removed=(*unproved, *reviewed.removed, *removed),
         undecided=undecided + reviewed.undecided,
         calls=(*reviewed.calls, *calls),
-        review=_remaining(reviewed.review, kept),
+        review=_remaining(reviewed.review, {pair.id for pair in kept}),
     )
     workspace.store.write(results.ValidatedSet.key(combination), validated)
     removed_only = validated.model_copy(update={"questions": ()})
@@ -106,11 +106,8 @@ def _proved(
     return [pair for pair in pairs if pair.no_answer is None], lost
 
 
-def _remaining(
-    review: results.AppliedReview | None, kept: Sequence[results.QAPair]
-) -> results.AppliedReview | None:
-    """The applied review, with approvals of the questions in `kept` only."""
-    ids = {pair.id for pair in kept}
+def _remaining(review: results.AppliedReview | None, ids: Collection[str]) -> results.AppliedReview | None:
+    """The applied review, with approvals of the questions with these ids only."""
     if review is None:
         return None
     return review.model_copy(update={"approved": tuple(name for name in review.approved if name in ids)})

@@ -90,14 +90,7 @@ class RunDocument(Record):
         """The numbers of a line of the candidate set of a run. `result` is None if it no longer exists."""
         if result is not None:
             return cls.made(run_id, result)
-        return cls(
-            document_id=line.document_id,
-            document_version=line.document_version,
-            end=line.end,
-            detail=line.end_detail,
-            accepted=line.accepted,
-            rejected=line.rejected,
-        )
+        return cls(**line.shared(cls), detail=line.end_detail)
 
     @classmethod
     def made(cls, run_id: str, result: GenerationResult) -> Self:
@@ -105,12 +98,8 @@ class RunDocument(Record):
         reused = result.run_id != run_id
         controlled = {pair.attempt_number for pair in result.rejected if pair.rejection_reason in CONTROLLED}
         return cls(
-            document_id=result.document_id,
-            document_version=result.document_version,
-            end=result.end,
+            **result.shared(cls, accepted=len(result.accepted), rejected=len(result.rejected)),
             detail=result.end_detail,
-            accepted=len(result.accepted),
-            rejected=len(result.rejected),
             validated=len(result.verdicts),
             passed=sum(verdict.passed and verdict.attempt not in controlled for verdict in result.verdicts),
             rejected_by_reason=Counter(pair.rejection_reason.value for pair in result.rejected),

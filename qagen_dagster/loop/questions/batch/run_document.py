@@ -26,7 +26,7 @@ from qagen_dagster.loop.questions.batch.result import batch_result
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
-from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
+from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
@@ -50,7 +50,7 @@ def run_batch(
     fit = fit_of(models.generator.spec, answering, models.validator.spec)
     limits = limits.model_copy(update={"fit": fit})
     run = DocumentRun(work, limits, models)
-    events = batch_events(journal)
+    events: tuple[batch.BatchEvent, ...] = events_of(batch.BatchEvent, journal)
     state, taken = replay(events, limits, run.wanted)
     used: list[batch.BatchEvent] = list(events[:taken])
     while not isinstance(step := next_step(state, limits, run.wanted), qa.Done):

@@ -112,11 +112,9 @@ class ImportStage(stages.JournaledStage):
         candidate = given.candidate and _as_logged(work, logged, given.candidate)
         return given.model_copy(update={"candidate": candidate})
 
-    def _judge(self, step: Validate) -> tuple[Judged, tuple[results.CallSummary, ...]]:
+    def _judge(self, step: Validate) -> Judged:
         judged = validator.judge(self.work.context, self.models.validator, step.candidate, step.attempt)
-        judged = controls.without_document(step, self.work, self.models, judged)
-        failure = judged.failure if isinstance(judged, Judged) and judged.verdict is None else ""
-        return Judged(verdict=judged.verdict, failure=failure), judged.calls
+        return controls.without_document(step, self.work, self.models, judged)
 
 
 def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candidate) -> results.Candidate:
