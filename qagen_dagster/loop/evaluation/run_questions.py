@@ -174,7 +174,9 @@ def make_report(
     """Make a report of evaluated questions, and store it as the latest one and in the history of its run."""
     made = report(
         kind=kind,
-        **dict(found.combination),
+        corpus=found.combination.corpus,
+        scenario=found.combination.scenario,
+        mode=found.combination.mode,
         run_id=found.run.run_id,
         launch=found.run.launch,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),

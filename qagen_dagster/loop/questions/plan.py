@@ -314,18 +314,9 @@ def collect(
     found = (_line(workspace, planned, entry) for entry in planned.documents)  # one result at a time
     lines = [(line, RunDocument.of(run_id, line, result)) for line, result in found]
     candidates = CandidateSet(
-        **dict(key),
-        run_id=run_id,
-        profile=planned.profile_name,
-        models=planned.models,
-        prompts=planned.prompts,
-        fingerprint=planned.fingerprint,
+        **planned.record(run_id, started).shared(CandidateSet, **planned.limits.shared(CandidateSet)),
         configuration=planned.configuration,
-        target_count=planned.limits.target_count,
-        max_attempts=planned.limits.max_attempts,
-        max_consecutive_failures=planned.limits.max_consecutive_failures,
         mix=mix_of(planned.limits),
-        started=started,
         ended=ended,
         documents=tuple(line for line, _ in lines),
         retired=planned.earlier(workspace).retired(),

@@ -142,13 +142,7 @@ class DocumentRun:
         of = find_duplicates(texts, _every(state), self.models.encode, self.limits.options.similarity)
         for question, duplicate in zip(found.questions, of, strict=True):
             number = len(state.drafts) + len(drafts) + 1
-            draft = batch.Draft(
-                number=number,
-                question=question.question,
-                question_type=question.question_type,
-                parts=found.parts,
-                lines=question.lines,
-            )
+            draft = batch.Draft(**question.shared(batch.Draft), number=number, parts=found.parts)
             if duplicate is None:
                 drafts.append(draft)
             else:
