@@ -223,9 +223,7 @@ def failure_row(
 
 
 def validated_rows(validated: ValidatedSet) -> Iterator[TableRow]:
-    keys = combination_row(
-        Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
-    )
+    keys = combination_row(validated.combination)
     for pair in validated.questions:
         mine = {"fingerprint": validated.fingerprint, "set_run_id": validated.run_id}
         yield "questions", {**_accepted(pair), **keys, **mine}

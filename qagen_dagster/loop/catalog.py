@@ -26,7 +26,6 @@ from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.result import ProblemBank, TaskResult
-from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.published import RetiredQuestion
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -172,7 +171,7 @@ def _documents(store: Store, corpora: list[str]) -> Iterator[rows.TableRow]:
 
 
 def _lines(store: Store, candidates: CandidateSet) -> Iterator[CandidateDocument]:
-    return store.rows(CandidateSet.key(combination_of(candidates)), CandidateSet, CandidateDocument)
+    return store.rows(CandidateSet.key(candidates.combination), CandidateSet, CandidateDocument)
 
 
 def _validated(store: Store) -> Iterator[ValidatedSet]:
@@ -218,7 +217,7 @@ def _results(store: Store, sets: list[CandidateSet], collected: Container[RunKey
     for made in sets:
         for document in _lines(store, made):
             if document.result_key is None:
-                yield rows.failure_row(next(numbers), combination_of(made), document, made.run_id, made.ended)
+                yield rows.failure_row(next(numbers), made.combination, document, made.run_id, made.ended)
 
 
 def _retired(store: Store) -> Iterator[rows.TableRow]:

@@ -245,9 +245,7 @@ class QuestionSet(review_set.ReviewSet):
         manifest = None if key is None else self._space.store.find_valid(key, VisualManifest)
         known = manifest.visuals if manifest is not None else ()
         return tuple(
-            PublishedVisual(label=each.label, type=each.type, page=each.page, box=each.box)
-            for each in known
-            if each.label in labels
+            PublishedVisual(**each.shared(PublishedVisual)) for each in known if each.label in labels
         )
 
     def _generated(self) -> set[str]:
