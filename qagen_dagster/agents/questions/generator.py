@@ -57,7 +57,7 @@ def prompt_for(mode: Mode) -> Prompt:
 
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:
     """Run the generator once. Raises ModelError."""
-    check = EvidenceCheck(context)
+    check = EvidenceCheck(context, left=history.left)
     run = _run(context, model, history, attempt, check.reject_once)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     return _proposal(run, check, calls)
@@ -76,7 +76,7 @@ def mend(
     `why` is what it is told. If the question is TRIVIAL, it must change, else only a condition in it may. The proposal has no candidate
     if nothing was corrected. Raises ModelError.
     """
-    check = EvidenceCheck(context)
+    check = EvidenceCheck(context, left=history.left)
     told, trivial = False, why.startswith(TRIVIAL)
 
     def reject(result: Record) -> None:

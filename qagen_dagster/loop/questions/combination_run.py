@@ -27,7 +27,7 @@ from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.imported.stage import ImportStage, Matched, match_log
 from qagen_dagster.loop.questions.journal import DocumentJournal
-from qagen_dagster.loop.questions.limits import loop_limits
+from qagen_dagster.loop.questions.limits import counted_limits, loop_limits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import (
     Stage,
@@ -191,7 +191,8 @@ class CombinationRun:
     def open(self, entry: IndexEntry) -> DocumentWork:
         """Open a document, and return the work on it."""
         planned, workspace = self.planned, self.workspace
-        spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
+        mode = planned.combination.mode
+        spec = planned.profile.spec(Role.GENERATOR, mode)
         view = open_view(
             planned.corpus,
             entry,
@@ -200,14 +201,12 @@ class CombinationRun:
             max_image_pixels=spec.max_image_pixels,
         )
         meaning = None if self._meanings is None else self._meanings.of(view)
+        without_answer = sum(planned.without_answer(entry.id).values())
+        limits = loop_limits(planned.limits, without_answer, len(planned.missing(entry.id)))
         return DocumentWork(
             combination=planned.combination,
-            context=QAContext(
-                planned.corpus.config, planned.scenario, planned.combination.mode, view, meaning
-            ),
-            limits=loop_limits(
-                planned.limits, sum(planned.without_answer(entry.id).values()), len(planned.missing(entry.id))
-            ),
+            context=QAContext(planned.corpus.config, planned.scenario, mode, view, meaning),
+            limits=counted_limits(limits, planned.scenario, mode, entry.id, view.visuals),
             fingerprint=planned.fingerprint,
             avoided=self._avoided,
             missing=planned.missing(entry.id),

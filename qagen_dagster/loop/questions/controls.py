@@ -196,14 +196,20 @@ _REASON = RejectionReason.ANSWERABLE_FROM_TEXT
 
 
 def validate(
-    step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
+    step: Validate,
+    work: DocumentWork,
+    models: QAModels,
+    found: validator.BlindFinding | None,
+    rule: validator.TypeRule | None = None,
 ) -> Judged | Controlled:
-    """Let the validator judge the candidate. If the scenario wants it, check that the question needs a picture. Raises ModelError."""
+    """Let the validator judge the candidate, also by the `rule` of its type. If the scenario wants it, check that the question needs a
+    picture. Raises ModelError.
+    """
     context, spec = work.context, models.validator.spec
     if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
-        return model_checks.validate(step, work, models, found=found)
+        return model_checks.validate(step, work, models, rule, found)
     found = found or model_checks.answer_blind(step, work, models)
-    judged = model_checks.validate(step, work, models, found=found)
+    judged = model_checks.validate(step, work, models, rule, found)
     if judged.verdict is None or validator.rejection(judged.verdict) is not None:
         return judged
     if not found.looked:

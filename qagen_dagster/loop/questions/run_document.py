@@ -11,18 +11,29 @@ from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
+from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.context import History, QAContext
-from qagen_dagster.agents.questions.validator import BlindFinding
+from qagen_dagster.agents.questions.validator import BlindFinding, TypeRule
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.loop.questions import controls, model_checks, state_machine
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.fingerprint import has_types
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.limits import BatchLimits
-from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
+from qagen_dagster.loop.questions.result import (
+    empty_result,
+    pairs_of,
+    rejections_of,
+    result_of,
+    shortfalls,
+    why_ended,
+    with_missing,
+)
 from qagen_dagster.models.base import Model
+from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions import results
@@ -66,9 +77,13 @@ def run_document(
     state_machine.check_replies(state, step)
     calls = tuple(call for event in used for call in event.calls)
     # a document that changed may bring more questions than are wanted
-    wanted = state.accepted[: work.limits.target_count]
-    chosen = state.model_copy(update={"accepted": wanted})
-    return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
+    chosen = state.model_copy(update={"accepted": state_machine.wanted_only(state.accepted, work.limits)})
+    said = step.end is results.DocumentEnd.EXHAUSTED_REPORTED
+    why = f"the generator: {step.detail}" if said else why_ended(step)
+    missing = shortfalls(chosen, work.limits.mix, lambda _kind: why)
+    end = step.model_copy(update={"detail": with_missing(step.detail, missing)})
+    result = result_of(work, models, chosen, end, (*calls, *steps.unused_calls()))
+    return result.model_copy(update={"shortfalls": missing})
 
 
 def unusable(context: QAContext) -> tuple[results.DocumentEnd, str] | None:
@@ -131,7 +146,7 @@ class DocumentSteps:
                     step.candidate, state.first
                 ):  # a mended candidate: the ledger replays the earlier blind answer
                     found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
-                judged = controls.validate(step, self._work, self._models, found)
+                judged = controls.validate(step, self._work, self._models, found, self._rule(step.candidate))
                 event = controls.control(step, self._work, self._models, judged)
                 event = controls.without_document(step, self._work, self._models, event)
                 able = isinstance(event, qa.Judged) and self._writer(step.attempt).spec.provider != "embedded"
@@ -189,12 +204,22 @@ class DocumentSteps:
         )
         return qa.Mended(candidate=found.candidate, calls=found.calls[step.calls :])
 
+    def _rule(self, candidate: results.Candidate) -> TypeRule | None:
+        """The rule of the type of the candidate, if the mix of the scenario counts types."""
+        kind = next((one for one in QuestionType if one == candidate.question_type), None)
+        return (
+            None if kind is None or not has_types(self._work.context.scenario) else questioner.rule_of(kind)
+        )
+
     def _writer(self, attempt: int) -> Model:
         return self._models.writing(self._work.context.view.document.id, attempt).generator
 
     def _history(self, seen: qa.QAState) -> History:
-        model = self._models.generator
+        model, mix = self._models.generator, self._work.limits.mix
+        left = None if mix is None else mix.without([one.candidate for one in seen.accepted])
         return History(
+            left=left,
+            wanted="" if left is None else questioner.wanted_in_words(left),
             accepted=pairs_of(seen, self._work, model.spec.name, ""),
             rejected=(*self._work.avoided, *rejections_of(seen, self._work)),
             rejected_evidence=(
