@@ -154,15 +154,6 @@ class NoAnswerKind(StrEnum):
     UNDERSPECIFIED = "underspecified"  # the question has two readings with different answers
 
 
-class AgentType(StrEnum):
-    """The types of questions that only the agent strategy has."""
-
-    DEFINITION = "definition"
-    NUMERIC = "numeric"
-    PROCEDURAL = "procedural"
-    STRUCTURE = "structure"
-
-
 class Hops(StrEnum):
     """How many passages of the evidence stand apart."""
 
@@ -177,11 +168,11 @@ class Hops(StrEnum):
 
 # What a mix counts: a question has one kind of each group. A type comes before the preset that has it.
 MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = (
-    (QuestionType, AgentType, Complexity),
+    (QuestionType, Complexity),
     (Hops,),
     (VisualType,),
 )
-MixKind = NoAnswerKind | QuestionType | AgentType | Complexity | Hops | VisualType
+MixKind = NoAnswerKind | QuestionType | Complexity | Hops | VisualType
 
 
 def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list[str]:
@@ -189,7 +180,7 @@ def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list
     come first.
     """
     name = "_".join(question_type.lower().replace("-", " ").split())
-    return [name, Complexity.of(name), Hops.of(passages), *islice(visuals, 1)]
+    return [name, Complexity.of(name).value, Hops.of(passages).value, *islice(visuals, 1)]
 
 
 def _kind(value: object) -> object:
@@ -379,34 +370,32 @@ class ScenarioConfig(Record):
     def _check_mix(self, mix: dict[MixKind, float]) -> None:
         if mix and self.strategy is Strategy.ACROSS:
             raise ValueError("mix: is not read with `strategy: across`")
-        none, groups = self.without_answer, self.mix_groups(None)
+        none, groups = self.without_answer, self.mix_groups(Mode.VISUAL)
         for kinds, most in ((none, MOST_WITHOUT_ANSWER), *((one, 1.0) for one in groups)):
             total, whole = sum(kinds.values()), any(set(one) <= kinds.keys() for one in (Complexity, Hops))
             if total > most + _NEARLY or (whole and total < 1 - _NEARLY):
                 wrong = "not 1" if whole else f"more than {most:g}"
                 raise ValueError(f"mix: the shares of {', '.join(kinds)} are {total:g} in all, {wrong}")
-        for kind in mix:
-            typed = isinstance(kind, QuestionType | Complexity)
-            if self.strategy is Strategy.BATCH and isinstance(kind, AgentType):
-                raise ValueError(f"mix: `strategy: batch` has no type {kind}")
-            if typed and self.batch is not None and self.batch.mix is not None:
-                raise ValueError(f"mix: batch.mix names the question types already: leave {kind} out")
-            if isinstance(kind, VisualType) and Mode.VISUAL not in self.modes:
-                raise ValueError(f"mix: {kind} needs visual mode")
+        if any(isinstance(kind, VisualType) for kind in mix) and Mode.VISUAL not in self.modes:
+            raise ValueError("mix: kinds of visuals need visual mode")
+        if groups[0] and self.batch is not None and self.batch.mix is not None:
+            raise ValueError(
+                f"mix: batch.mix names the question types already: leave {', '.join(groups[0])} out"
+            )
 
     @property
     def without_answer(self) -> dict[NoAnswerKind, float]:
         """The shares of questions without an answer."""
         return {kind: share for kind, share in (self.mix or {}).items() if isinstance(kind, NoAnswerKind)}
 
-    def mix_groups(self, mode: Mode | None) -> list[dict[MixKind, float]]:
-        """The shares of questions with an answer, for each of MIX_GROUPS of which the mix names a kind. None: of any mode."""
-        groups = MIX_GROUPS[:-1] if mode is Mode.TEXTUAL else MIX_GROUPS
-        found = [
-            {kind: share for kind, share in (self.mix or {}).items() if isinstance(kind, group)}
-            for group in groups
-        ]
-        return [one for one in found if one]
+    def mix_groups(self, mode: Mode) -> list[dict[MixKind, float]]:
+        """For each of MIX_GROUPS the shares of questions with an answer. In textual mode there are no visuals."""
+        counted = {
+            kind: share
+            for kind, share in (self.mix or {}).items()
+            if mode is Mode.VISUAL or not isinstance(kind, VisualType)
+        }
+        return [{kind: counted[kind] for kind in counted if isinstance(kind, group)} for group in MIX_GROUPS]
 
     @field_validator("style", mode="before")
     @classmethod

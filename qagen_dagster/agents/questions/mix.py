@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import MIX_GROUPS, Complexity, MixKind, mix_kinds
-from qagen_dagster.records.ids import digest
-from qagen_dagster.records.questions.results import Candidate, Evidence, QAPair
+from qagen_dagster.records.corpus_config import ScenarioConfig, mix_kinds
+from qagen_dagster.records.document import Visual
+from qagen_dagster.records.ids import Mode, digest
+from qagen_dagster.records.questions.results import Candidate, Evidence
 
-OTHER = "other"  # in a count: the kinds that the mix does not name
+OTHER = "other kinds"  # in a count: those that the mix does not name
 _ROUNDING = 1e-9  # so that shares such as 0.1 of 10 are whole numbers
 _Kind = TypeVar("_Kind")
 
@@ -35,7 +35,7 @@ class Mix(Record):
     """The numbers of wanted questions of a document, by kind.
 
     Attributes:
-        counts: one or more tables that have each question once. Those of kinds that a table does not name count as OTHER.
+        counts: for each of MIX_GROUPS the numbers of all questions. Kinds that the mix does not name count as OTHER.
         visuals: the types of the document's visuals, by label.
     """
 
@@ -44,93 +44,45 @@ class Mix(Record):
 
     @classmethod
     def of(
-        cls,
-        groups: Iterable[Mapping[MixKind, float]],
-        total: int,
-        document_id: str,
-        visuals: Mapping[str, str],
-    ) -> Mix:
-        """The numbers for a document that should give `total` questions with an answer."""
-        tables: list[dict[str, int]] = []
-        for shares in groups:
-            counts = apportioned(shares, total, total, document_id)
-            tables.append(
-                {kind.value: count for kind, count in counts.items()} | {OTHER: total - sum(counts.values())}
-            )
-        return cls(counts=tuple(tables), visuals=dict(visuals))
+        cls, scenario: ScenarioConfig, mode: Mode, total: int, document_id: str, visuals: Iterable[Visual]
+    ) -> Mix | None:
+        """The numbers for a document that should give `total` questions with an answer; None if the scenario names no kinds of these."""
+        found = [apportioned(shares, total, total, document_id) for shares in scenario.mix_groups(mode)]
+        counts = tuple({**named, OTHER: total - sum(named.values())} for named in found)
+        types = {one.label: one.type.value for one in visuals}
+        return cls(counts=counts, visuals=types) if any(found) else None
 
     @property
-    def counts_of_types(self) -> dict[str, int]:
-        """The table of question types and presets; empty if there is none."""
-        names = {kind.value for group in MIX_GROUPS[0] for kind in group}
-        return next((counts for counts in self.counts if names & counts.keys()), dict[str, int]())
-
-    @property
-    def counts_beside_types(self) -> tuple[dict[str, int], ...]:
-        """The other tables."""
-        return tuple(counts for counts in self.counts if counts is not self.counts_of_types)
-
-    @property
-    def named_counts(self) -> dict[str, int]:
-        """The numbers of all tables, without OTHER."""
+    def named(self) -> dict[str, int]:
+        """The numbers of all kinds that the mix names."""
         return {kind: count for counts in self.counts for kind, count in counts.items() if kind != OTHER}
 
-    def kinds(self, one: Candidate | QAPair) -> tuple[str, ...]:
-        """The kind of a question in each table."""
-        labels = one.visuals if isinstance(one, Candidate) else one.content_refs
-        names = mix_kinds(
-            one.question_type, hops(one.evidence), [self.visuals.get(label, "") for label in labels]
-        )
+    def kinds(self, one: Candidate) -> tuple[str, ...]:
+        """The kind of a question in each group."""
+        visuals = [self.visuals.get(label, "") for label in one.visuals]
+        names = mix_kinds(one.question_type, hops(one.evidence), visuals)
         return tuple(next((name for name in names if name in counts), OTHER) for counts in self.counts)
 
-    def fitting(self, questions: Sequence[Candidate]) -> list[bool]:
-        """Which of the questions are wanted, if they are taken in order. A journal may have others, if the mix was another one."""
-        left, found = [Counter(counts) for counts in self.counts], list[bool]()
-        for one in questions:
-            kinds = self.kinds(one)
-            found.append(all(counts[kind] > 0 for counts, kind in zip(left, kinds, strict=True)))
-            for counts, kind in zip(left, kinds, strict=True) if found[-1] else ():
-                counts[kind] -= 1
-        return found
-
-    def without(self, questions: Sequence[Candidate | QAPair]) -> Mix:
+    def without(self, questions: Iterable[Candidate]) -> Mix:
         """The mix that is left after these questions."""
-        have = [Counter(column) for column in zip(*map(self.kinds, questions), strict=True)] or [
-            Counter[str]()
-        ] * len(self.counts)
-        left = (
-            {kind: max(0, count - given[kind]) for kind, count in counts.items()}
-            for counts, given in zip(self.counts, have, strict=True)
-        )
+        left = [dict(counts) for counts in self.counts]
+        for one in questions:
+            for counts, kind in zip(left, self.kinds(one), strict=True):
+                counts[kind] = max(0, counts.get(kind, 0) - 1)
         return self.model_copy(update={"counts": tuple(left)})
 
     def refusal(self, one: Candidate) -> str:
         """Why a question is not wanted any more, and what is; empty if it is wanted."""
-        full = [
-            kind for counts, kind in zip(self.counts, self.kinds(one), strict=True) if not counts.get(kind)
-        ]
-        wanted = "; and of these ".join(self.told())
-        return f"no more questions of the kind {full[0]} are wanted, but {wanted}" if full else ""
+        for counts, kind in zip(self.counts, self.kinds(one), strict=True):
+            if not counts.get(kind):
+                wanted = "; and of these ".join(self.told())
+                return f"no more questions of the kind {kind!r} are wanted, but {wanted or 'none'}"
+        return ""
 
-    def told(self) -> list[str]:
-        """What is wanted, a line for each table."""
-        return [
-            ", ".join(f"{count} {named(kind, counts)}" for kind, count in counts.items() if count)
-            or "no others"
-            for counts in self.counts
-        ]
-
-
-def named(kind: str, counts: Mapping[str, int]) -> str:
-    """A kind as generators are told it: a preset with its types, and OTHER by what it is not."""
-    if kind == OTHER:
-        return f"not {', '.join(one for one in counts if one != OTHER)}"
-    level = next((one for one in Complexity if one == kind), None)
-    return (
-        kind
-        if level is None
-        else f"{kind} ({', '.join(one for one in level.question_types if Complexity.of(one) is level)})"
-    )
+    def told(self, first: int = 0) -> list[str]:
+        """What is wanted, a line for each group from the one with the number `first`."""
+        named = [counts for counts in self.counts[first:] if counts.keys() != {OTHER}]
+        return [", ".join(f"{count} {kind}" for kind, count in counts.items() if count) for counts in named]
 
 
 def hops(evidence: Iterable[Evidence]) -> int:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.ingest.files import open_view
@@ -27,7 +28,7 @@ from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.imported.stage import ImportStage, Matched, match_log
 from qagen_dagster.loop.questions.journal import DocumentJournal
-from qagen_dagster.loop.questions.limits import counted_limits, loop_limits
+from qagen_dagster.loop.questions.limits import loop_limits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import (
     Stage,
@@ -203,10 +204,11 @@ class CombinationRun:
         meaning = None if self._meanings is None else self._meanings.of(view)
         without_answer = sum(planned.without_answer(entry.id).values())
         limits = loop_limits(planned.limits, without_answer, len(planned.missing(entry.id)))
+        mix = Mix.of(planned.scenario, mode, limits.target_count, entry.id, view.visuals)
         return DocumentWork(
             combination=planned.combination,
             context=QAContext(planned.corpus.config, planned.scenario, mode, view, meaning),
-            limits=counted_limits(limits, planned.scenario, mode, entry.id, view.visuals),
+            limits=limits.model_copy(update={"mix": mix}),
             fingerprint=planned.fingerprint,
             avoided=self._avoided,
             missing=planned.missing(entry.id),

@@ -14,6 +14,7 @@ from dataclasses import replace
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.widening import head_of_table
 from qagen_dagster.agents.runner import call_summaries
@@ -24,7 +25,7 @@ from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.no_claim import says_nothing
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.fingerprint import has_text_control
+from qagen_dagster.loop.questions.fingerprint import has_text_control, has_types
 from qagen_dagster.loop.questions.state import Controlled, Judged, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.records.corpus_config import QuestionType
@@ -196,15 +197,12 @@ _REASON = RejectionReason.ANSWERABLE_FROM_TEXT
 
 
 def validate(
-    step: Validate,
-    work: DocumentWork,
-    models: QAModels,
-    found: validator.BlindFinding | None,
-    rule: validator.TypeRule | None = None,
+    step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
 ) -> Judged | Controlled:
-    """Let the validator judge the candidate, also by the `rule` of its type. If the scenario wants it, check that the question needs a
-    picture. Raises ModelError.
+    """Let the validator judge the candidate. If the scenario wants it, check that the question needs a picture, and if its mix counts
+    types, that the question is of its type. Raises ModelError.
     """
+    rule = questioner.find_rule(step.candidate.question_type) if has_types(work.context.scenario) else None
     context, spec = work.context, models.validator.spec
     if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
         return model_checks.validate(step, work, models, rule, found)

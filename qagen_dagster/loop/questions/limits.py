@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -16,7 +16,6 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records import corpus_config
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.document import Visual
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
@@ -82,11 +81,11 @@ class BatchLimits(QALimits):
         if self.options.mix is not None:
             return tuple(self.options.mix.items())
         types = tuple(dict.fromkeys(self.options.question_types or self.options.complexity.question_types))
-        counts = {} if self.mix is None else self.mix.counts_of_types
+        counts = {} if self.mix is None else self.mix.counts[0]
         found = Counter[corpus_config.QuestionType]()
         for name, count in (counts or {OTHER: self.target_count}).items():
-            found.update(dict(_spread(_types_of(name, counts, types), count, document_id)))
-        return tuple(found.items())
+            found.update(_spread(_types_of(name, counts, types), count, document_id))
+        return tuple((kind, count) for kind, count in found.items() if count)
 
 
 def _types_of(
@@ -101,11 +100,12 @@ def _types_of(
     return [kind for kind in preferred if kind in free] or free or preferred
 
 
-def _spread(types: Sequence[corpus_config.QuestionType], count: int, document_id: str) -> Wanted:
+def _spread(
+    types: Sequence[corpus_config.QuestionType], count: int, document_id: str
+) -> dict[corpus_config.QuestionType, int]:
     each, more = divmod(count, len(types))
     first = int(digest(document_id)[:8], 16) % len(types)
-    counts = {kind: each + ((place - first) % len(types) < more) for place, kind in enumerate(types)}
-    return tuple((kind, count) for kind, count in counts.items() if count)
+    return {kind: each + ((place - first) % len(types) < more) for place, kind in enumerate(types)}
 
 
 def batch_limits(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> BatchLimits:
@@ -134,21 +134,6 @@ def no_answer_of(
     shares = scenario.without_answer if mode is Mode.TEXTUAL else {}
     found = apportioned(shares, target_count, target_count - 1, document_id)
     return {kind: count for kind, count in found.items() if count}
-
-
-def counted_limits(
-    limits: QALimits,
-    scenario: corpus_config.ScenarioConfig,
-    mode: Mode,
-    document_id: str,
-    visuals: Iterable[Visual],
-) -> QALimits:
-    """The limits of a document's loop with the numbers of questions of each kind, if the mix of the scenario names kinds with an answer."""
-    groups = scenario.mix_groups(mode)
-    if not groups:
-        return limits
-    types = {one.label: one.type.value for one in visuals}
-    return limits.model_copy(update={"mix": Mix.of(groups, limits.target_count, document_id, types)})
 
 
 def loop_limits(limits: QALimits, without_answer: int, missing: int = 0) -> QALimits:

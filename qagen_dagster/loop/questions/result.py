@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
-from qagen_dagster.agents.questions.mix import Mix, named
+from qagen_dagster.agents.questions.mix import OTHER, Mix
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id
@@ -43,7 +43,7 @@ def result_of(
             for pair in accepted
         },
         looks=_looks(work, accepted),
-        planned={} if work.limits.mix is None else work.limits.mix.named_counts,
+        planned={} if work.limits.mix is None else work.limits.mix.named,
         retired=state.retired,
     )
 
@@ -78,14 +78,14 @@ def shortfalls(
     left = mix.without([one.candidate for one in state.accepted])
     lost = [(mix.kinds(one.candidate), one.reason.value) for one in state.rejected if one.candidate.question]
     for at, counts in enumerate(mix.counts):
-        for kind, missing in left.counts[at].items():
+        for kind, missing in left.counts[at].items() if counts.keys() != {OTHER} else ():
             reasons = Counter(reason for kinds, reason in lost if kinds[at] == kind)
             accepted = counts[kind] - missing
             count = (written or {}).get(kind, accepted + reasons.total())
             rejected = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
             told = f"{count} written" + (f", rejected: {rejected}" if rejected else "")
             one = results.Shortfall(
-                question_type=named(kind, counts),
+                question_type=kind,
                 wanted=counts[kind],
                 accepted=accepted,
                 reason="; ".join(filter(None, (told, why(kind)))),

@@ -13,14 +13,13 @@ from typing import Protocol, Self, TypeVar
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.context import History, QAContext
-from qagen_dagster.agents.questions.validator import BlindFinding, TypeRule
+from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.loop.questions import controls, model_checks, state_machine
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.fingerprint import has_types
 from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
 from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.result import (
@@ -33,7 +32,6 @@ from qagen_dagster.loop.questions.result import (
     with_missing,
 )
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.document import Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions import results
@@ -146,7 +144,7 @@ class DocumentSteps:
                     step.candidate, state.first
                 ):  # a mended candidate: the ledger replays the earlier blind answer
                     found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
-                judged = controls.validate(step, self._work, self._models, found, self._rule(step.candidate))
+                judged = controls.validate(step, self._work, self._models, found)
                 event = controls.control(step, self._work, self._models, judged)
                 event = controls.without_document(step, self._work, self._models, event)
                 able = isinstance(event, qa.Judged) and self._writer(step.attempt).spec.provider != "embedded"
@@ -203,13 +201,6 @@ class DocumentSteps:
             refusal(step),
         )
         return qa.Mended(candidate=found.candidate, calls=found.calls[step.calls :])
-
-    def _rule(self, candidate: results.Candidate) -> TypeRule | None:
-        """The rule of the type of the candidate, if the mix of the scenario counts types."""
-        kind = next((one for one in QuestionType if one == candidate.question_type), None)
-        return (
-            None if kind is None or not has_types(self._work.context.scenario) else questioner.rule_of(kind)
-        )
 
     def _writer(self, attempt: int) -> Model:
         return self._models.writing(self._work.context.view.document.id, attempt).generator

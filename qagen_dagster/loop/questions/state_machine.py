@@ -39,8 +39,12 @@ def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa
     """The accepted questions that the limits want, in order. A journal may have others, if target or mix were others."""
     if limits.mix is None:
         return accepted[: limits.target_count]
-    fitting = limits.mix.fitting([one.candidate for one in accepted])
-    return tuple(one for one, fits in zip(accepted, fitting, strict=True) if fits)
+    left, kept = limits.mix, list[qa.Accepted]()
+    for one in accepted:
+        if not left.refusal(one.candidate):
+            left = left.without([one.candidate])
+            kept.append(one)
+    return tuple(kept)
 
 
 def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:

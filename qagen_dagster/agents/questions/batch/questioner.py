@@ -114,17 +114,22 @@ def in_words(types: Sequence[QuestionType]) -> str:
 
 def wanted_in_words(left: Mix) -> str:
     """What is left of a mix, and the meanings of its types."""
-    known = guides().types
-    names = {name for counts in left.counts for name, count in counts.items() if count}
-    meant = [kind for kind in known if names & {kind, Complexity.of(kind)}]
-    lines = [*left.told(), *(f"{kind}: {known[kind].means}" for kind in meant)]
-    return "\n".join(lines)
+    known, names = guides().types, {name for counts in left.counts for name, count in counts.items() if count}
+    meant = {kind: Complexity.of(kind) for kind in known if names & {kind, Complexity.of(kind)}}
+    return "\n".join(
+        (*left.told(), *(f"{kind} ({level}): {known[kind].means}" for kind, level in meant.items()))
+    )
 
 
 def rule_of(kind: QuestionType) -> TypeRule:
     """The rule by which the validator judges a question of the type."""
     guide = guides().types[kind]
     return TypeRule(kind.value, guide.means, guide.ask, guide.fails)
+
+
+def find_rule(question_type: str) -> TypeRule | None:
+    """`rule_of` a type by its name; None if no rule describes it."""
+    return next((rule_of(kind) for kind in QuestionType if kind == question_type), None)
 
 
 def rules(types: Sequence[QuestionType]) -> str:

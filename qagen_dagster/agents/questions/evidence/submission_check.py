@@ -113,8 +113,7 @@ class EvidenceCheck:
         self._context = context
         self._graded = graded
         self._left = left
-        self._told = False
-        self._unwanted = 0
+        self._told: list[bool] = []  # for each fault that it was told, whether the question was not wanted
 
     def viewed_page(self, call: ToolCall) -> int | None:
         """The page that a call of `view_page` showed, by its number or by the visual on it; None for other calls."""
@@ -129,13 +128,9 @@ class EvidenceCheck:
         if not isinstance(result, SubmitQA):
             return
         candidate = self.candidate_of(result)
-        if candidate.gate is RejectionReason.NOT_WANTED and self._unwanted < _MOST_UNWANTED:
-            self._unwanted += 1
-            raise ToolError(
-                f"Not accepted: {candidate.gate_detail}. Submit one of these, or report_exhausted."
-            )
-        if candidate.gate not in (None, RejectionReason.NOT_WANTED) and not self._told:
-            self._told = True
+        not_wanted = candidate.gate is RejectionReason.NOT_WANTED
+        if candidate.gate and self._told.count(not_wanted) < (_MOST_UNWANTED if not_wanted else 1):
+            self._told.append(not_wanted)
             raise ToolError(
                 f"Not accepted: {candidate.gate_detail}. Correct it and submit once more; if that is refused too, "
                 "the question is dropped."

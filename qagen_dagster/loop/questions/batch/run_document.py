@@ -51,7 +51,7 @@ def run_batch(
     answering = (models.answerer or models.generator).spec
     fit = fit_of(models.generator.spec, answering, models.validator.spec)
     wanted = limits.wanted(work.context.view.document.id)
-    rest = () if limits.mix is None else limits.mix.counts_beside_types
+    rest = () if limits.mix is None else limits.mix.counts[1:]
     mix = Mix(counts=({kind.value: count for kind, count in wanted}, *rest))
     limits = limits.model_copy(update={"fit": fit, "mix": mix})
     run = DocumentRun(work, limits, models)
@@ -149,7 +149,7 @@ class DocumentRun:
             self.reading,
             wanted,
             questioner.Told(
-                _known(state), [*_avoided(self.work), *_rejected(state)], self._left(state).told()[1:]
+                _known(state), [*_avoided(self.work), *_rejected(state)], self._left(state).told(1)
             ),
             step.round,
         )
