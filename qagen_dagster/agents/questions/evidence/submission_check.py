@@ -226,7 +226,7 @@ class EvidenceCheck:
             told = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
             items = [one for step in (*computation.steps, computation) for one in numbers_of(step.items)]
             why = wrong(computation, submission.answer, told) or unhedged(
-                submission.question, submission.answer, items, text
+                submission.question, submission.answer, items, text, computed=True
             )
             if why:
                 return RejectionReason.ANSWER_NOT_SUPPORTED, why
