@@ -85,7 +85,8 @@ def of_candidates(
             accepted.extend(result.accepted)
             rejected.extend(result.rejected)
             missing.extend((result.document_id, one) for one in result.shortfalls)
-            counts.append(result.stats.target_count - len(result.accepted) if result.shortfalls else 0)
+            count = result.stats.target_count - result.stats.accepted_count
+            counts.append(count if result.shortfalls else 0)
             yield from result.calls
 
     spent = metadata.cost(read(), sum(one.accepted for one in found.documents))

@@ -266,8 +266,9 @@ def _types(eval_set: EvalSet) -> Iterator[str]:
     found = Counter(one.question_type or "not known" for one in eval_set.questions)
     total = found.total()
     planned = {} if facts is None else facts.planned_by_type
-    beside = planned.keys() - found.keys()
-    found.update(kind for one in eval_set.questions for kind in one.kinds if kind in beside)
+    for one in eval_set.questions:
+        _, level, *others = one.kinds
+        found.update({*others, *([] if one.question_type in planned else [level])} & planned.keys())
     rows = [(kind, planned.get(kind, "any number"), found[kind]) for kind in sorted({*found, *planned})]
     all_planned = "not known" if facts is None else facts.planned
     yield from table(("question type", "planned", "published"), [*rows, ("all", all_planned, total)])
