@@ -76,13 +76,21 @@ class Mix(Record):
         for counts, kind in zip(self.counts, self.kinds(one), strict=True):
             if not counts.get(kind):
                 wanted = "; and of these ".join(self.told())
-                return f"no more questions of the kind {kind!r} are wanted, but {wanted or 'none'}"
+                return f"no more questions of the kind {label(kind, counts)!r} are wanted, but {wanted or 'none'}"
         return ""
 
     def told(self, first: int = 0) -> list[str]:
         """What is wanted, a line for each group from the one with the number `first`."""
         named = [counts for counts in self.counts[first:] if counts.keys() != {OTHER}]
-        return [", ".join(f"{count} {kind}" for kind, count in counts.items() if count) for counts in named]
+        return [
+            ", ".join(f"{count} {label(kind, counts)}" for kind, count in counts.items() if count)
+            for counts in named
+        ]
+
+
+def label(kind: str, counts: Mapping[str, int]) -> str:
+    """What models and people are told of a kind of a group."""
+    return kind if kind != OTHER else f"not {', '.join(one for one in counts if one != OTHER)}"
 
 
 def hops(evidence: Iterable[Evidence]) -> int:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
-from qagen_dagster.agents.questions.mix import OTHER, Mix
+from qagen_dagster.agents.questions.mix import OTHER, Mix, label
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id
@@ -85,7 +85,7 @@ def shortfalls(
             rejected = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
             told = f"{count} written" + (f", rejected: {rejected}" if rejected else "")
             one = results.Shortfall(
-                question_type=kind,
+                question_type=label(kind, counts),
                 wanted=counts[kind],
                 accepted=accepted,
                 reason="; ".join(filter(None, (told, why(kind)))),

@@ -121,7 +121,7 @@ def play(
             {"causal": 0.5, "one_passage": 1.0},
             [[("causal", ONE)], [("causal", TWO), ("temporal", SIX), ("temporal", FOUR)]],
             {"causal": 1, "temporal": 1},
-            "but 1 other kinds; and of these 1 one_passage.",
+            "but 1 not causal; and of these 1 one_passage.",
         ),
     ],
 )  # fmt: skip
