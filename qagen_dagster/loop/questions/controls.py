@@ -202,7 +202,7 @@ def validate(
     """Let the validator judge the candidate. If the scenario wants it, check that the question needs a picture, and if its mix counts
     types, that the question is of its type. Raises ModelError.
     """
-    rule = questioner.find_rule(step.candidate.question_type) if has_types(work.context.scenario) else None
+    rule = questioner.rule_of(step.candidate.question_type) if has_types(work.context.scenario) else None
     context, spec = work.context, models.validator.spec
     if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
         return model_checks.validate(step, work, models, rule, found)

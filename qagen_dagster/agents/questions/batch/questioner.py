@@ -121,15 +121,10 @@ def wanted_in_words(left: Mix) -> str:
     )
 
 
-def rule_of(kind: QuestionType) -> TypeRule:
-    """The rule by which the validator judges a question of the type."""
-    guide = guides().types[kind]
-    return TypeRule(kind.value, guide.means, guide.ask, guide.fails)
-
-
-def find_rule(question_type: str) -> TypeRule | None:
-    """`rule_of` a type by its name; None if no rule describes it."""
-    return next((rule_of(kind) for kind in QuestionType if kind == question_type), None)
+def rule_of(question_type: str) -> TypeRule | None:
+    """The rule by which the validator judges a question of the type; None if no rule describes the type."""
+    guide = {kind.value: guide for kind, guide in guides().types.items()}.get(question_type)
+    return None if guide is None else TypeRule(question_type, guide.means, guide.ask, guide.fails)
 
 
 def rules(types: Sequence[QuestionType]) -> str:

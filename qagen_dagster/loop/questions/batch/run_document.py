@@ -280,7 +280,7 @@ class DocumentRun:
         if found is None and first is not None and first.question == step.candidate.question:
             # replay the earlier blind answer from the ledger
             found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
-        rule = questioner.rule_of(QuestionType(step.candidate.question_type))
+        rule = questioner.rule_of(step.candidate.question_type)
         judged = model_checks.validate(step, self.work, self.models, rule, found)
         event = controls.control(step, self.work, self.models, judged)
         event = controls.without_document(step, self.work, self.models, event)
