@@ -64,11 +64,12 @@ class Mix(Record):
         return tuple(next((name for name in names if name in counts), OTHER) for counts in self.counts)
 
     def without(self, questions: Iterable[Candidate]) -> Mix:
-        """The mix that is left after these questions."""
+        """The mix that is left after these questions, taken in order. Those that are not wanted do not count."""
         left = [dict(counts) for counts in self.counts]
         for one in questions:
-            for counts, kind in zip(left, self.kinds(one), strict=True):
-                counts[kind] = max(0, counts.get(kind, 0) - 1)
+            places = list(zip(left, self.kinds(one), strict=True))
+            for counts, kind in places if all(counts.get(kind) for counts, kind in places) else ():
+                counts[kind] -= 1
         return self.model_copy(update={"counts": tuple(left)})
 
     def refusal(self, one: Candidate) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store
 from tests.support.batches.play import BatchPlay, Fate, Round
+from tests.support.batches.run import fresh
 from tests.support.batches.run import limits_of as batch_limits
 from tests.support.documents import MANUAL, TABLE, context_of, visual_context
 from tests.support.models import CRITERIA, FakeModel, call, told
@@ -84,7 +84,11 @@ def scenario(mix: dict[str, float], **more: Any) -> ScenarioConfig:
 
 
 def play(
-    models: QAModels, mix: dict[str, float], context: QAContext | None = None, limits: QALimits | None = None
+    models: QAModels,
+    mix: dict[str, float],
+    context: QAContext | None = None,
+    limits: QALimits | None = None,
+    store: Store | None = None,
 ) -> GenerationResult:
     context = replace(context or context_of(), scenario=scenario(mix, target_count=2))
     limits = limits or limits_of(context.scenario, None).model_copy(update={"max_consecutive_failures": 1})
@@ -92,8 +96,8 @@ def play(
     counted = Mix.of(context.scenario, context.mode, limits.target_count, view.document.id, view.visuals)
     combination = Combination(corpus="probes", scenario="service", mode=context.mode)
     work = DocumentWork(combination, context, limits.model_copy(update={"mix": counted}), "f" * 16)
-    store = Store(f"memory://{uuid.uuid4().hex}")
-    return run_document(work, models, DocumentJournal(store, "journals/j.json", "w"))
+    journal = DocumentJournal(store or fresh(), "journals/j.json", "w")
+    return run_document(work, models, journal)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +154,17 @@ def test_what_is_not_wanted_ends_no_document_by_failures_and_is_told_as_missing(
     assert missing.reason == "0 written; the generator: Nothing is left."
     assert found.end_detail == "Nothing is left.; missing: 1 causal"
     assert sum("Not accepted" in one for one in agents.told) == 4 * 3, "at most three times in an attempt"
+
+
+def test_another_mix_goes_on_from_the_journal_and_back() -> None:
+    piece: list[list[Ask]] = [[("factual", ONE)], [("factual", TWO), ("causal", FOUR)], [("temporal", (3,))]]
+    store = fresh()
+    half, later = {"causal": 0.5, "factual": 0.5}, {"factual": 0.0}
+    first = play(Agents(piece).models, half, store=store)
+    other = play(Agents(piece).models, later, store=store)
+    assert [pair.question_type for pair in other.accepted] == ["causal", "temporal"]
+    again = play(Agents(piece).models, half, store=store)
+    assert [pair.question for pair in again.accepted] == [pair.question for pair in first.accepted]
 
 
 def test_the_validator_judges_the_types_that_the_mix_counts() -> None:
