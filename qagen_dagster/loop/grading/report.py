@@ -75,41 +75,31 @@ class GradingPlan:
 
     @property
     def fingerprint(self) -> str:
-        return _plan_fingerprint(one.key for one in self.documents)
+        return fingerprint([REPORT_VERSION, *(one.key for one in self.documents)])
 
 
 def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
     """Find the documents to grade. Raises StoreError and ConfigError."""
-    store = workspace.store
-    candidates = store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    candidates = workspace.store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    return GradingPlan(combination, candidates, tuple(_planned(workspace, candidates)))
+
+
+def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[PlannedDocument]:
+    """The documents to grade."""
+    combination, store = combination_of(candidates), workspace.store
     kept: dict[str, list[QAPair]] = {}
     for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
         kept.setdefault(pair.document_id, []).append(pair)
-    planned = _planned(workspace, candidates)
-    documents = (PlannedDocument(one, key, tuple(kept.get(one.document_id, ()))) for one, key in planned)
-    return GradingPlan(combination, candidates, tuple(documents))
-
-
-def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[tuple[CandidateDocument, str]]:
-    """The documents to grade, each with the key of its grades."""
-    combination, store = combination_of(candidates), workspace.store
-    kept: dict[str, list[str]] = {}
-    for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
-        kept.setdefault(pair.document_id, []).append(pair.id)
     entries = workspace.entries(combination.corpus)
     texts = {entry.id: (entry.version, entry.text_sha256) for entry in entries}
     how = _how(workspace, combination, candidates.profile)
     for one in store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument):
-        ids = kept.get(one.document_id, ())
-        if one.result_key is not None and (ids or one.rejected):
+        pairs = tuple(kept.get(one.document_id, ()))
+        if one.result_key is not None and (pairs or one.rejected):
             text = texts.get(one.document_id, (one.document_version, ""))
             gave = (one.result_key, str(one.accepted), str(one.rejected))
-            name = fingerprint([*how, *text, *gave, *ids])
-            yield one, DocumentGrades.key(combination, one.document_id, name)
-
-
-def _plan_fingerprint(keys: Iterable[str]) -> str:
-    return fingerprint([REPORT_VERSION, *keys])
+            name = fingerprint([*how, *text, *gave, *(pair.id for pair in pairs)])
+            yield PlannedDocument(one, DocumentGrades.key(combination, one.document_id, name), pairs)
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
@@ -122,12 +112,10 @@ def why_ungraded(workspace: Workspace, combination: Combination) -> tuple[str, .
     report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     if report is None:
         return ("its answers were never graded",)
-    candidates = workspace.store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
-    keys = (key for _, key in _planned(workspace, candidates))
-    version = _plan_fingerprint(keys)
-    wanted = wanted_grading(workspace, combination, candidates.profile)
+    plan = plan_grading(workspace, combination)
+    wanted = wanted_grading(workspace, combination, plan.candidates.profile)
     found = differences(_made_with(workspace, report, wanted), wanted.parts)
-    if found or report.fingerprint != version:
+    if found or report.fingerprint != plan.fingerprint:
         return found or ("its answers, the judge's settings or the version of this program changed",)
     return (f"{report.undecided} answers wait for a verdict of the judge",) if report.undecided else ()
 
