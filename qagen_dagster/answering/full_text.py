@@ -204,13 +204,12 @@ def _keep(
 
 @dataclass(frozen=True)
 class Wanted:
-    """The document, and what its reader consents to."""
+    """The document, and who is asked for consent to the proxy."""
 
     corpus: str
     document_id: str
     title: str | None
     paper: Paper
-    always_allow_proxy: bool = False
     callback: ProxyCallback | None = None
 
 
@@ -228,7 +227,7 @@ def obtain(wanted: Wanted, options: FulltextOptions, store: Store, pool: ParserP
     if opened.found is not None:
         keep_found(store, wanted.corpus, wanted.document_id, opened.found)
         return Obtained(None)
-    if wanted.always_allow_proxy:
+    if options.always_allow_proxy:
         return _by_proxy(wanted, options, store, pool, opened)
     if wanted.callback is None:
         return _not_asked(wanted, opened)
