@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import cast
 
@@ -18,14 +18,12 @@ from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.evaluation.self_preference import with_own
 from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
-from qagen_dagster.loop.grading.grade_answers import command_judge
-from qagen_dagster.loop.parallel import map_in_parallel, worker_count
+from qagen_dagster.loop.grading.grade_answers import CommandJudge
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions.publication.evaluated import labels_of
 from qagen_dagster.loop.questions.publication.passages import shared_lines
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import (
     Decided,
     Label,
@@ -112,27 +110,13 @@ def _passage(value: object) -> object:
 HELD = 0.5  # minimum share of a quote's lines that a passage must have
 
 
-@dataclass(frozen=True)
-class Judge:
-    """The model that compares answers if code cannot decide; if it is None, nobody is asked. `workers` questions run at once."""
-
-    model: Model | None = None
-    workers: int = 1
-
-
-def profile_judge(space: Workspace, profile: str, wished: Allowance | None) -> Judge:
-    """The judge of a profile, within its budget or `wished`. Raises ConfigError."""
-    model, unlimited = command_judge(space, profile, wished)
-    return Judge(model, worker_count(model, space.settings.document_workers, unlimited=unlimited))
-
-
 def score_systems(
     sets: Sequence[PublishedSet],
     outputs: Sequence[SystemOutput],
-    judge: Judge,
+    judge: CommandJudge,
     difference: float | None = None,
 ) -> ScoreReport:
-    """Score each system on all questions of the sets. If there are two systems, they are compared.
+    """Score each system on all questions of the sets. If there are two systems, they are compared. `judge` decides what code cannot.
 
     With `difference` the report says how many questions would show such a difference.
     """
@@ -155,7 +139,7 @@ def score_systems(
 def _score(
     questions: Sequence[PublishedQuestion],
     output: SystemOutput,
-    judge: Judge,
+    judge: CommandJudge,
     labels: Mapping[str, Sequence[Label]],
 ) -> SystemScores:
     rows = output.answers.values()

@@ -27,7 +27,6 @@ from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnsw
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.ids import document_id
-from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.untrusted_file import open_file
 
 MOST_BYTES = 16_000_000  # maximum bytes of a row
@@ -267,7 +266,6 @@ class FileGrades:
     faults: tuple[RowFault, ...]
     unjudged: int  # answers without a verdict of the judge
     why_unjudged: str  # the reason for the first of these
-    calls: tuple[CallSummary, ...]
 
     @property
     def graded(self) -> int:
@@ -311,7 +309,6 @@ class FileGrading:
             faults=tuple(sorted(self._faults, key=lambda one: one.line)),
             unjudged=len(failures),
             why_unjudged=next(iter(failures), ""),
-            calls=tuple(call for part in parts for call in part.calls),
         )
 
     def write(self, grades: FileGrades, out: IO[bytes]) -> None:
@@ -345,7 +342,6 @@ class FileGrading:
                 highlights=report((grades,), corpus="", method=self._grader.method).ungrounded_highlights,
                 confidences=[one.confidence for one in gradings if one.confidence is not None],
                 failures=[one.judge_failure for one in gradings if one.judge_failure],
-                calls=[call for one in gradings for call in one.calls],
             )
 
     def _heads(self, parts: Sequence[_Part], corpus: str, judge_model: str) -> GroundingReport:
@@ -375,7 +371,6 @@ class _Part:
     highlights: tuple[Highlight, ...]
     confidences: list[float]
     failures: list[str]
-    calls: list[CallSummary]
 
 
 def _by_document(answers: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[Place]]]:

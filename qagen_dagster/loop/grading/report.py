@@ -365,23 +365,19 @@ def _report(
     judge = judge_spec(workspace.profile(candidates.profile), method, combination.mode)
     generator = candidates.models[Role.GENERATOR.value]
     waiting = sum(undecided(answer) for one in documents for answer in one.answers)
-    found = report(
+    return report(
         documents,
-        corpus=combination.corpus,
         method=method,
+        corpus=combination.corpus,
         scenario=combination.scenario,
         mode=combination.mode,
         run_id=run.run_id,
+        launch=run.launch,
+        created=datetime.now(UTC).isoformat(timespec="microseconds"),
+        fingerprint=plan.fingerprint,
+        profile=candidates.profile,
         generator_model=generator,
+        answerer_model=candidates.models.get(Role.ANSWERER.value, generator),
         judge_model="" if judge is None else judge.name,
-    )
-    return found.model_copy(
-        update={
-            "launch": run.launch,
-            "created": datetime.now(UTC).isoformat(timespec="microseconds"),
-            "fingerprint": plan.fingerprint,
-            "profile": candidates.profile,
-            "answerer_model": candidates.models.get(Role.ANSWERER.value, generator),
-            "undecided": waiting,
-        }
+        undecided=waiting,
     )
