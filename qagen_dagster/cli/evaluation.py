@@ -33,8 +33,8 @@ from qagen_dagster.cli.output import (
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.evaluation.intervals import report_intervals
-from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, open_evaluation
+from qagen_dagster.loop.evaluation.kinds import is_evaluated
+from qagen_dagster.loop.evaluation.run_questions import PUBLISH_HINT, latest_report, open_evaluation
 from qagen_dagster.loop.evaluation.score import read_output, score_systems
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.grading.report import RunMark
@@ -145,7 +145,7 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
     """The evaluations of a combination in the store: their numbers, and where the whole reports are."""
     row: dict[str, Any] = {"combination": combination.key}
     for kind in kinds:
-        found = latest_of(space.store, combination, kind)
+        found = latest_report(space.store, combination, kind)
         if found is None:
             continue
         key = EvaluationReport.key(combination, kind)

@@ -112,7 +112,7 @@ def _numbers(report: evaluation.EvaluationReport[Any]) -> Metadata:
 
 def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
     """What every evaluation shows: earlier runs, the file of the report, cost."""
-    runs = earlier_reports(space.store, type(report), report.combination, report.kind)[:MOST_RUNS]
+    runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
             one.created[:SECONDS],

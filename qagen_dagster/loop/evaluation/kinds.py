@@ -23,9 +23,8 @@ from qagen_dagster.loop.evaluation.run_questions import (
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import index_version
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, fingerprint
-from qagen_dagster.store import Store
 
 # For each kind: the fingerprint that a report of the present questions would have, and its setup.
 _KINDS: dict[Kind, tuple[Callable[[Evaluation], str], Callable[[Evaluation], Setup]]] = {
@@ -37,15 +36,10 @@ _KINDS: dict[Kind, tuple[Callable[[Evaluation], str], Callable[[Evaluation], Set
 }
 
 
-def latest_of(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
-    """The latest report of a kind; None if there is none that can be read."""
-    return latest_report(store, REPORTS[kind], combination, kind)
-
-
 def is_evaluated(found: Evaluation, kind: Kind) -> bool:
     """Whether another evaluation would change nothing, and need not ask any question again. Raises ConfigError."""
     try:
-        before = latest_of(found.space.store, found.combination, kind)
+        before = latest_report(found.space.store, found.combination, kind)
         return before is not None and not before.unheard and before.fingerprint == _KINDS[kind][0](found)
     except StoreError:  # there is no index
         return False
@@ -67,7 +61,7 @@ def made_evaluation(
     space: Workspace, combination: Combination, kind: Kind, wanted: Configuration
 ) -> Configuration | None:
     """The configuration of the stored report; None if there is none."""
-    report = latest_of(space.store, combination, kind)
+    report = latest_report(space.store, combination, kind)
     if report is None:
         return None
     current = not why_unevaluated(space, combination, kind)
@@ -78,7 +72,7 @@ def why_unevaluated(
     space: Workspace, combination: Combination, kind: Kind, profile: str | None = None
 ) -> tuple[str, ...]:
     """The reasons why an existing evaluation is out of date, in one line each. Raises ConfigError."""
-    report = latest_of(space.store, combination, kind)
+    report = latest_report(space.store, combination, kind)
     if report is None:
         return ()
     try:

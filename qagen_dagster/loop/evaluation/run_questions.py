@@ -42,7 +42,6 @@ from qagen_dagster.store import Store
 
 PUBLISH_HINT = "`qagen run`, or materializing the asset `corpus_json`, makes it"
 
-ReportT = TypeVar("ReportT", bound=EvaluationReport[Any])
 QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 
 
@@ -222,15 +221,15 @@ def make_report(
     return made
 
 
-def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
-    """The latest report; None if there is none, or it is damaged and must be made again."""
-    return store.find_valid(EvaluationReport.key(combination, name), kind)
+def latest_report(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
+    """The latest report of a kind; None if there is none, or it is damaged and must be made again."""
+    return store.find_valid(EvaluationReport.key(combination, kind), REPORTS[kind])
 
 
-def earlier_reports(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
-    """All readable reports of all runs, newest first."""
-    keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
-    found = (report for key in keys if (report := store.find_valid(key, kind)) is not None)
+def earlier_reports(store: Store, combination: Combination, kind: Kind) -> list[EvaluationReport[Any]]:
+    """All readable reports of a kind by all runs, newest first."""
+    keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{kind.value}.json")]
+    found = (report for key in keys if (report := store.find_valid(key, REPORTS[kind])) is not None)
     return sorted(found, key=lambda one: one.created, reverse=True)
 
 
