@@ -17,6 +17,7 @@ from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpt
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
@@ -156,9 +157,7 @@ class _Panel:
             for at, (chunk, text) in enumerate(places, 1)
         ]
 
-    def _answer(
-        self, pair: QAPair, model: run_questions.RecordingModel, shown: Sequence[Excerpt] | None
-    ) -> str:
+    def _answer(self, pair: QAPair, model: RecordingModel, shown: Sequence[Excerpt] | None) -> str:
         """What a reader answers; empty if it finds no answer."""
         if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context

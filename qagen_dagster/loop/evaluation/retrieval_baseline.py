@@ -142,15 +142,13 @@ class _RankFinder:
         return unsearched.model_copy(update=update)
 
     def _places(self, question: str, document_id: str, holders: Sequence[set[int]]) -> tuple[Placement, ...]:
-        return tuple(self._place(question, ranking, document_id, holders) for ranking in Ranking)
-
-    def _place(
-        self, question: str, ranking: Ranking, document_id: str, holders: Sequence[set[int]]
-    ) -> Placement:
-        hits = self.search.searcher.search(None, question, DEPTH, -1.0, ranking)
-        if ranking is Ranking.WORDS:  # chunks that share no word have no order
-            hits = [hit for hit in hits if hit.words > 0]
-        return placement(ranking, hits, document_id, holders)
+        found: list[Placement] = []
+        for ranking in Ranking:
+            hits = self.search.searcher.search(None, question, DEPTH, -1.0, ranking)
+            if ranking is Ranking.WORDS:  # chunks that share no word have no order
+                hits = [hit for hit in hits if hit.words > 0]
+            found.append(placement(ranking, hits, document_id, holders))
+        return tuple(found)
 
 
 def placement(

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
+from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel, worker_count
 from qagen_dagster.loop.questions.publication.evaluated import dropped
@@ -25,7 +25,6 @@ from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, mete
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
-from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.evaluation import (
     REPORTS,
@@ -243,32 +242,6 @@ def report_version(report: EvaluationReport[Any]) -> str:
 MAX_FAILURES = 5  # questions in a row without a response; then the models are at fault, not the questions
 
 Progress = Callable[[int, int, str], None]  # questions done, all questions, id of the last document
-
-
-class RecordingModel:
-    """A `Model` that remembers its responses and its last error."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.responses: list[Response] = []
-        self.error: ModelError | None = None
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._model.spec
-
-    def respond(self, request: Request) -> Response:
-        try:
-            response = self._model.respond(request)
-        except ModelError as error:
-            self.error = error
-            raise
-        self.responses.append(response)
-        return response
-
-    def calls(self, role: str, document_id: str, attempt: int) -> tuple[CallSummary, ...]:
-        """The summaries of the responses so far, for the account of costs."""
-        return response_summaries(self.responses, role, self.spec, document_id, attempt)
 
 
 @dataclass

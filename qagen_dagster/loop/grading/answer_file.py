@@ -294,7 +294,9 @@ class FileGrading:
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
             given, places = self._work[index]
             if isinstance(found, DocumentError):
-                self._leave_out(given, places, found)
+                reason = f"the document {given.file.name!r} cannot be read: {found}"
+                with self._lock:
+                    self._faults += [RowFault(line=one.line, reason=reason) for one in places]
             else:
                 self._keep(index, grade_document(given.name, given.title, found))
             if progress is not None:
@@ -324,11 +326,6 @@ class FileGrading:
 
     def _document(self, given: GivenDocument, places: Sequence[Place]) -> DocumentAnswers:
         return DocumentAnswers(given.name, "", given.text, lambda: self._answers.answers(places), len(places))
-
-    def _leave_out(self, given: GivenDocument, places: Sequence[Place], error: DocumentError) -> None:
-        reason = f"the document {given.file.name!r} cannot be read: {error}"
-        with self._lock:
-            self._faults += [RowFault(line=one.line, reason=reason) for one in places]
 
     def _keep(self, index: int, grades: DocumentGrades) -> None:
         data = grades.model_dump_json().encode()

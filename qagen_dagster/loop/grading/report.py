@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from qagen_dagster.agents.runner import unfinished
@@ -274,9 +274,7 @@ def grade_set(
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, run, run_budget)
-    work = _Work(workspace, plan, progress)
-    work.grade(grader)
-    found = _report(workspace, plan, work.documents(), run)
+    found = _report(workspace, plan, _documents(workspace, plan, grader, progress), run)
     workspace.store.write(GroundingReport.key(combination), found)
     workspace.store.write(combination.history_key(run.run_id, HISTORY_FILE), found)
     _check_replies(found)
@@ -319,42 +317,29 @@ def _grader(
     return grade_answers.Grader(method, judge, workers)
 
 
-@dataclass
-class _Work:
-    """The documents of a plan during grading. Each one is stored as soon as it is graded."""
+def _documents(
+    workspace: Workspace, plan: GradingPlan, grader: grade_answers.Grader, progress: Progress | None
+) -> list[DocumentGrades]:
+    """All documents with an answer to grade, in order. Those that no earlier run has graded are graded now, and stored one by one."""
+    store, fresh = workspace.store, dict[str, DocumentGrades]()
+    todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
+    documents = [document_answers(workspace, plan, one) for one in todo]
 
-    workspace: Workspace
-    plan: GradingPlan
-    progress: Progress | None
-    _fresh: dict[str, DocumentGrades] = field(default_factory=dict[str, DocumentGrades])
+    def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
+        if isinstance(found, DocumentError):
+            raise found
+        document, finished = documents[index]
+        grades = grade_document(document.document_id, document.title, found)
+        grades = grades.model_copy(update={"generated": finished})
+        fresh[todo[index].key] = grades
+        if not any(undecided(answer) for answer in found):
+            store.write(todo[index].key, grades)
+        if progress is not None:
+            progress(len(fresh), len(todo), document.document_id)
 
-    def grade(self, grader: grade_answers.Grader) -> None:
-        """Grade the documents that no earlier run has graded."""
-        store = self.workspace.store
-        todo = [one for one in self.plan.documents if store.find_valid(one.key, DocumentGrades) is None]
-        documents = [document_answers(self.workspace, self.plan, one) for one in todo]
-
-        def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
-            if isinstance(found, DocumentError):
-                raise found
-            document, finished = documents[index]
-            grades = grade_document(document.document_id, document.title, found)
-            grades = grades.model_copy(update={"generated": finished})
-            self._fresh[todo[index].key] = grades
-            if not any(undecided(answer) for answer in found):
-                store.write(todo[index].key, grades)
-            if self.progress is not None:
-                self.progress(len(self._fresh), len(todo), document.document_id)
-
-        grade_answers.grade_all([document for document, _ in documents], grader, done)
-
-    def documents(self) -> list[DocumentGrades]:
-        """All documents with an answer to grade, in order."""
-        store = self.workspace.store
-        found = (
-            self._fresh.get(one.key) or store.read(one.key, DocumentGrades) for one in self.plan.documents
-        )
-        return [one for one in found if one.answers]
+    grade_answers.grade_all([document for document, _ in documents], grader, done)
+    found = (fresh.get(one.key) or store.read(one.key, DocumentGrades) for one in plan.documents)
+    return [one for one in found if one.answers]
 
 
 def _report(
