@@ -221,50 +221,33 @@ def _output(one: GroundingReport, document: DocumentGrades, row: str | None, con
     }
 
 
-def _graded(one: GroundingReport | DocumentGrades) -> dict[str, Any]:
-    """The grade and the counts under their names in a summary."""
-    return {
-        "overall_grade": one.overall_grade,
-        "overall_confidence": one.overall_confidence,
-        **{f"{name}_count": getattr(one, name) for name in _COUNTED},
-    }
+def _counts(one: GroundingReport | DocumentGrades) -> dict[str, Any]:
+    """The numbers of answers under their names in a summary."""
+    return {f"{name}_count": getattr(one, name) for name in _COUNTED}
 
 
 def _combination(one: GroundingReport) -> CombinationSummary:
     return CombinationSummary(
         combination=combination_of(one).key,
-        run_id=one.run_id,
+        **one.shared(CombinationSummary),
         timestamp=one.created,
-        profile=one.profile,
-        generator_model=one.generator_model,
-        answerer_model=one.answerer_model,
-        judge_model=one.judge_model,
         grading_method=one.method.value,
-        **_graded(one),
+        **_counts(one),
     )
 
 
 def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -> DocumentSummary:
     return DocumentSummary(
         combination=combination_of(one).key,
-        id=document.document_id,
-        row=row,
-        title=document.title,
-        **_graded(document),
+        **document.shared(DocumentSummary, id=document.document_id, row=row),
+        **_counts(document),
         qa_details=tuple(_detail(answer) for answer in document.answers),
     )
 
 
 def _detail(answer: GradedAnswer) -> QADetail:
     grading = {name: getattr(answer.grading, name) for name in _OF_GRADING}
-    return QADetail(
-        id=answer.id,
-        question=answer.question,
-        answer=answer.answer,
-        marked=answer.marked,
-        supporting_evidence=answer.supporting_evidence,
-        **grading,
-    )
+    return QADetail(**answer.shared(QADetail), **grading)
 
 
 def _named(names: Iterator[str]) -> str:
