@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
@@ -80,10 +81,10 @@ class QAContext:
             "scenario_description": wording.description(self.scenario, writes=writes),
         }
 
-    def document_card(self, style: str = "") -> excerpt.Block:
+    def document_card(self, style: str = "", wanted: str = "") -> excerpt.Block:
         """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
 
-        `style`: how the next question is to be worded.
+        `style`: how the next question is to be worded; `wanted`: which kinds of questions are still wanted.
 
         The metadata and sections are text of the document, so they stand between the delimiters.
         """
@@ -94,6 +95,7 @@ class QAContext:
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
             f"language of the questions: {self.scenario.language}" if self.scenario.language else "",
             f"how the next question is worded: {style}" if style else "",
+            f"questions that are still wanted: {wanted}" if wanted else "",
         ]
         return excerpt.block((*filter(None, facts), excerpt.enclose(list(filter(None, self._own_words())))))
 
@@ -169,6 +171,8 @@ class History:
     rejected: tuple[RejectedQA, ...] = ()
     viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
+    left: Mix | None = None  # what is still wanted; None if the scenario counts no kinds
+    wanted: str = ""  # `left` in words
 
 
 def prompt_values(context: QAContext, history: History) -> dict[str, str]:
@@ -178,7 +182,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
     style = wording.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = context.task_values(writes=True) | {
-        "document_card": context.document_card(style),
+        "document_card": context.document_card(style, history.wanted),
         "accepted": excerpt.block(
             f"{number}. {pair.question} -> {excerpt.one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)

@@ -84,7 +84,7 @@ def prompt_for(mode: Mode) -> Prompt:
 
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:
     """Run the generator once. Raises ModelError."""
-    check = EvidenceCheck(context)
+    check = EvidenceCheck(context, left=history.left)
     return _asked(context, model, history, attempt, check, check.reject_once)
 
 
@@ -101,7 +101,7 @@ def mend(
     `why` is what it is told. If the question is TRIVIAL, it must change, else only a condition in it may. There is no candidate if
     nothing was corrected. Raises ModelError.
     """
-    check = EvidenceCheck(context)
+    check = EvidenceCheck(context, left=history.left)
     told, trivial = False, why.startswith(TRIVIAL)
 
     def reject(result: Record) -> None:

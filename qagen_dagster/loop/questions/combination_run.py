@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.ingest.files import open_view
@@ -192,7 +193,8 @@ class CombinationRun:
     def open(self, entry: IndexEntry) -> DocumentWork:
         """Open a document, and return the work on it."""
         planned, workspace = self.planned, self.workspace
-        spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
+        mode = planned.combination.mode
+        spec = planned.profile.spec(Role.GENERATOR, mode)
         view = open_view(
             planned.corpus,
             entry,
@@ -201,14 +203,13 @@ class CombinationRun:
             max_image_pixels=spec.max_image_pixels,
         )
         meaning = None if self._meanings is None else self._meanings.of(view)
+        without_answer = sum(planned.without_answer(entry.id).values())
+        limits = loop_limits(planned.limits, without_answer, len(planned.missing(entry.id)))
+        mix = Mix.of(planned.scenario, mode, limits.target_count, entry.id, view.visuals)
         return DocumentWork(
             combination=planned.combination,
-            context=QAContext(
-                planned.corpus.config, planned.scenario, planned.combination.mode, view, meaning
-            ),
-            limits=loop_limits(
-                planned.limits, sum(planned.without_answer(entry.id).values()), len(planned.missing(entry.id))
-            ),
+            context=QAContext(planned.corpus.config, planned.scenario, mode, view, meaning),
+            limits=limits.model_copy(update={"mix": mix}),
             fingerprint=planned.fingerprint,
             avoided=self._avoided,
             missing=planned.missing(entry.id),

@@ -14,6 +14,7 @@ from dataclasses import replace
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.widening import head_of_table
 from qagen_dagster.agents.runner import call_summaries
@@ -24,7 +25,7 @@ from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.no_claim import says_nothing
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import RULES, DocumentWork, QAModels
-from qagen_dagster.loop.questions.fingerprint import has_text_control
+from qagen_dagster.loop.questions.fingerprint import has_text_control, has_types
 from qagen_dagster.loop.questions.state import Controlled, Judged, QAState, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.models.base import Model
@@ -224,7 +225,11 @@ def _validated(
     found: validator.BlindFinding | None,
     rule: validator.TypeRule | None,
 ) -> Judged | Controlled:
-    """The validator's judgement. If the scenario wants it, it is checked that the question needs a picture. Raises ModelError."""
+    """The validator's judgement. If the scenario wants it, it is checked that the question needs a picture, and if its mix counts
+    types, that the question is of its type. Raises ModelError.
+    """
+    if rule is None and has_types(work.context.scenario):
+        rule = questioner.rule_of(step.candidate.question_type)
     context, model = work.context, models.validator
     needs_picture = has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text
     found = found or (model_checks.answer_blind(step, work, models) if needs_picture else None)

@@ -138,8 +138,12 @@ class CombinationPlan:
 
     @property
     def _mix(self) -> list[str]:
-        mix = self.scenario.mix if self.combination.mode is Mode.TEXTUAL else None
-        return [] if mix is None else [f"{kind.value} {share}" for kind, share in mix.items()]
+        mode = self.combination.mode
+        groups = [
+            self.scenario.without_answer if mode is Mode.TEXTUAL else {},
+            *self.scenario.mix_groups(mode),
+        ]
+        return [f"{kind.value} {share}" for kinds in groups for kind, share in kinds.items()]
 
     def without_answer(self, document_id: str) -> dict[NoAnswerKind, int]:
         """The number of questions without an answer that a document should give, by kind."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
+from qagen_dagster.agents.questions.mix import OTHER, Mix, label
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id
@@ -46,8 +47,55 @@ def result_of(
             for pair in accepted
         },
         looks=_looks(work, accepted),
+        planned={} if work.limits.mix is None else work.limits.mix.named,
         retired=state.retired,
     )
+
+
+ENDED = {
+    results.DocumentEnd.CONSECUTIVE_FAILURES: "work stopped after too many failures in a row",
+    results.DocumentEnd.BUDGET_EXHAUSTED: "the budget ended",
+}
+
+
+def why_ended(done: Done) -> str:
+    """Why the work on a document gave no more questions."""
+    return ENDED.get(done.end) or f"ended after {done.detail}"
+
+
+def with_missing(detail: str, missing: Iterable[results.Shortfall]) -> str:
+    """How a document ended, with the numbers of questions that are missing."""
+    named = ", ".join(f"{one.missing} {one.question_type}" for one in missing)
+    return "; ".join(filter(None, (detail, f"missing: {named}" if named else "")))
+
+
+def shortfalls(
+    state: QAState, mix: Mix | None, why: Callable[[str], str], written: Mapping[str, int] | None = None
+) -> tuple[results.Shortfall, ...]:
+    """The kinds of the mix of which accepted questions are missing, with the reasons.
+
+    `why`: what ended the search for a kind. `written`: the number of questions of a kind, if others than those of the state were written.
+    """
+    if mix is None:
+        return ()
+    found: list[results.Shortfall] = []
+    left = mix.without([one.candidate for one in state.accepted])
+    lost = [(mix.kinds(one.candidate), one.reason.value) for one in state.rejected if one.candidate.question]
+    for at, counts in enumerate(mix.counts):
+        for kind, missing in left.counts[at].items() if counts.keys() != {OTHER} else ():
+            reasons = Counter(reason for kinds, reason in lost if kinds[at] == kind)
+            accepted = counts[kind] - missing
+            count = (written or {}).get(kind, accepted + reasons.total())
+            rejected = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
+            told = f"{count} written" + (f", rejected: {rejected}" if rejected else "")
+            one = results.Shortfall(
+                question_type=label(kind, counts),
+                wanted=counts[kind],
+                accepted=accepted,
+                reason="; ".join(filter(None, (told, why(kind)))),
+            )
+            found += [one] if missing else []
+    return tuple(found)
 
 
 def _looks(work: DocumentWork, pairs: Iterable[results.QAPair]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
+from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
@@ -21,7 +22,14 @@ from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits
-from qagen_dagster.loop.questions.result import pairs_of, rejections_of, result_of
+from qagen_dagster.loop.questions.result import (
+    pairs_of,
+    rejections_of,
+    result_of,
+    shortfalls,
+    why_ended,
+    with_missing,
+)
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Mode
@@ -67,9 +75,13 @@ def run_document(
     state_machine.check_replies(state, step)
     calls = tuple(call for event in used for call in event.calls)
     # a document that changed may bring more questions than are wanted
-    wanted = state.accepted[: work.limits.target_count]
-    chosen = state.model_copy(update={"accepted": wanted})
-    return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
+    chosen = state.model_copy(update={"accepted": state_machine.wanted_only(state.accepted, work.limits)})
+    said = step.end is results.DocumentEnd.EXHAUSTED_REPORTED
+    why = f"the generator: {step.detail}" if said else why_ended(step)
+    missing = shortfalls(chosen, work.limits.mix, lambda _kind: why)
+    end = step.model_copy(update={"detail": with_missing(step.detail, missing)})
+    result = result_of(work, models, chosen, end, (*calls, *steps.unused_calls()))
+    return result.model_copy(update={"shortfalls": missing})
 
 
 def unusable(context: QAContext) -> qa.Done | None:
@@ -177,8 +189,11 @@ class DocumentSteps:
         return self._models.writing(self._work.context.view.document.id, attempt).generator
 
     def _history(self, seen: qa.QAState) -> History:
-        model = self._models.generator
+        model, mix = self._models.generator, self._work.limits.mix
+        left = None if mix is None else mix.without([one.candidate for one in seen.accepted])
         return History(
+            left=left,
+            wanted="" if left is None else questioner.wanted_in_words(left),
             accepted=pairs_of(seen, self._work, model.spec.name, ""),
             rejected=(*self._work.avoided, *rejections_of(seen, self._work)),
             viewed_pages=seen.viewed_pages,

@@ -52,6 +52,7 @@ class RejectionReason(StrEnum):
     ANSWERABLE = "answerable"  # it was meant to have no answer, and the corpus answers it
     NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, but its answer needs only one
     UNGROUNDED = "ungrounded"  # the document supports no attempt at the answer; the best attempt is kept
+    NOT_WANTED = "not_wanted"  # the mix of the scenario wants no more questions of its kind
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
     EDITED_BY_REVIEWER = (
         "edited_by_reviewer"  # the question before the edit; the edited one is another candidate
@@ -255,7 +256,8 @@ class GenerationResult(Record):
     """The result of generating questions from one document.
 
     Attributes:
-        shortfalls: which questions of the mix are missing.
+        planned: the wanted numbers of questions by kind, if the mix of the scenario names kinds.
+        shortfalls: which of these questions are missing.
         grades: with the batch strategy, the grades of accepted and rejected answers by `question_id`.
         shown: with the batch strategy, the lines that the generator was shown; empty if these are all lines.
         surroundings: by question id the text around each piece of evidence.
@@ -276,6 +278,7 @@ class GenerationResult(Record):
     calls: tuple[CallSummary, ...] = ()
     run_id: str = ""  # of the run that finished it
     finished: str = ""  # ISO 8601, UTC
+    planned: dict[str, int] = Field(default_factory=dict, exclude_if=lambda value: not value)
     shortfalls: tuple[Shortfall, ...] = ()
     grades: dict[str, AnswerGrade] = Field(default_factory=dict)
     shown: tuple[LineSpan, ...] = ()

@@ -12,7 +12,9 @@ from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Reading
+from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
@@ -48,7 +50,10 @@ def run_batch(
     """
     answering = (models.answerer or models.generator).spec
     fit = fit_of(models.generator.spec, answering, models.validator.spec)
-    limits = limits.model_copy(update={"fit": fit})
+    wanted = limits.wanted(work.context.view.document.id)
+    rest = () if limits.mix is None else limits.mix.counts[1:]
+    mix = Mix(counts=({kind.value: count for kind, count in wanted}, *rest))
+    limits = limits.model_copy(update={"fit": fit, "mix": mix})
     run = DocumentRun(work, limits, models)
     events: tuple[batch.BatchEvent, ...] = events_of(batch.BatchEvent, journal)
     state, taken = replay(events, limits, run.wanted)
@@ -65,7 +70,7 @@ def run_batch(
         state = transition(state, event)
     check_replies(state.qa, step)
     calls = tuple(call for event in used for call in event.calls)
-    return batch_result(work, models, state, run.wanted, step, run.reading, calls)
+    return batch_result(work, models, state, limits, step, run.reading, calls)
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,11 @@ class DocumentRun:
     def source(self) -> Source:
         return Source("\n".join(self.work.context.view.lines))
 
+    def _left(self, state: batch.BatchState) -> Mix:
+        """What is still wanted of each kind."""
+        mix = self.limits.mix or Mix(counts=())
+        return mix.without([one.candidate for one in state.qa.accepted])
+
     @property
     def _answerer(self) -> Model:
         return self.models.answerer or self.models.generator
@@ -106,8 +116,8 @@ class DocumentRun:
         return batch.AnswerGraded(grade=self._graded(step.candidate, state))
 
     @perform.register
-    def _settle(self, step: batch.Settle, _state: batch.BatchState) -> qa.Proposed:
-        return qa.Proposed(candidate=step.candidate)
+    def _settle(self, step: batch.Settle, state: batch.BatchState) -> qa.Proposed:
+        return qa.Proposed(candidate=unwanted(step.candidate, self._left(state)))
 
     @perform.register
     def _compare(self, step: qa.Dedupe, state: batch.BatchState) -> qa.Compared:
@@ -133,7 +143,9 @@ class DocumentRun:
             self.models.generator,
             self.reading,
             wanted,
-            questioner.Told(_known(state), [*_avoided(self.work), *_rejected(state)]),
+            questioner.Told(
+                _known(state), [*_avoided(self.work), *_rejected(state)], self._left(state).told(1)
+            ),
             step.round,
         )
         texts = [one.question for one in found.questions]
@@ -243,7 +255,7 @@ class DocumentRun:
     def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
         known = state.blind.get(step.candidate.question)
         found = None if known is None else BlindFinding(known, "", ())
-        rule = questioner.rule_of(QuestionType(step.candidate.question_type))
+        rule = questioner.rule_of(step.candidate.question_type)
         return controls.judge(step, state.qa, self.work, self.models, self._answerer, found, rule)
 
     @perform.register

@@ -56,3 +56,19 @@ def test_the_plan_of_a_type_is_what_was_given_and_what_is_missing(workspace: Pla
     facts = set_facts(workspace, candidates, validated, results)
     assert facts.planned_by_type == {"causal": 4, "temporal": 1}
     assert facts.planned == 2 * WORK.limits.target_count
+
+
+def test_the_plan_of_a_mix_is_told_for_each_kind(workspace: PlayedWorkspace) -> None:
+    candidates = CandidateSet.model_validate(
+        {**KEYS, "profile": "mine", "models": {}, "prompts": {}, "configuration": "c", "target_count": 3}
+        | {"started": "", "ended": ""}
+    )
+    validated = ValidatedSet.model_validate({**KEYS, "questions": (), "removed": ()})
+    planned = {"causal": 1, "one_passage": 2, "table": 0}
+    results = [
+        result("causal", "numeric", wanted={"one_passage": 2}).model_copy(update={"planned": planned}),
+        result("causal", wanted={"unanswerable": 1}).model_copy(update={"planned": planned}),
+    ]
+    facts = set_facts(workspace, candidates, validated, results)
+    assert facts.planned_by_type == {"causal": 2, "one_passage": 4, "table": 0, "unanswerable": 1}
+    assert facts.shortfalls[0].startswith("2 one_passage of ")
