@@ -12,7 +12,8 @@ from qagen_dagster.answering.full_text import ProxyCallback
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.answering.setup import UnknownDocumentError, in_corpus
-from qagen_dagster.loop.evaluation.score import Judge, given_output, profile_judge, read_output, score_systems
+from qagen_dagster.loop.evaluation.score import given_output, read_output, score_systems
+from qagen_dagster.loop.grading.grade_answers import CommandJudge, command_judge
 from qagen_dagster.loop.questions.publication.published_set import LATEST, PublishedSet, read_published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
@@ -80,7 +81,7 @@ def score(
     given = {"answers": answers} if against is None else {"answers": answers, "against": against}
     outputs = [_output(name, rows, known) for name, rows in given.items()]
     budget = None if max_usd is None else Allowance(max_usd=max_usd)
-    judge = Judge() if profile is None else profile_judge(Workspace(load_settings()), profile, budget)
+    judge = CommandJudge() if profile is None else command_judge(Workspace(load_settings()), profile, budget)
     return score_systems(several, outputs, judge)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
@@ -19,6 +19,7 @@ from qagen_dagster.errors import ConfigError, ModelError, StoreError
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.models.base import Model
 from qagen_dagster.records import answer
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import AnsweringOptions
 from qagen_dagster.records.document import ChunkHit, Document, Ranking
 from qagen_dagster.records.ids import content_hash
@@ -29,7 +30,7 @@ MORE_THAN_ABSTRACT = 0.5  # share of the abstract's words that it adds at least
 FEWEST_WORDS = 60  # that it adds at least
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:www\.|dx\.)?doi\.org/)?(?:doi:\s*)?", re.IGNORECASE)
 _MAX_DOI = 300  # characters
-_Option = TypeVar("_Option")
+_OptionsT = TypeVar("_OptionsT", bound=Record)
 ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None, temperature or None
 
 
@@ -218,35 +219,12 @@ class Place:
     chunks: ChunkSource
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The options of this call; they take precedence over the configured ones."""
-
-    document_id: str
-    question: str
-    use_fulltext: bool
-    download: bool
-    always_allow_proxy: bool
-    callback: ProxyCallback | None
-    max_chunks: int
-    threshold: float
-    temperature: float | None
-
-
 class _StopError(Exception):
     """Ends the workflow with an error value."""
 
     def __init__(self, error: answer.QAError, message: str) -> None:
         self.error, self.message = error, message
         super().__init__(message)
-
-
-@dataclass
-class _Findings:
-    """What is known about the full text so far."""
-
-    fulltext_error: answer.QAError | None = None
-    notes: list[str] = field(default_factory=list[str])
 
 
 def answer_from_document(
@@ -275,24 +253,22 @@ def answer_from_document(
         similarity_threshold: least cosine of a chunk; when no chunk reaches it, the best ones are used and a note says so.
     """
     usual = place.options
-    asked = _Asked(
-        document_id=document_id,
-        question=question.strip(),
-        use_fulltext=_given_or(use_fulltext, usual.use_fulltext),
-        download=_given_or(download_missing, usual.fulltext.download),
-        always_allow_proxy=_given_or(always_allow_proxy, usual.fulltext.always_allow_proxy),
-        callback=proxy_callback,
-        max_chunks=_given_or(max_chunks, usual.max_chunks),
-        threshold=_given_or(similarity_threshold, usual.similarity_threshold),
-        temperature=_given_or(temperature, usual.temperature),
+    downloads = _changed(usual.fulltext, download=download_missing, always_allow_proxy=always_allow_proxy)
+    options = _changed(
+        usual,
+        use_fulltext=use_fulltext,
+        max_chunks=max_chunks,
+        similarity_threshold=similarity_threshold,
+        temperature=temperature,
+        fulltext=downloads,
     )
-    blank = answer.SemanticSearchAnswer(answer="", document_id=document_id, question=asked.question)
-    findings = _Findings()
+    work = _Answering(document_id, question.strip(), replace(place, options=options), proxy_callback)
+    blank = answer.SemanticSearchAnswer(answer="", document_id=document_id, question=work.question)
     try:
-        _validate(asked)
-        answering = place.model(model, asked.temperature)
+        work.validate()
+        answering = place.model(model, options.temperature)
         blank = blank.model_copy(update={"model_used": answering.spec.name})
-        found = _answer(asked, place, answering, blank, findings)
+        found = work.answered(answering, blank)
     except _StopError as stop:
         found = _failed(blank, stop.error, stop.message)
     except ConfigError as error:
@@ -301,27 +277,18 @@ def answer_from_document(
         found = _failed(blank, answer.QAError.LLM_ERROR, str(error))
     except (StoreError, OSError) as error:
         found = _failed(blank, answer.QAError.DATABASE_ERROR, str(error))
-    return found.model_copy(
-        update={"fulltext_error": findings.fulltext_error, "notes": tuple(findings.notes)}
-    )
+    return found.model_copy(update={"fulltext_error": work.fulltext_error, "notes": tuple(work.notes)})
 
 
-def _given_or(given: _Option | None, usual: _Option) -> _Option:
-    return usual if given is None else given
+def _changed(options: _OptionsT, **given: object) -> _OptionsT:
+    """The options with those given that are not None. They are not validated."""
+    return options.model_copy(update={name: value for name, value in given.items() if value is not None})
 
 
 def _failed(
     blank: answer.SemanticSearchAnswer, error: answer.QAError, message: str
 ) -> answer.SemanticSearchAnswer:
     return blank.model_copy(update={"error": error, "error_message": message})
-
-
-def _validate(asked: _Asked) -> None:
-    if not asked.question:
-        raise ConfigError("the question is empty")
-    check_search("max_chunks", asked.max_chunks, "similarity_threshold", asked.threshold)
-    if asked.temperature is not None and not asked.temperature >= 0:
-        raise ConfigError("temperature must be 0 or more")
 
 
 def check_search(limit_name: str, limit: int, threshold_name: str, threshold: float) -> None:
@@ -332,73 +299,90 @@ def check_search(limit_name: str, limit: int, threshold_name: str, threshold: fl
         raise ConfigError(f"{threshold_name} must be between -1 and 1")
 
 
-def _answer(
-    asked: _Asked, place: Place, model: Model, blank: answer.SemanticSearchAnswer, findings: _Findings
-) -> answer.SemanticSearchAnswer:
-    texts = _texts(asked, place, findings)
-    source, context = _context(asked, place, texts, findings)
-    run = answer_from_excerpts(
-        model,
-        asked.question,
-        texts.document.metadata.title,
-        [Excerpt(one.chunk_no, one.start_line, one.text) for one in context],
-        document_id=asked.document_id,
-    )
-    return _answered(blank.model_copy(update={"source": source}), run, context)
+@dataclass
+class _Answering:
+    """One question, and what is known about the full text so far. The options of `place` are those of this call."""
 
+    document_id: str
+    question: str
+    place: Place
+    callback: ProxyCallback | None
+    fulltext_error: answer.QAError | None = None
+    notes: list[str] = field(default_factory=list[str])
 
-def _texts(asked: _Asked, place: Place, findings: _Findings) -> DocumentTexts:
-    """The document's texts, after an attempt to get the full text if that is wanted."""
-    texts = load_texts(place.store, place.corpus, asked.document_id)
-    if texts is None:
-        raise _StopError(answer.QAError.DOCUMENT_NOT_FOUND, f"there is no document {asked.document_id!r}")
-    if asked.use_fulltext and texts.fulltext is None:
-        texts = _with_fulltext(asked, place, texts, findings)
-    if not texts.status().has_any_text:
-        outcome = texts.document.outcome.value
-        tried = findings.fulltext_error not in (None, answer.QAError.NO_FULLTEXT)
-        error = findings.fulltext_error if tried else None
-        message = "; ".join((f"the document ended as {outcome} and has no text", *findings.notes))
-        raise _StopError(error or answer.QAError.NO_TEXT_AVAILABLE, message)
-    return texts
+    def validate(self) -> None:
+        """Raise ConfigError for an argument that cannot be."""
+        options = self.place.options
+        if not self.question:
+            raise ConfigError("the question is empty")
+        check_search("max_chunks", options.max_chunks, "similarity_threshold", options.similarity_threshold)
+        if options.temperature is not None and not options.temperature >= 0:
+            raise ConfigError("temperature must be 0 or more")
 
-
-def _with_fulltext(asked: _Asked, place: Place, texts: DocumentTexts, findings: _Findings) -> DocumentTexts:
-    if not asked.download:
-        findings.fulltext_error = answer.QAError.NO_FULLTEXT
-        return texts
-    wanted = Wanted(
-        place.corpus, asked.document_id, texts.document.metadata.title, texts.paper,
-        asked.always_allow_proxy, asked.callback,
-    )  # fmt: skip
-    got = obtain(wanted, place.options.fulltext, place.store, place.pool)
-    findings.fulltext_error = got.error
-    if got.error is not None:
-        findings.notes.append(f"no full text: {got.detail}")
-        return texts
-    return load_texts(place.store, place.corpus, asked.document_id) or texts
-
-
-def _context(
-    asked: _Asked, place: Place, texts: DocumentTexts, findings: _Findings
-) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
-    """Chunks of the full text; the abstract if there is no full text or the search in it failed."""
-    if asked.use_fulltext and texts.fulltext is not None:
-        got = retrieve(
-            place.chunks, asked.document_id, texts.fulltext, asked.question, asked.max_chunks, asked.threshold
+    def answered(self, model: Model, blank: answer.SemanticSearchAnswer) -> answer.SemanticSearchAnswer:
+        """The answer of the model. Raises _StopError, ModelError, StoreError and OSError."""
+        texts = self._texts()
+        source, context = self._context(texts)
+        run = answer_from_excerpts(
+            model,
+            self.question,
+            texts.document.metadata.title,
+            [Excerpt(one.chunk_no, one.start_line, one.text) for one in context],
+            document_id=self.document_id,
         )
-        if got.note:
-            findings.notes.append(got.note)
-        if got.chunks:
-            return answer.AnswerSource.FULLTEXT_SEMANTIC, got.chunks
-        findings.fulltext_error = got.error
+        return _answered(blank.model_copy(update={"source": source}), run, context)
+
+    def _texts(self) -> DocumentTexts:
+        """The document's texts, after an attempt to get the full text if that is wanted."""
+        texts = load_texts(self.place.store, self.place.corpus, self.document_id)
+        if texts is None:
+            raise _StopError(answer.QAError.DOCUMENT_NOT_FOUND, f"there is no document {self.document_id!r}")
+        if self.place.options.use_fulltext and texts.fulltext is None:
+            texts = self._with_fulltext(texts)
+        if not texts.status().has_any_text:
+            outcome = texts.document.outcome.value
+            tried = self.fulltext_error not in (None, answer.QAError.NO_FULLTEXT)
+            error = self.fulltext_error if tried else None
+            message = "; ".join((f"the document ended as {outcome} and has no text", *self.notes))
+            raise _StopError(error or answer.QAError.NO_TEXT_AVAILABLE, message)
+        return texts
+
+    def _with_fulltext(self, texts: DocumentTexts) -> DocumentTexts:
+        place = self.place
+        if not place.options.fulltext.download:
+            self.fulltext_error = answer.QAError.NO_FULLTEXT
+            return texts
+        wanted = Wanted(
+            place.corpus, self.document_id, texts.document.metadata.title, texts.paper, self.callback
+        )
+        got = obtain(wanted, place.options.fulltext, place.store, place.pool)
+        self.fulltext_error = got.error
+        if got.error is not None:
+            self.notes.append(f"no full text: {got.detail}")
+            return texts
+        return load_texts(place.store, place.corpus, self.document_id) or texts
+
+    def _context(self, texts: DocumentTexts) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
+        """Chunks of the full text; the abstract if there is no full text or the search in it failed."""
+        options = self.place.options
+        if options.use_fulltext and texts.fulltext is not None:
+            got = retrieve(
+                self.place.chunks, self.document_id, texts.fulltext, self.question,
+                options.max_chunks, options.similarity_threshold,
+            )  # fmt: skip
+            if got.note:
+                self.notes.append(got.note)
+            if got.chunks:
+                return answer.AnswerSource.FULLTEXT_SEMANTIC, got.chunks
+            self.fulltext_error = got.error
+            if texts.abstract is None:
+                raise _StopError(got.error or answer.QAError.SEMANTIC_SEARCH_FAILED, got.note)
         if texts.abstract is None:
-            raise _StopError(got.error or answer.QAError.SEMANTIC_SEARCH_FAILED, got.note)
-    if texts.abstract is None:
-        raise _StopError(
-            answer.QAError.NO_TEXT_AVAILABLE, "the document has no abstract, and its full text was not wanted"
-        )
-    return answer.AnswerSource.ABSTRACT, abstract_context(texts)
+            raise _StopError(
+                answer.QAError.NO_TEXT_AVAILABLE,
+                "the document has no abstract, and its full text was not wanted",
+            )
+        return answer.AnswerSource.ABSTRACT, abstract_context(texts)
 
 
 def _answered(

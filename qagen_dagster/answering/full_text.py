@@ -41,7 +41,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class FoundPdf:
-    """A PDF that opens and has text."""
+    """A PDF that opens and has text. `resolver` and `url` are empty for one that a person gave."""
 
     resolver: str
     url: str
@@ -154,21 +154,13 @@ class _Attempts:
         self.attempts.append(Attempt(name, url, error.fault, error.detail))
 
 
-def keep_found(
-    store: Store, corpus: str, document_id: str, found: FoundPdf, *, proxy: bool = False
-) -> FulltextRecord:
-    """Store a PDF that a search found."""
-    origin = "proxy" if proxy else "download"
-    return _keep(store, corpus, document_id, found.data, found.parsed, (origin, found.resolver, found.url))
-
-
 def add_fulltext(
     store: Store, corpus: str, document_id: str, data: bytes, options: FulltextOptions, pool: ParserPool
 ) -> FulltextRecord:
     """Store a PDF that a person has. Raises FetchError when it does not open, is too large or has no text."""
     if len(data) > options.max_megabytes * 1_000_000:
         raise FetchError(Fault.TOO_LARGE, f"{len(data):,} bytes")
-    return _keep(store, corpus, document_id, data, open_pdf(data, options, pool), ("given", "", ""))
+    return _keep(store, corpus, document_id, FoundPdf("", "", data, open_pdf(data, options, pool)), "given")
 
 
 def stored_text(store: Store, corpus: str, document_id: str) -> str | None:
@@ -184,19 +176,17 @@ def _keep(
     store: Store,
     corpus: str,
     document_id: str,
-    data: bytes,
-    parsed: ParsedFile,
-    source: tuple[Literal["download", "proxy", "given"], str, str],
+    found: FoundPdf,
+    origin: Literal["download", "proxy", "given"],
 ) -> FulltextRecord:
     """Store the files, the record last: after a crash, files without a record are ignored."""
-    entry = next(one for one in parsed.entries if isinstance(one, ParsedText))
+    entry = next(one for one in found.parsed.entries if isinstance(one, ParsedText))
     text = entry.text.encode("utf-8", "replace")
-    origin, resolver, url = source
     record = FulltextRecord(
-        document_id=document_id, origin=origin, resolver=resolver, url=url, sha256=content_hash(data),
-        bytes=len(data), parser=parsed.parser, page_count=entry.page_count, text_sha256=content_hash(text),
+        document_id=document_id, origin=origin, resolver=found.resolver, url=found.url, sha256=content_hash(found.data),
+        bytes=len(found.data), parser=found.parsed.parser, page_count=entry.page_count, text_sha256=content_hash(text),
     )  # fmt: skip
-    store.write_bytes(Document.file_key(corpus, document_id, PDF), data)
+    store.write_bytes(Document.file_key(corpus, document_id, PDF), found.data)
     store.write_bytes(Document.file_key(corpus, document_id, TEXT), text)
     store.write(Document.file_key(corpus, document_id, RECORD), record)
     return record
@@ -204,13 +194,12 @@ def _keep(
 
 @dataclass(frozen=True)
 class Wanted:
-    """The document, and what its reader consents to."""
+    """The document, and who is asked for consent to the proxy."""
 
     corpus: str
     document_id: str
     title: str | None
     paper: Paper
-    always_allow_proxy: bool = False
     callback: ProxyCallback | None = None
 
 
@@ -226,9 +215,9 @@ def obtain(wanted: Wanted, options: FulltextOptions, store: Store, pool: ParserP
     """Look for the PDF of a document and store it. Raises StoreError or OSError when it cannot be stored."""
     opened = find_pdf(wanted.paper, options, pool) if wanted.paper.known else Search(None, ())
     if opened.found is not None:
-        keep_found(store, wanted.corpus, wanted.document_id, opened.found)
+        _keep(store, wanted.corpus, wanted.document_id, opened.found, "download")
         return Obtained(None)
-    if wanted.always_allow_proxy:
+    if options.always_allow_proxy:
         return _by_proxy(wanted, options, store, pool, opened)
     if wanted.callback is None:
         return _not_asked(wanted, opened)
@@ -253,7 +242,7 @@ def _by_proxy(
     search = find_pdf(wanted.paper, options, pool, proxy=True)
     if search.found is None:
         return Obtained(QAError.DOWNLOAD_FAILED, f"through the proxy: {_attempts_line(search)}")
-    keep_found(store, wanted.corpus, wanted.document_id, search.found, proxy=True)
+    _keep(store, wanted.corpus, wanted.document_id, search.found, "proxy")
     return Obtained(None)
 
 

@@ -39,7 +39,6 @@ _PIECE = 65_536
 _HEADERS = {"User-Agent": "qagen (full text for question answering)"}
 _MOVED = (301, 302, 303, 307, 308)
 _WALLS = (401, 402, 403, 407, 451)
-_ANY_TYPE = ("", "application/octet-stream", "binary/octet-stream", "application/download")
 
 
 class RefusedAddressError(Exception):

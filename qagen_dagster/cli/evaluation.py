@@ -34,9 +34,10 @@ from qagen_dagster.cli.output import (
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.evaluation.intervals import report_intervals
-from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.run_questions import open_evaluation
-from qagen_dagster.loop.evaluation.score import profile_judge, read_output, score_systems
+from qagen_dagster.loop.evaluation.kinds import is_evaluated
+from qagen_dagster.loop.evaluation.run_questions import latest_report, open_evaluation
+from qagen_dagster.loop.evaluation.score import read_output, score_systems
+from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.questions.publication.published_set import read_published
@@ -135,7 +136,7 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
     """The evaluations of a combination in the store: their numbers, and where the whole reports are."""
     row: dict[str, Any] = {"combination": combination.key}
     for kind in kinds:
-        found = latest_of(space.store, combination, kind)
+        found = latest_report(space.store, combination, kind)
         if found is None:
             continue
         key = EvaluationReport.key(combination, kind)
@@ -293,7 +294,7 @@ def score(
     such answers stay undecided. Passages are compared with the evidence. A row that cannot be used is reported and left out.
     """
     space = Workspace(settings)
-    judge = profile_judge(space, profile or settings.profile, budget)
+    judge = command_judge(space, profile or settings.profile, budget)
     sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
     known = [question.id for published in sets for question in published]
     files = [(answers, system_model)] + ([] if against is None else [(against, against_model)])

@@ -33,11 +33,9 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.grounding.grade import MIN_MEASURED
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.loop.grading import answer_file, run_summary
-from qagen_dagster.loop.grading.grade_answers import Grader, command_judge, coverage_lines
+from qagen_dagster.loop.grading.grade_answers import CommandJudge, Grader, command_judge, coverage_lines
 from qagen_dagster.loop.grading.report import judge_spec
-from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus_config import DocumentOptions
 from qagen_dagster.records.grading import Grade, Highlight, Method
@@ -162,9 +160,8 @@ def grade(
     line number.
     """
     space = Workspace(settings)
-    judge, unlimited = _judge(space, profile, method, budget)
-    workers = worker_count(judge, settings.document_workers, unlimited=unlimited)
-    grader = Grader(method, judge, workers)
+    judge = _judge(space, profile, method, budget)
+    grader = Grader(method, judge.model, judge.workers)
     with tempfile.TemporaryFile() as spool:
         rows = answer_file.read_answers(answers)
         reader = answer_file.Reader(space.parsers(), parse_options(DocumentOptions()))
@@ -173,7 +170,7 @@ def grade(
             found = answer_file.find_documents(documents, rows.documents, reader)
             total = sum(len(places) for places in rows.documents.values())
             work = answer_file.FileGrading(rows, found, grader, spool)
-            judge_name = "" if judge is None else judge.spec.name
+            judge_name = "" if judge.model is None else judge.model.spec.name
             grades = work.grade(documents.name, judge_name, _AnswerProgress(progress, total))
         if output is not None:
             _write(work, grades, output)
@@ -183,19 +180,14 @@ def grade(
             _show_grades(Terminal(), grades)
     fail(f"{answers}:{fault.line}: {fault.reason}" for fault in grades.faults)
     unheard = grades.unjudged == grades.graded and is_unusable(grades.why_unjudged)
-    if judge is not None and grades.unjudged:
+    if judge.model is not None and grades.unjudged:
         tell = fail if unheard else warn
         tell([f"the judge left out {grades.unjudged:,} answers: {grades.why_unjudged}"])
     return 1 if grades.faults or not grades.graded or unheard else 0
 
 
-def _judge(
-    space: Workspace, profile: str | None, method: Method, wished: Allowance | None
-) -> tuple[Model | None, bool]:
-    """Returns (judge, unlimited). `wished` replaces the budget of the profile.
-
-    The judge keeps to the budget. It is None if `method` needs no judge or the profile has none. `unlimited`
-    says whether no budget limits its calls.
+def _judge(space: Workspace, profile: str | None, method: Method, wished: Allowance | None) -> CommandJudge:
+    """The judge within the budget of the profile or `wished`; none if `method` needs no judge or the profile has none.
 
     Raises ConfigError, also if the method is llm and the profile has no judge.
     """
@@ -206,7 +198,7 @@ def _judge(
             raise ConfigError(f"--method llm needs a judge, but the profile {name!r} has none")
         if method is Method.HYBRID:
             echo(f"qagen: note: the profile {name!r} has no judge, so none is asked", err=True)
-        return None, True
+        return CommandJudge(workers=space.settings.document_workers)
     return command_judge(space, name, wished)
 
 

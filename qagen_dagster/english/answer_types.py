@@ -42,14 +42,11 @@ def _not_a_number(question: str, wanted: Facts, found: Facts, said: set[str]) ->
     if not wanted.amounts or wanted.dates or found.amounts:
         return ""
     if found.dates:
-        return "a date, not a number" if _asks_amount(question) and not _shared(found, wanted) else ""
+        asked = _COUNT.search(question) or _SIZE.search(question)
+        return "a date, not a number" if asked and not _shared(found, wanted) else ""
     if _COUNT.search(question):
         return "" if said & _AMOUNTS else "no number"
     return "no number" if _SIZE.search(question) and not said & (_AMOUNTS | _TIMES | _SIZES) else ""
-
-
-def _asks_amount(question: str) -> bool:
-    return bool(_COUNT.search(question) or _SIZE.search(question))
 
 
 def _not_a_date(question: str, wanted: Facts, found: Facts, said: set[str]) -> str:
@@ -75,7 +72,8 @@ def _number_for_words(reference: str, given: str, found: Facts) -> str:
     words = set(tokens(reference))
     if wanted.amounts or wanted.dates or any(map(str.isdigit, reference)) or words & (_AMOUNTS | _TIMES):
         return ""
-    if not (found.amounts or found.dates) or _rest(given, found) or _is_roman(reference):
+    roman = re.search(rf"\b{_ROMAN.pattern}\b", reference)
+    if not (found.amounts or found.dates) or _rest(given, found) or roman:
         return ""
     return "a number where the answer is words"
 
@@ -85,10 +83,6 @@ def _rest(text: str, found: Facts) -> list[str]:
     spans = [(one.start, one.end) for one in (*found.amounts, *found.dates)]
     left = "".join(char for at, char in enumerate(text) if not any(a <= at < b for a, b in spans))
     return [word for word in tokens(left) if is_content(word)]
-
-
-def _is_roman(text: str) -> bool:
-    return bool(re.search(rf"\b{_ROMAN.pattern}\b", text))
 
 
 def _other_form(question: str, reference: str, given: str) -> str:

@@ -141,7 +141,8 @@ class Sentence:
 
 def split(text: str) -> list[Sentence]:
     """The sentences of `text`, in order. Between them there is only white space."""
-    casual = _begins_small(text)
+    # If the text begins with a small letter, its sentences may, too
+    casual = next((char for char in text if char.isalpha()), "").islower()
     found: list[Sentence] = []
     for start, end in blocks(text):
         for piece_start, piece_end in _pieces(text, start, end, casual):
@@ -178,12 +179,6 @@ def _stripped(text: str, start: int, end: int) -> Sentence | None:
         return None
     begin = start + len(piece) - len(piece.lstrip())
     return Sentence(kept, begin, begin + len(kept))
-
-
-def _begins_small(text: str) -> bool:
-    """Whether the text begins with a small letter. If so, its sentences may, too."""
-    first = next((char for char in text if char.isalpha()), "")
-    return first.islower()
 
 
 def _pieces(text: str, start: int, end: int, casual: bool) -> Iterator[tuple[int, int]]:
@@ -250,7 +245,9 @@ class _Stop:
         if cited or word[0] in _DASHES or _END.match(word):
             return False
         if word[0].islower() and not any(map(str.isupper, word[1:4])):
-            return self.casual and self._plain_word()
+            last = self.last
+            plain = len(last) >= 3 and last.lower() not in MAY_END | BEFORE_NAMES and "." not in last
+            return self.casual and plain
         if mark != "." or self.until - self.at > 1:
             return not self._attributed(following)
         return self._full_stop(word)
@@ -267,10 +264,6 @@ class _Stop:
         ):
             return False
         return following.group(1) in OPENERS or (last.isalpha() and last.islower() and len(last) > 2)
-
-    def _plain_word(self) -> bool:
-        last = self.last
-        return len(last) >= 3 and last.lower() not in MAY_END | BEFORE_NAMES and "." not in last
 
     def _attributed(self, following: re.Match[str]) -> bool:
         """Whether the speaker of a quotation follows."""

@@ -30,7 +30,6 @@ from qagen_dagster.grounding.grade_by_code import GROUNDED_CONFIDENCE, issues
 from qagen_dagster.grounding.judge import Judge, ask_judge, grade_by_judge, grade_of_verdict, judge_issue
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.records import grading
-from qagen_dagster.records.ids import Mode
 
 LEAST_WORDS = 0.5  # minimum share of a question's content words that must be in the document
 _QUOTED = re.compile(r"[\"\u201c]([^\"\u201c\u201d\n]{3,200})[\"\u201d]")
@@ -231,26 +230,13 @@ def grade_document(
 
 
 def report(
-    documents: Sequence[grading.DocumentGrades],
-    *,
-    corpus: str,
-    method: grading.Method,
-    scenario: str | None = None,
-    mode: Mode | None = None,
-    run_id: str = "",
-    generator_model: str = "",
-    judge_model: str = "",
+    documents: Sequence[grading.DocumentGrades], *, method: grading.Method, **fields: Any
 ) -> grading.GroundingReport:
-    """Summarise documents. Every answer has the same weight."""
+    """Summarise documents. Every answer has the same weight. `fields` are those that say where the answers come from."""
     answers = [one for document in documents for one in document.answers]
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return grading.GroundingReport(
-        corpus=corpus,
-        scenario=scenario,
-        mode=mode,
-        run_id=run_id,
-        generator_model=generator_model,
-        judge_model=judge_model,
+        **fields,
         method=method,
         overall_grade=grade,
         overall_confidence=confidence,

@@ -7,7 +7,7 @@ sentence that is too short for a phrase are searched one by one. A phrase that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
@@ -123,13 +123,13 @@ def grade_by_keywords(answer: str, source: Source, *, question: str = "") -> Ans
 def key_phrases(sentence: str) -> list[str]:
     """The phrases of three and of two consecutive words without stop words; single words if there is no phrase."""
     runs = [list(run) for stop, run in groupby(tokens(sentence), STOP_WORDS.__contains__) if not stop]
-    phrases = [phrase for size in SIZES for run in runs for phrase in _grams(run, size)]
+    phrases = [
+        " ".join(run[first : first + size])
+        for size in SIZES
+        for run in runs
+        for first in range(len(run) - size + 1)
+    ]
     return list(dict.fromkeys(phrases or [word for run in runs for word in run]))
-
-
-def _grams(run: list[str], size: int) -> Iterator[str]:
-    for first in range(len(run) - size + 1):
-        yield " ".join(run[first : first + size])
 
 
 def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -238,7 +238,7 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
     """Ask the judge once, with one turn to repair an unreadable reply. A model's failure never raises."""
     if judge is None:
         return Judged(None, NO_JUDGE)
-    model = _Recorder(judge.model)
+    model = RecordingModel(judge.model)
     end: Finish | GiveUp | ModelError = GiveUp(GiveUpReason.MAX_TURNS, "")
     most = judge.most(source)
     for budget in (most, *(less for less in BUDGETS if less < min(most, len(source.text)))):
@@ -251,7 +251,7 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
         too_long = isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW
         if not too_long and not isinstance(end, RequestRefusedError):  # a refusal may mean "too long"
             break
-    calls = response_summaries(model.responses, ROLE, model.spec, judge.document_id, judge.attempt)
+    calls = model.calls(ROLE, judge.document_id, judge.attempt)
     if isinstance(end, ModelError):
         return Judged(None, f"{type(end).__name__.removesuffix('Error')}: {end}", calls)
     if isinstance(end, GiveUp):
@@ -274,17 +274,27 @@ def _spec() -> AgentSpec:
     )
 
 
-@dataclass(frozen=True)
-class _Recorder:
-    """A model that calls `model` and keeps the responses, because those before an error are paid, too."""
+class RecordingModel:
+    """A `Model` that remembers its responses, because those before an error are paid, too, and its last error."""
 
-    model: Model
-    responses: list[Response] = field(default_factory=list[Response])
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.responses: list[Response] = []
+        self.error: ModelError | None = None
 
     @property
     def spec(self) -> ModelSpec:
-        return self.model.spec
+        return self._model.spec
 
     def respond(self, request: Request) -> Response:
-        self.responses.append(self.model.respond(request))
-        return self.responses[-1]
+        try:
+            response = self._model.respond(request)
+        except ModelError as error:
+            self.error = error
+            raise
+        self.responses.append(response)
+        return response
+
+    def calls(self, role: str, document_id: str, attempt: int) -> tuple[CallSummary, ...]:
+        """The summaries of the responses so far, for the account of costs."""
+        return response_summaries(self.responses, role, self.spec, document_id, attempt)

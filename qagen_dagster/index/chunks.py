@@ -82,14 +82,9 @@ class _Cutter:
         """Pieces of at most `size` visible characters that cover the text; empty if no character is visible."""
         if not self.text or self.text.isspace():
             return []
-        cuts = [0, *self._later_sentences(), len(self.text)]
+        later = (one.start for one in split(self.text)[1:])
+        cuts = [0, *(start for start in later if start not in self.inside), len(self.text)]
         return [unit for start, end in pairwise(cuts) for unit in self._pieces(start, end)]
-
-    def _later_sentences(self) -> Iterator[int]:
-        """The positions where sentences begin, without the first."""
-        for sentence in split(self.text)[1:]:
-            if sentence.start not in self.inside:
-                yield sentence.start
 
     def _pieces(self, start: int, end: int) -> Iterator[_Unit]:
         visible, stop = self._visible(start, end)

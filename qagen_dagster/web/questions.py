@@ -19,7 +19,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
 from qagen_dagster.records.corpus_config import PublishOptions
 from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType, merged_lines
-from qagen_dagster.records.evaluation import EvaluationReport, Kind, PanelReport
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
@@ -143,7 +143,7 @@ class QuestionSet(review_set.ReviewSet):
         self._generator = "" if made is None else made.models.get(Role.GENERATOR.value, "")
         self._costs = _costs(space, combination)
         self._questions = _questions(space, combination)
-        report = latest_report(space.store, PanelReport, combination, Kind.PANEL)
+        report = latest_report(space.store, combination, Kind.PANEL)
         self._panel = {} if report is None else {one.question_id: one for one in report.questions}
 
     def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from qagen_dagster.loop.evaluation.score import Judge, given_output, score_systems
+from qagen_dagster.loop.evaluation.score import given_output, score_systems
+from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.publishing.exporter import MOST_ROWS
 from qagen_dagster.publishing.score_markdown import score_markdown
 from qagen_dagster.records.evaluation import ScoreReport
@@ -14,7 +15,7 @@ def report(root: Path, **systems: dict[str, str]) -> ScoreReport:
         given_output(name, [{"id": id_, "answer": answer} for id_, answer in answers.items()], ASKED)
         for name, answers in systems.items()
     ]
-    return score_systems([published_set(root)], outputs, Judge())
+    return score_systems([published_set(root)], outputs, CommandJudge())
 
 
 def test_the_page_has_figures_groups_and_what_was_lost(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from qagen_dagster.records.document import Ranking
 MOST_RUNS = 20  # earlier runs in the table
 SECONDS = 19  # characters of an ISO 8601 time up to its seconds
 _LEVELS = ("document", "evidence")
+_CLOSED_ENDS = ("leaked", "undecided", "wrong", "unknown")  # in the order of the table
 
 
 def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Metadata:
@@ -36,7 +37,9 @@ def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Met
             one.given,
             one.explanation or one.failure,
         )
-        for one in sorted(report.questions, key=_closed_order)
+        for one in sorted(
+            report.questions, key=lambda one: (_CLOSED_ENDS.index(_closed_end(one)), one.question_id)
+        )
         if one.leaked is not False or one.given
     ]
     header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
@@ -112,7 +115,7 @@ def _numbers(report: evaluation.EvaluationReport[Any]) -> Metadata:
 
 def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
     """What every evaluation shows: earlier runs, the file of the report, cost."""
-    runs = earlier_reports(space.store, type(report), report.combination, report.kind)[:MOST_RUNS]
+    runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
             one.created[:SECONDS],
@@ -144,10 +147,6 @@ def _closed_end(one: evaluation.ClosedBookAnswer) -> str:
     if one.leaked is None:
         return "undecided"
     return "leaked" if one.leaked else "wrong" if one.given and one.decided != "unknown" else "unknown"
-
-
-def _closed_order(one: evaluation.ClosedBookAnswer) -> tuple[int, str]:
-    return ("leaked", "undecided", "wrong", "unknown").index(_closed_end(one)), one.question_id
 
 
 def _grounded(one: evaluation.BaselineAnswer) -> str:

@@ -23,7 +23,7 @@ from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Embedder
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder, build_model
-from qagen_dagster.records.corpus_config import AnsweringOptions, CorpusConfig, IndexOptions, ScenarioConfig
+from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret
@@ -76,9 +76,8 @@ def corpus_place(
 
     `meter` checks the budget of embeddings and records their cost.
     """
-    config = space.corpus(corpus).config
     index = _index(space, corpus, meter)
-    return _place(space, space.store, corpus, config.answering, config.index, profile, index, meter)
+    return _place(space, space.store, space.corpus(corpus), profile, index, meter)
 
 
 @contextmanager
@@ -93,11 +92,7 @@ def loose_file(space: Workspace, path: Path, row: str | None, profile: str | Non
         _copy(path, corpus)
         store = Store(Path(folder) / "store")
         index = parse_corpus(corpus, store, space.parsers(), space.settings).index
-        chosen = _row(path, index, row)
-        yield Asked(
-            chosen,
-            _place(space, store, _LOOSE, AnsweringOptions(), corpus.config.index, profile, None),
-        )
+        yield Asked(_row(path, index, row), _place(space, store, corpus, profile, None))
 
 
 def _copy(path: Path, corpus: Corpus) -> None:
@@ -140,9 +135,7 @@ def _index(space: Workspace, corpus: str, meter: Meter | None) -> Indexed | None
 def _place(
     space: Workspace,
     store: Store,
-    corpus: str,
-    options: AnsweringOptions,
-    chunking: IndexOptions,
+    corpus: Corpus,
     profile: str | None,
     index: Indexed | None,
     meter: Meter | None = None,
@@ -162,9 +155,9 @@ def _place(
 
     return Place(
         store=store,
-        corpus=corpus,
-        options=options,
+        corpus=corpus.key,
+        options=corpus.config.answering,
         pool=space.parsers(),
         model=model,
-        chunks=ChunkSource(embedder, chunking, index),
+        chunks=ChunkSource(embedder, corpus.config.index, index),
     )

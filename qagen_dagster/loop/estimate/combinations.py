@@ -15,7 +15,7 @@ from qagen_dagster.loop.estimate.assumed_calls import LABELS, TABLE
 from qagen_dagster.loop.estimate.documents import Document, DocumentEstimator, Example
 from qagen_dagster.loop.estimate.limits import BudgetEnd, budget_ends, run_time
 from qagen_dagster.loop.estimate.past import PastRun, document_of, example_of, kind_of, past_run, visual_count
-from qagen_dagster.loop.evaluation.labels import label_judge
+from qagen_dagster.loop.evaluation.labels import labels_setup
 from qagen_dagster.loop.evaluation.run_questions import configured_evaluation
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan
@@ -151,7 +151,7 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
             else {role.value: (models[role], 1.0)}
         ).items()
     )
-    judge = label_judge(configured_evaluation(space, planned.combination, planned.profile_name))
+    judge = labels_setup(configured_evaluation(space, planned.combination, planned.profile_name)).judge
     if judge is not None:
         known = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
         use = LABELS.times(accepted if known else accepted + made)  # those of earlier runs have no labels yet

@@ -6,7 +6,6 @@ Nothing is downloaded. A full text is used only if it is stored already.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -28,15 +27,16 @@ from qagen_dagster.loop.evaluation.run_questions import (
     EvaluationRun,
     Progress,
     Session,
+    Setup,
     blank,
+    identities,
     make_report,
     plan_evaluation,
 )
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.report import judge_spec, picture_of
-from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.statistics import share_with_bounds
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.records.answer import QAError, SemanticSearchAnswer
 from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.records.evaluation import AnswerReport, BaselineAnswer, DocumentEvaluation, Kind
@@ -51,8 +51,7 @@ _KEPT_SOURCES = 64  # documents whose sentences are kept for further questions
 
 def plan_answers(found: Evaluation) -> EvaluationPlan:
     """Plan the evaluation: the questions, and everything that its results depend on."""
-    how = how_answered(found)
-    known = _indexed(found)
+    how, known = answers_setup(found).how, _indexed(found)
     return plan_evaluation(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
 
 
@@ -61,18 +60,16 @@ def measure_answers(found: Evaluation, progress: Progress | None = None) -> Answ
 
     Raises ConfigError, StoreError, and ModelError if no model is available.
     """
-    planned = plan_answers(found)
-    spec, judge = _spec(found), _judge(found)
-    answerer = found.metered(found.space.model(spec))
-    judge_model = None if judge is None else found.metered(found.space.model(judge))
+    planned, setup = plan_answers(found), answers_setup(found)
+    answerer = found.model(setup.specs[Role.ANSWERER])
+    judge = None if setup.judge is None else found.model(setup.judge)
     place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.meter)
-    evaluator = _AnswerEvaluator(found, place, answerer, judge_model, Grader(_method(found)))
-    workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    evaluator = _AnswerEvaluator(found, place, answerer, judge, Grader(_method(found)))
     record = DocumentEvaluation[BaselineAnswer]
-    questions = EvaluationRun(found, evaluator.ask, BaselineAnswer, record, progress).run(planned, workers)
+    questions = EvaluationRun(found, evaluator.ask, BaselineAnswer, record, progress).run(planned, answerer)
     return make_report(
-        found, Kind.ANSWERS, AnswerReport, questions, dict(_metrics(questions)),
-        fingerprint=planned.fingerprint, model=spec.name, judge_model="" if judge is None else judge.name,
+        found, Kind.ANSWERS, questions, dict(_metrics(questions)),
+        fingerprint=planned.fingerprint, model=setup.model, judge=setup.judge_name,
     )  # fmt: skip
 
 
@@ -95,40 +92,29 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
     yield "failed", float(sum(bool(one.failure) for one in questions))
 
 
-def _spec(found: Evaluation) -> ModelSpec:
-    """The model of the answerer, with the temperature of the corpus."""
-    spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
-    wanted = found.space.corpus(found.combination.corpus).config.answering.temperature
-    return spec if wanted is None else spec.model_copy(update={"temperature": wanted})
-
-
 def _method(found: Evaluation) -> Method:
     combination = found.combination
     return found.space.corpus(combination.corpus).scenario(combination.scenario).grading.method
 
 
-def _judge(found: Evaluation) -> ModelSpec | None:
-    return judge_spec(found.profile, _method(found), found.combination.mode)
-
-
-def answer_models(found: Evaluation) -> tuple[ModelSpec, ModelSpec | None]:
-    """The model that answers, and the judge if the grading method asks a judge."""
-    return _spec(found), _judge(found)
-
-
-def how_answered(found: Evaluation) -> tuple[str, ...]:
-    """Everything else that the results depend on besides the questions, the documents and the search index."""
+def answers_setup(found: Evaluation) -> Setup:
+    """The setup: the answerer has the temperature of the corpus; there is a judge if the grading method asks one."""
     options = found.space.corpus(found.combination.corpus).config.answering
-    judge = _judge(found)
-    judging = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), judge_prompt().hash)
-    return (
+    spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
+    if options.temperature is not None:
+        spec = spec.model_copy(update={"temperature": options.temperature})
+    judge = judge_spec(found.profile, _method(found), found.combination.mode)
+    how = (
         VERSION,
-        json.dumps(_spec(found).identity(), sort_keys=True),
+        *identities(spec),
         document_answer.prompt().hash,
         options.model_dump_json(exclude={"fulltext"}),
         _method(found).value,
         claim_rules.VERSION,
-        *judging,
+        *(() if judge is None else (*identities(judge), judge_prompt().hash)),
+    )
+    return Setup(
+        how, spec.name, judge, {Role.ANSWERER: spec} | ({} if judge is None else {Role.JUDGE: judge})
     )
 
 

@@ -46,12 +46,8 @@ def token_f1(given: str, right: str) -> float:
 def words(text: str) -> list[str]:
     """The words of a text that count in comparisons."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    bare = "".join("" if _is_punctuation(char) else char for char in plain)
-    return _UNSPACED.sub(r" \1 ", _ARTICLES.sub(" ", bare)).split()
-
-
-def _is_punctuation(char: str) -> bool:
-    return char in _ASCII or unicodedata.category(char).startswith("P")
+    bare = (char for char in plain if char not in _ASCII and not unicodedata.category(char).startswith("P"))
+    return _UNSPACED.sub(r" \1 ", _ARTICLES.sub(" ", "".join(bare))).split()
 
 
 @dataclass(frozen=True)

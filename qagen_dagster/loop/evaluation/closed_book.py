@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,6 @@ from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
-from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.records import evaluation
@@ -20,24 +18,18 @@ VERSION = "2"  # increase if the same responses would give another verdict
 
 def plan_closed_book(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
     """Plan the evaluation: the questions, and everything that its results depend on."""
-    how = how_asked(found)
+    how = closed_book_setup(found).how
     return run_questions.plan_evaluation(found, evaluation.Kind.CLOSED_BOOK, lambda _: how)
 
 
-def how_asked(found: run_questions.Evaluation) -> tuple[str, ...]:
-    """Everything else that the results depend on besides the questions."""
+def closed_book_setup(found: run_questions.Evaluation) -> run_questions.Setup:
+    """The setup, with the model that compares answers if code cannot decide as its judge."""
     config = found.space.corpus(found.combination.corpus).config
-    return (
-        VERSION,
-        config.corpus_context,
-        *(json.dumps(spec.identity(), sort_keys=True) for spec in closed_book_models(found)),
-        *(prompt.hash for prompt in closed_book.prompts()),
-    )
-
-
-def closed_book_models(found: run_questions.Evaluation) -> tuple[ModelSpec, ModelSpec]:
-    """The model that answers, and the model that compares answers if code cannot decide."""
-    return _spec(found, Role.ANSWERER), _comparer_of(found)[1]
+    answerer, comparer = _spec(found, Role.ANSWERER), _spec(found, _comparer_of(found))
+    identities = run_questions.identities(answerer, comparer)
+    how = (VERSION, config.corpus_context, *identities, *(prompt.hash for prompt in closed_book.prompts()))
+    specs = {Role.ANSWERER: answerer, Role.JUDGE: comparer}
+    return run_questions.Setup(how, answerer.name, comparer, specs)
 
 
 def check_closed_book(
@@ -47,23 +39,16 @@ def check_closed_book(
 
     Raises ConfigError, StoreError, and ModelError if no model is available.
     """
-    planned = plan_closed_book(found)
-    role, comparer = _comparer_of(found)
-    answerer = found.metered(found.space.model(_spec(found, Role.ANSWERER)))
-    evaluator = _ClosedBookEvaluator(
-        found.space.corpus(found.combination.corpus).config.corpus_context,
-        answerer,
-        found.metered(found.space.model(comparer)),
-        role,
-    )
-    workers = worker_count(answerer, found.space.settings.document_workers, unlimited=found.budget.unlimited)
+    planned, role = plan_closed_book(found), _comparer_of(found)
+    answerer, comparer = (found.model(_spec(found, one)) for one in (Role.ANSWERER, role))
+    context = found.space.corpus(found.combination.corpus).config.corpus_context
+    evaluator = _ClosedBookEvaluator(context, answerer, comparer, role.value)
     record = evaluation.DocumentEvaluation[evaluation.ClosedBookAnswer]
-    questions = run_questions.EvaluationRun(
-        found, evaluator.ask, evaluation.ClosedBookAnswer, record, progress
-    ).run(planned, workers)
+    run = run_questions.EvaluationRun(found, evaluator.ask, evaluation.ClosedBookAnswer, record, progress)
+    questions = run.run(planned, answerer)
     return run_questions.make_report(
-        found, evaluation.Kind.CLOSED_BOOK, evaluation.ClosedBookReport, questions, _metrics(questions),
-        fingerprint=planned.fingerprint, model=answerer.spec.name, judge_model=comparer.name,
+        found, evaluation.Kind.CLOSED_BOOK, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=answerer.spec.name, judge=comparer.spec.name,
     )  # fmt: skip
 
 
@@ -82,10 +67,9 @@ def _spec(found: run_questions.Evaluation, role: Role) -> ModelSpec:
     return found.profile.spec(role, found.combination.mode)
 
 
-def _comparer_of(found: run_questions.Evaluation) -> tuple[str, ModelSpec]:
-    """The role and the model that compare answers if code cannot decide: the judge, or else the validator."""
-    role = Role.VALIDATOR if found.profile.find(Role.JUDGE, found.combination.mode) is None else Role.JUDGE
-    return role.value, _spec(found, role)
+def _comparer_of(found: run_questions.Evaluation) -> Role:
+    """The role whose model compares answers if code cannot decide: the judge, or else the validator."""
+    return Role.VALIDATOR if found.profile.find(Role.JUDGE, found.combination.mode) is None else Role.JUDGE
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,14 @@ from typing import Any
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_settings
-from qagen_dagster.loop.evaluation.answer_baseline import answer_models, how_answered, plan_answers
-from qagen_dagster.loop.evaluation.closed_book import closed_book_models, how_asked, plan_closed_book
-from qagen_dagster.loop.evaluation.labels import how_labelled, label_judge, plan_labels
-from qagen_dagster.loop.evaluation.panel import how_answered_by_panel, panel_models, plan_panel
-from qagen_dagster.loop.evaluation.retrieval_baseline import VERSION, retrieval_fingerprint
+from qagen_dagster.loop.evaluation.answer_baseline import answers_setup, plan_answers
+from qagen_dagster.loop.evaluation.closed_book import closed_book_setup, plan_closed_book
+from qagen_dagster.loop.evaluation.labels import labels_setup, plan_labels
+from qagen_dagster.loop.evaluation.panel import panel_setup, plan_panel
+from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint, retrieval_setup
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,
+    Setup,
     configured_evaluation,
     latest_report,
     open_evaluation,
@@ -22,30 +23,24 @@ from qagen_dagster.loop.evaluation.run_questions import (
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import index_version
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, fingerprint
-from qagen_dagster.store import Store
 
-_FINGERPRINTS: dict[Kind, Callable[[Evaluation], str]] = {
-    Kind.CLOSED_BOOK: lambda found: plan_closed_book(found).fingerprint,
-    Kind.RETRIEVAL: retrieval_fingerprint,
-    Kind.ANSWERS: lambda found: plan_answers(found).fingerprint,
-    Kind.LABELS: lambda found: plan_labels(found).fingerprint,
-    Kind.PANEL: lambda found: plan_panel(found).fingerprint,
+# For each kind: the fingerprint that a report of the present questions would have, and its setup.
+_KINDS: dict[Kind, tuple[Callable[[Evaluation], str], Callable[[Evaluation], Setup]]] = {
+    Kind.CLOSED_BOOK: (lambda found: plan_closed_book(found).fingerprint, closed_book_setup),
+    Kind.RETRIEVAL: (retrieval_fingerprint, retrieval_setup),
+    Kind.ANSWERS: (lambda found: plan_answers(found).fingerprint, answers_setup),
+    Kind.LABELS: (lambda found: plan_labels(found).fingerprint, labels_setup),
+    Kind.PANEL: (lambda found: plan_panel(found).fingerprint, panel_setup),
 }
-
-
-def latest_of(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
-    """The latest report of a kind; None if there is none that can be read."""
-    return latest_report(store, REPORTS[kind], combination, kind)
 
 
 def is_evaluated(found: Evaluation, kind: Kind) -> bool:
     """Whether another evaluation would change nothing, and need not ask any question again. Raises ConfigError."""
     try:
-        before = latest_of(found.space.store, found.combination, kind)
-        return before is not None and not before.unheard and before.fingerprint == _FINGERPRINTS[kind](found)
+        before = latest_report(found.space.store, found.combination, kind)
+        return before is not None and not before.unheard and before.fingerprint == _KINDS[kind][0](found)
     except StoreError:  # there is no index
         return False
 
@@ -54,34 +49,19 @@ def wanted_evaluation(
     space: Workspace, combination: Combination, kind: Kind, profile: str | None = None
 ) -> Configuration:
     """The configuration with which a run would evaluate the published set. Raises ConfigError."""
-    found = configured_evaluation(space, combination, profile)
+    setup = _KINDS[kind][1](configured_evaluation(space, combination, profile))
     index = index_version(space, combination.corpus, profile)
     embedder = space.profile(profile or space.settings.profile).embedder.name
-    if kind is Kind.RETRIEVAL:
-        return Configuration(fingerprint([VERSION, index]), {"embedder": embedder})
-    if kind is Kind.LABELS:
-        judge = label_judge(found)
-        parts = {"embedder": embedder, Role.JUDGE.value: NONE if judge is None else judge.name}
-        return Configuration(fingerprint([*how_labelled(found), index]), parts)
-    if kind is Kind.PANEL:
-        readers, judge = panel_models(found)
-        parts = _parts(", ".join(readers), judge and judge.name)
-        return Configuration(fingerprint([*how_answered_by_panel(found), index]), parts)
-    if kind is Kind.CLOSED_BOOK:
-        answerer, judge = closed_book_models(found)
-        how = how_asked(found)
-    else:
-        answerer, judge = answer_models(found)
-        how = (*how_answered(found), index)
-    specs: dict[Role, ModelSpec] = {Role.ANSWERER: answerer} | ({} if judge is None else {Role.JUDGE: judge})
-    return Configuration(fingerprint(how), _parts(answerer.name, judge and judge.name), model_settings(specs))
+    how = setup.how if kind is Kind.CLOSED_BOOK else (*setup.how, index)
+    parts = _parts(kind, setup.model or embedder, setup.judge_name)
+    return Configuration(fingerprint(how), parts, model_settings(setup.specs))
 
 
 def made_evaluation(
     space: Workspace, combination: Combination, kind: Kind, wanted: Configuration
 ) -> Configuration | None:
     """The configuration of the stored report; None if there is none."""
-    report = latest_of(space.store, combination, kind)
+    report = latest_report(space.store, combination, kind)
     if report is None:
         return None
     current = not why_unevaluated(space, combination, kind)
@@ -92,7 +72,7 @@ def why_unevaluated(
     space: Workspace, combination: Combination, kind: Kind, profile: str | None = None
 ) -> tuple[str, ...]:
     """The reasons why an existing evaluation is out of date, in one line each. Raises ConfigError."""
-    report = latest_of(space.store, combination, kind)
+    report = latest_report(space.store, combination, kind)
     if report is None:
         return ()
     try:
@@ -108,12 +88,11 @@ def why_unevaluated(
 
 
 def _made_with(report: EvaluationReport[Any]) -> dict[str, str]:
-    if report.kind is Kind.RETRIEVAL:
-        return {"embedder": report.model}
-    if report.kind is Kind.LABELS:
-        return {"embedder": report.model, Role.JUDGE.value: report.judge_model or NONE}
-    return _parts(report.model, report.judge_model)
+    return _parts(report.kind, report.model, report.judge_model)
 
 
-def _parts(answerer: str, judge: str | None) -> dict[str, str]:
-    return {Role.ANSWERER.value: answerer, Role.JUDGE.value: judge or NONE}
+def _parts(kind: Kind, model: str, judge: str) -> dict[str, str]:
+    """The parts of a configuration by name. A search alone has no judge."""
+    searched = kind in (Kind.RETRIEVAL, Kind.LABELS)
+    judged = {} if kind is Kind.RETRIEVAL else {Role.JUDGE.value: judge or NONE}
+    return {"embedder" if searched else Role.ANSWERER.value: model} | judged

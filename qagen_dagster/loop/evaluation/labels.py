@@ -7,8 +7,8 @@ judge, the judge grades the others. Without it they are unjudged, which is not t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from functools import lru_cache
 
 from qagen_dagster.agents.evaluation import relevance
@@ -21,9 +21,8 @@ from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
-from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of, shared_lines
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.publishing.questions.exported_set import Passage
 from qagen_dagster.records import evaluation
@@ -41,24 +40,19 @@ _KEPT_TEXTS = 256
 CODE = "code"
 
 
-def label_judge(found: run_questions.Evaluation) -> ModelSpec | None:
-    """The judge of passages; None if the scenario wants none or the profile has none."""
+def labels_setup(found: run_questions.Evaluation) -> run_questions.Setup:
+    """The setup, with the judge of passages; there is none if the scenario wants none or the profile has none."""
     combination = found.combination
     options = found.space.corpus(combination.corpus).scenario(combination.scenario).evaluation
-    return found.profile.find(Role.JUDGE, combination.mode) if options.judge_labels else None
-
-
-def how_labelled(found: run_questions.Evaluation) -> tuple[str, ...]:
-    """Everything that labels depend on besides the questions and the index."""
-    judge = label_judge(found)
-    asked = () if judge is None else (json.dumps(judge.identity(), sort_keys=True), relevance.prompt().hash)
-    return VERSION, *asked
+    judge = found.profile.find(Role.JUDGE, combination.mode) if options.judge_labels else None
+    asked = () if judge is None else (*run_questions.identities(judge), relevance.prompt().hash)
+    return run_questions.Setup((VERSION, *asked), judge=judge)
 
 
 def plan_labels(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
     """Plan the labels. Raises StoreError if there is no index."""
     quotes = (one.quote for pair in found.questions for one in pair.evidence)
-    how = (*how_labelled(found), retrieval_fingerprint(found), *quotes)
+    how = (*labels_setup(found).how, retrieval_fingerprint(found), *quotes)
     return run_questions.plan_evaluation(found, evaluation.Kind.LABELS, lambda _: how)
 
 
@@ -69,25 +63,17 @@ def measure_labels(
 
     Raises ConfigError, StoreError if there is no index, and ModelError if the judge is not available.
     """
-    planned, spec = plan_labels(found), label_judge(found)
-    judge = None if spec is None else found.metered(found.space.model(spec))
-    search = open_index(found.space, found.combination.corpus, found.meter)
-    embedder = EmbedderSpec.model_validate(search.index.embedder)
-    usual = 1 if embedder.local and judge is None else found.space.settings.document_workers
-    workers = worker_count(judge, usual, unlimited=found.budget.unlimited)
-    labeller, record = (
-        _Labeller(found, search, judge),
-        evaluation.DocumentEvaluation[evaluation.LabelledQuestion],
-    )
-    try:
-        questions = run_questions.EvaluationRun(
-            found, labeller.ask, evaluation.LabelledQuestion, record, progress
-        ).run(planned, workers)
-    finally:
-        search.searcher.close()
+    planned, setup = plan_labels(found), labels_setup(found)
+    judge = None if setup.judge is None else found.model(setup.judge)
+    record = evaluation.DocumentEvaluation[evaluation.LabelledQuestion]
+    with closing(open_index(found.space, found.combination.corpus, found.meter)) as search:
+        embedder = EmbedderSpec.model_validate(search.index.embedder)
+        ask = _Labeller(found, search, judge).ask
+        run = run_questions.EvaluationRun(found, ask, evaluation.LabelledQuestion, record, progress)
+        questions = run.run(planned, judge, 1 if embedder.local and judge is None else None)
     return run_questions.make_report(
-        found, evaluation.Kind.LABELS, evaluation.LabelReport, questions, _metrics(questions),
-        fingerprint=planned.fingerprint, model=embedder.name, judge_model="" if spec is None else spec.name,
+        found, evaluation.Kind.LABELS, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=embedder.name, judge=setup.judge_name,
     )  # fmt: skip
 
 

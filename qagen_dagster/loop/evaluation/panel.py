@@ -6,8 +6,8 @@ question, or nothing. The embedded reader is always there; the models of a profi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from math import isnan
 from statistics import fmean
@@ -17,12 +17,12 @@ from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpt
 from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.answers import Match, match
+from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
-from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.score_table import Scores
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
@@ -73,23 +73,23 @@ def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
     return tuple(shown)
 
 
-def panel_models(found: run_questions.Evaluation) -> tuple[dict[str, ModelSpec], ModelSpec | None]:
-    """The readers by name, and the model that compares answers if code cannot decide; None if the profile has none."""
-    readers = {one.reader.name: one.reader for one in answerers(found)}
-    return readers, found.profile.find(Role.JUDGE, found.combination.mode)
-
-
-def how_answered_by_panel(found: run_questions.Evaluation) -> tuple[str, ...]:
-    """Everything that the answers depend on besides the questions and the index."""
-    readers, judge = panel_models(found)
-    known = (json.dumps(spec.identity(), sort_keys=True) for spec in (*readers.values(), judge) if spec)
+def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
+    """The setup, with the model that compares answers if code cannot decide; there is none if the profile has none."""
+    panel, judge = answerers(found), found.profile.find(Role.JUDGE, found.combination.mode)
+    readers = _readers(panel)
     prompts = (*closed_book.prompts(), document_answer.prompt())
-    return VERSION, *known, *(one.name for one in answerers(found)), *(one.hash for one in prompts)
+    known = run_questions.identities(*readers.values(), judge)
+    how = (VERSION, *known, *(one.name for one in panel), *(one.hash for one in prompts))
+    return run_questions.Setup(how, ", ".join(readers), judge)
+
+
+def _readers(panel: Sequence[Answerer]) -> dict[str, ModelSpec]:
+    return {one.reader.name: one.reader for one in panel}
 
 
 def plan_panel(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
     """Plan the answers. Raises StoreError if there is no index."""
-    how = (*how_answered_by_panel(found), retrieval_fingerprint(found))
+    how = (*panel_setup(found).how, retrieval_fingerprint(found))
     return run_questions.plan_evaluation(found, Kind.PANEL, lambda _: how)
 
 
@@ -98,24 +98,18 @@ def ask_panel(found: run_questions.Evaluation, progress: run_questions.Progress 
 
     Raises ConfigError, StoreError if there is no index, and ModelError if a model is not available.
     """
-    planned, (readers, judge) = plan_panel(found), panel_models(found)
-    specs = readers | ({} if judge is None else {judge.name: judge})
-    models = {name: found.metered(found.space.model(spec)) for name, spec in specs.items()}
-    search = open_index(found.space, found.combination.corpus, found.meter)
-    panel = _Panel(found, search, answerers(found), models, judge.name if judge else "")
+    planned, setup, panel = plan_panel(found), panel_setup(found), answerers(found)
+    specs = _readers(panel) | ({} if setup.judge is None else {setup.judge.name: setup.judge})
+    models = {name: found.model(spec) for name, spec in specs.items()}
     slowest = next((one for one in models.values() if one.spec.provider not in FREE_PROVIDERS), None)
-    workers = worker_count(slowest, found.space.settings.document_workers, unlimited=found.budget.unlimited)
     record = DocumentEvaluation[PanelQuestion]
-    try:
-        answered = run_questions.EvaluationRun(found, panel.ask, PanelQuestion, record, progress).run(
-            planned, workers
-        )
-    finally:
-        search.searcher.close()
-    questions = rated(answered)
+    with closing(open_index(found.space, found.combination.corpus, found.meter)) as search:
+        ask = _Panel(found, search, panel, models, setup.judge_name).ask
+        run = run_questions.EvaluationRun(found, ask, PanelQuestion, record, progress)
+        questions = rated(run.run(planned, slowest))
     return run_questions.make_report(
-        found, Kind.PANEL, PanelReport, questions, _metrics(questions),
-        fingerprint=planned.fingerprint, model=", ".join(readers), judge_model=judge.name if judge else "",
+        found, Kind.PANEL, questions, _metrics(questions),
+        fingerprint=planned.fingerprint, model=setup.model, judge=setup.judge_name,
     )  # fmt: skip
 
 
@@ -163,9 +157,7 @@ class _Panel:
             for at, (chunk, text) in enumerate(places, 1)
         ]
 
-    def _answer(
-        self, pair: QAPair, model: run_questions.RecordingModel, shown: Sequence[Excerpt] | None
-    ) -> str:
+    def _answer(self, pair: QAPair, model: RecordingModel, shown: Sequence[Excerpt] | None) -> str:
         """What a reader answers; empty if it finds no answer."""
         if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from qagen_dagster.errors import BudgetExhaustedError, StoreError
 from qagen_dagster.loop.evaluation.ranking_measures import metrics
-from qagen_dagster.loop.evaluation.run_questions import (
-    Evaluation,
-    Progress,
-    blank,
-    make_report,
-)
+from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, Setup, blank, make_report
 from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import counter, map_in_parallel
 from qagen_dagster.models.embedders import EmbedderSpec
@@ -72,6 +68,11 @@ DEPTH = 100  # number of chunks that are examined; later chunks count as not fou
 HELD = 0.5  # a chunk contains a quote if it has this share of the largest part that any chunk has
 
 
+def retrieval_setup(_found: Evaluation) -> Setup:
+    """The setup, in which only the search index answers."""
+    return Setup((VERSION,))
+
+
 def retrieval_fingerprint(found: Evaluation) -> str:
     """A hash of the index, the documents and the questions. Raises StoreError if there is no index."""
     corpus = found.combination.corpus
@@ -89,26 +90,21 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
 
     Raises StoreError if there is no index, and ModelError if a question cannot be embedded.
     """
-    print_ = retrieval_fingerprint(found)
-    search = open_index(found.space, found.combination.corpus, found.meter)
-    spec = EmbedderSpec.model_validate(search.index.embedder)
-    workers = 1 if spec.local else found.space.settings.document_workers
-    finder = _RankFinder(found, search)
-    count = counter(progress, len(found.questions))
+    version, count = retrieval_fingerprint(found), counter(progress, len(found.questions))
+    with closing(open_index(found.space, found.combination.corpus, found.meter)) as search:
+        spec = EmbedderSpec.model_validate(search.index.embedder)
+        finder = _RankFinder(found, search)
 
-    def one(pair: QAPair) -> RetrievedQuestion:
-        result = finder.ask(pair)
-        count(result.document_id)
-        return result
+        def one(pair: QAPair) -> RetrievedQuestion:
+            result = finder.ask(pair)
+            count(result.document_id)
+            return result
 
-    try:
+        workers = 1 if spec.local else found.space.settings.document_workers
         questions = tuple(map_in_parallel(one, found.questions, workers=workers))
-    finally:
-        search.searcher.close()
     return make_report(
-        found, Kind.RETRIEVAL, RetrievalReport, questions, metrics(questions),
-        fingerprint=print_, model=spec.name,
-    )  # fmt: skip
+        found, Kind.RETRIEVAL, questions, metrics(questions), fingerprint=version, model=spec.name
+    )
 
 
 @dataclass(frozen=True)
@@ -146,15 +142,13 @@ class _RankFinder:
         return unsearched.model_copy(update=update)
 
     def _places(self, question: str, document_id: str, holders: Sequence[set[int]]) -> tuple[Placement, ...]:
-        return tuple(self._place(question, ranking, document_id, holders) for ranking in Ranking)
-
-    def _place(
-        self, question: str, ranking: Ranking, document_id: str, holders: Sequence[set[int]]
-    ) -> Placement:
-        hits = self.search.searcher.search(None, question, DEPTH, -1.0, ranking)
-        if ranking is Ranking.WORDS:  # chunks that share no word have no order
-            hits = [hit for hit in hits if hit.words > 0]
-        return placement(ranking, hits, document_id, holders)
+        found: list[Placement] = []
+        for ranking in Ranking:
+            hits = self.search.searcher.search(None, question, DEPTH, -1.0, ranking)
+            if ranking is Ranking.WORDS:  # chunks that share no word have no order
+                hits = [hit for hit in hits if hit.words > 0]
+            found.append(placement(ranking, hits, document_id, holders))
+        return tuple(found)
 
 
 def placement(

@@ -6,6 +6,7 @@ The results of each document are stored as soon as its questions are done.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,20 +14,20 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from qagen_dagster.agents.runner import response_summaries
 from qagen_dagster.agents.spec import is_unusable
-from qagen_dagster.configuration.profiles import Profile
+from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
+from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel
+from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel, worker_count
 from qagen_dagster.loop.questions.publication.evaluated import dropped
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
-from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.evaluation import (
+    REPORTS,
     DocumentEvaluation,
     EvaluatedQuestion,
     EvaluationReport,
@@ -40,7 +41,6 @@ from qagen_dagster.store import Store
 
 PUBLISH_HINT = "`qagen run`, or materializing the asset `corpus_json`, makes it"
 
-ReportT = TypeVar("ReportT", bound=EvaluationReport[Any])
 QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 
 
@@ -67,9 +67,9 @@ class Evaluation:
         folder = self.combination.spending_folder(self.run.launch)
         return partition_meter(self.space.store, self.budget, folder)
 
-    def metered(self, model: Model) -> Model:
-        """The same model with the budget of the run."""
-        return metered(model, self.meter)
+    def model(self, spec: ModelSpec) -> Model:
+        """The model, within the budget of the run. Raises ModelError if it is not available."""
+        return metered(self.space.model(spec), self.meter)
 
     def document(self, document_id: str) -> Document | None:
         """The record of a document; None if the document was never parsed."""
@@ -123,6 +123,32 @@ def configured_evaluation(
 
 
 @dataclass(frozen=True)
+class Setup:
+    """What an evaluation depends on besides the questions, the documents and the search index.
+
+    Attributes:
+        how: the parts of its fingerprint: versions, models, prompts and options.
+        model: the name of what answers; empty if the embedder of the index does.
+        judge: the model that is asked where code cannot decide.
+        specs: the models whose settings are shown when they change.
+    """
+
+    how: tuple[str, ...]
+    model: str = ""
+    judge: ModelSpec | None = None
+    specs: Mapping[Role, ModelSpec] = field(default_factory=dict[Role, ModelSpec])
+
+    @property
+    def judge_name(self) -> str:
+        return "" if self.judge is None else self.judge.name
+
+
+def identities(*specs: ModelSpec | None) -> tuple[str, ...]:
+    """The parts of a fingerprint for models; nothing for None."""
+    return tuple(json.dumps(one.identity(), sort_keys=True) for one in specs if one is not None)
+
+
+@dataclass(frozen=True)
 class DocumentQuestions:
     """The questions of one document, and the store key of their results. The key covers everything that decides the results."""
 
@@ -166,13 +192,15 @@ def blank(kind: type[QuestionT], pair: QAPair) -> QuestionT:
 def make_report(
     found: Evaluation,
     kind: Kind,
-    report: type[EvaluationReport[QuestionT]],
-    questions: tuple[QuestionT, ...],
-    metrics: dict[str, float],
-    **fields: str,
-) -> EvaluationReport[QuestionT]:
+    questions: tuple[EvaluatedQuestion, ...],
+    metrics: Mapping[str, float],
+    *,
+    fingerprint: str,
+    model: str,
+    judge: str = "",
+) -> EvaluationReport[Any]:
     """Make a report of evaluated questions, and store it as the latest one and in the history of its run."""
-    made = report(
+    made = REPORTS[kind](
         kind=kind,
         corpus=found.combination.corpus,
         scenario=found.combination.scenario,
@@ -181,24 +209,26 @@ def make_report(
         launch=found.run.launch,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
         profile=found.profile_name,
-        metrics=metrics,
+        metrics=dict(metrics),
         questions=questions,
-        **fields,
+        fingerprint=fingerprint,
+        model=model,
+        judge_model=judge,
     )
     found.space.store.write(found.combination.history_key(made.run_id, f"{kind.value}.json"), made)
     found.space.store.write(EvaluationReport.key(found.combination, kind), made)
     return made
 
 
-def latest_report(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> ReportT | None:
-    """The latest report; None if there is none, or it is damaged and must be made again."""
-    return store.find_valid(EvaluationReport.key(combination, name), kind)
+def latest_report(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
+    """The latest report of a kind; None if there is none, or it is damaged and must be made again."""
+    return store.find_valid(EvaluationReport.key(combination, kind), REPORTS[kind])
 
 
-def earlier_reports(store: Store, kind: type[ReportT], combination: Combination, name: Kind) -> list[ReportT]:
-    """All readable reports of all runs, newest first."""
-    keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{name.value}.json")]
-    found = (report for key in keys if (report := store.find_valid(key, kind)) is not None)
+def earlier_reports(store: Store, combination: Combination, kind: Kind) -> list[EvaluationReport[Any]]:
+    """All readable reports of a kind by all runs, newest first."""
+    keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{kind.value}.json")]
+    found = (report for key in keys if (report := store.find_valid(key, REPORTS[kind])) is not None)
     return sorted(found, key=lambda one: one.created, reverse=True)
 
 
@@ -212,32 +242,6 @@ def report_version(report: EvaluationReport[Any]) -> str:
 MAX_FAILURES = 5  # questions in a row without a response; then the models are at fault, not the questions
 
 Progress = Callable[[int, int, str], None]  # questions done, all questions, id of the last document
-
-
-class RecordingModel:
-    """A `Model` that remembers its responses and its last error."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.responses: list[Response] = []
-        self.error: ModelError | None = None
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._model.spec
-
-    def respond(self, request: Request) -> Response:
-        try:
-            response = self._model.respond(request)
-        except ModelError as error:
-            self.error = error
-            raise
-        self.responses.append(response)
-        return response
-
-    def calls(self, role: str, document_id: str, attempt: int) -> tuple[CallSummary, ...]:
-        """The summaries of the responses so far, for the account of costs."""
-        return response_summaries(self.responses, role, self.spec, document_id, attempt)
 
 
 @dataclass
@@ -279,12 +283,16 @@ class EvaluationRun(Generic[QuestionT]):
     _failures: FailuresInARow = field(default_factory=lambda: FailuresInARow(MAX_FAILURES))
     _guard: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, planned: EvaluationPlan, workers: int) -> tuple[QuestionT, ...]:
+    def run(
+        self, planned: EvaluationPlan, slowest: Model | None, workers: int | None = None
+    ) -> tuple[QuestionT, ...]:
         """Evaluate the questions of documents that no earlier run has finished. Returns all questions in order.
 
+        `slowest` is the model on which a question waits longest. `workers` replaces the number of threads of the settings.
         Raises ModelError if the models fail for several questions in a row. Finished documents are kept.
         """
-        store = self.found.space.store
+        store, usual = self.found.space.store, workers or self.found.space.settings.document_workers
+        threads = worker_count(slowest, usual, unlimited=self.found.budget.unlimited)
         kept = {
             one.key: found
             for one in planned.documents
@@ -308,27 +316,27 @@ class EvaluationRun(Generic[QuestionT]):
                 kept[document.key] = self._keep(document, whole)
             count(document.document_id)
 
-        map_in_parallel(unit, units, workers=workers)
+        map_in_parallel(unit, units, workers=threads)
         self._failures.check("questions in a row could not be asked")
         return tuple(question for one in planned.documents for question in kept[one.key].questions)
 
     def _ask(self, pair: QAPair) -> QuestionT:
         session = Session(pair)
         if self._failures.fault is not None:
-            return self._failed(session, "not asked: the model failed for others", unheard=True)
+            return self._failed(session, "not asked: the model failed for others")
         try:
             result = self.ask(session)
         except (BudgetExhaustedError, MalformedResponseError) as error:
-            return self._failed(session, _one_line(error), unheard=True)
+            return self._failed(session, _one_line(error))
         except ModelError as error:
             self._failures.failed(error)
-            return self._failed(session, _one_line(error), unheard=True)
+            return self._failed(session, _one_line(error))
         self._failures.succeeded()
         heard = {"unheard": result.unheard or is_unusable(result.failure)}
         return result.model_copy(update={"calls": (*result.calls, *session.calls), **heard})
 
-    def _failed(self, session: Session, why: str, *, unheard: bool) -> QuestionT:
-        update = {"failure": why, "unheard": unheard, "calls": session.calls}
+    def _failed(self, session: Session, why: str) -> QuestionT:
+        update = {"failure": why, "unheard": True, "calls": session.calls}
         return blank(self.kind, session.pair).model_copy(update=update)
 
     def _keep(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -12,20 +13,18 @@ from pydantic import ValidationError
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.key_facts import key_facts, share_stated
 from qagen_dagster.errors import ConfigError, ModelError
-from qagen_dagster.loop.evaluation.answer_marks import abstained, mark_abstention, mark_answer
+from qagen_dagster.grounding.judge import RecordingModel
+from qagen_dagster.loop.evaluation.answer_marks import Marked, abstained, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import graded_measures
-from qagen_dagster.loop.evaluation.run_questions import RecordingModel
 from qagen_dagster.loop.evaluation.self_preference import with_own
 from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
 from qagen_dagster.loop.grading.answer_file import lines, read_object
-from qagen_dagster.loop.grading.grade_answers import command_judge
-from qagen_dagster.loop.parallel import map_in_parallel, worker_count
+from qagen_dagster.loop.grading.grade_answers import CommandJudge
+from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions.publication.evaluated import labels_of
 from qagen_dagster.loop.questions.publication.passages import shared_lines
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
-from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.evaluation import (
     Decided,
     Label,
@@ -41,38 +40,32 @@ from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import Evidence
 
 _FIELDS = frozenset(SystemAnswer.model_fields)
-Faulty = tuple[str, Mapping[str, object] | str]  # the place of a row, and the row or its fault
+Located = tuple[
+    str, Callable[[], Mapping[str, object]]
+]  # the place of a row, and what reads it or raises ValueError
 
 
 def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
     """Read the output in a JSON Lines file. `known` has the ids of the questions. Raises ConfigError if it cannot be read."""
+    rows = ((f"{path}:{place.line}", partial(read_object, line)) for place, line in lines(path))
     try:
-        return _collect(path.stem, _rows(path), frozenset(known))
+        return _collect(path.stem, rows, frozenset(known))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
 
 
 def given_output(name: str, rows: Iterable[Mapping[str, object]], known: Iterable[str]) -> SystemOutput:
     """The output in rows that are in memory. `known` has the ids of the questions."""
-    return _collect(name, ((f"{name}:{at}", row) for at, row in enumerate(rows, 1)), frozenset(known))
+    located = ((f"{name}:{at}", partial(dict[str, object], row)) for at, row in enumerate(rows, 1))
+    return _collect(name, located, frozenset(known))
 
 
-def _rows(path: Path) -> Iterator[Faulty]:
-    for place, line in lines(path):
-        try:
-            yield f"{path}:{place.line}", read_object(line)
-        except ValueError as error:
-            yield f"{path}:{place.line}", str(error)
-
-
-def _collect(name: str, rows: Iterable[Faulty], known: frozenset[str]) -> SystemOutput:
+def _collect(name: str, rows: Iterable[Located], known: frozenset[str]) -> SystemOutput:
     answers: dict[str, SystemAnswer] = {}
     faults: list[str] = []
-    for place, row in rows:
+    for place, read in rows:
         try:
-            if isinstance(row, str):
-                raise ValueError(row)
-            answer = _answer(row)
+            answer = _answer(read())
             if answer.id not in known:
                 raise ValueError(f"no published question has the id {answer.id!r}")
             if answer.id in answers:
@@ -112,27 +105,13 @@ def _passage(value: object) -> object:
 HELD = 0.5  # minimum share of a quote's lines that a passage must have
 
 
-@dataclass(frozen=True)
-class Judge:
-    """The model that compares answers if code cannot decide; if it is None, nobody is asked. `workers` questions run at once."""
-
-    model: Model | None = None
-    workers: int = 1
-
-
-def profile_judge(space: Workspace, profile: str, wished: Allowance | None) -> Judge:
-    """The judge of a profile, within its budget or `wished`. Raises ConfigError."""
-    model, unlimited = command_judge(space, profile, wished)
-    return Judge(model, worker_count(model, space.settings.document_workers, unlimited=unlimited))
-
-
 def score_systems(
     sets: Sequence[PublishedSet],
     outputs: Sequence[SystemOutput],
-    judge: Judge,
+    judge: CommandJudge,
     difference: float | None = None,
 ) -> ScoreReport:
-    """Score each system on all questions of the sets. If there are two systems, they are compared.
+    """Score each system on all questions of the sets. If there are two systems, they are compared. `judge` decides what code cannot.
 
     With `difference` the report says how many questions would show such a difference.
     """
@@ -155,7 +134,7 @@ def score_systems(
 def _score(
     questions: Sequence[PublishedQuestion],
     output: SystemOutput,
-    judge: Judge,
+    judge: CommandJudge,
     labels: Mapping[str, Sequence[Label]],
 ) -> SystemScores:
     rows = output.answers.values()
@@ -256,13 +235,8 @@ def _with_facts(found: ScoredAnswer, question: PublishedQuestion) -> ScoredAnswe
 def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | None) -> ScoredAnswer:
     """The answer with its verdict. If the judge fails, the answer is undecided."""
     if found.given is None and not found.answerable:
-        told = {
-            "right": False,
-            "abstained": False,
-            "decided": Decided.UNKNOWN,
-            "explanation": "no answer was given",
-        }
-        return found.model_copy(update=told)
+        unanswered = Marked(False, Decided.UNKNOWN, "no answer was given")
+        return found.model_copy(update=asdict(unanswered) | {"abstained": False})
     abstains = found.given is not None and abstained(found.given)
     found = found.model_copy(update={"abstained": abstains})
     asked = None if model is None else RecordingModel(model)

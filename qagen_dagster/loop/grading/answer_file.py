@@ -27,7 +27,6 @@ from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnsw
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
 from qagen_dagster.records.ids import document_id
-from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.untrusted_file import open_file
 
 MOST_BYTES = 16_000_000  # maximum bytes of a row
@@ -49,16 +48,6 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One answer of the file."""
-
-    document: str
-    question: str
-    answer: str
-    id: str
-
-
-@dataclass(frozen=True)
 class AnswerFile:
     """The places of a file's valid rows by document, in the order of the documents' first rows, and its invalid rows."""
 
@@ -66,13 +55,13 @@ class AnswerFile:
     documents: dict[str, list[Place]]
     faults: tuple[RowFault, ...]
 
-    def rows(self, places: Sequence[Place]) -> list[Row]:
-        """The rows at `places`, in order."""
-        found: list[Row] = []
+    def answers(self, places: Sequence[Place]) -> list[AnswerToGrade]:
+        """The answers at `places`, in order."""
+        found: list[AnswerToGrade] = []
         with open_file(self.path) as file:
             for place in places:
                 file.seek(place.offset)
-                found.append(read_row(file.readline(MOST_BYTES)))
+                found.append(read_row(file.readline(MOST_BYTES))[1])
         return found
 
 
@@ -83,7 +72,7 @@ def read_answers(path: Path) -> AnswerFile:
     try:
         for place, line in lines(path):
             try:
-                documents.setdefault(read_row(line).document, []).append(place)
+                documents.setdefault(read_row(line)[0], []).append(place)
             except ValueError as error:
                 faults.append(RowFault(line=place.line, reason=str(error)))
     except OSError as error:
@@ -91,15 +80,13 @@ def read_answers(path: Path) -> AnswerFile:
     return AnswerFile(path, documents, tuple(faults))
 
 
-def read_row(line: bytes) -> Row:
-    """The answer in one line. Raises ValueError with a description of the fault."""
+def read_row(line: bytes) -> tuple[str, AnswerToGrade]:
+    """The document and the answer in one line. Raises ValueError with a description of the fault."""
     fields = read_object(line)
-    return Row(
-        document=_word_field(fields, "document"),
-        question=_text_field(fields, "question"),
-        answer=_text_field(fields, "answer"),
-        id=_word_field(fields, "id") if fields.get("id") is not None else "",
-    )
+    document, question = _word_field(fields, "document"), _text_field(fields, "question")
+    answer = _text_field(fields, "answer")
+    id_ = _word_field(fields, "id") if fields.get("id") is not None else ""
+    return document, AnswerToGrade(id=id_, question=question, answer=answer)
 
 
 def read_object(line: bytes) -> dict[str, object]:
@@ -165,7 +152,7 @@ class GivenDocument:
 
     def text(self) -> str:
         """The text of the document. Raises DocumentError if there is no text."""
-        entry = self.kept or self.reader.only_entry(self.file)
+        entry = self.kept or self.reader.entries(self.file)[0]
         if isinstance(entry, RowFailure):
             raise DocumentError(entry.outcome.value, entry.detail)
         self.title = entry.metadata.title or self.file.name
@@ -187,9 +174,6 @@ class Reader:
         if not found.entries:
             raise DocumentError(found.outcome.value, found.detail)
         return found.entries
-
-    def only_entry(self, file: CorpusFile) -> ParsedText | RowFailure:
-        return self.entries(file)[0]
 
 
 @dataclass(frozen=True)
@@ -213,32 +197,34 @@ def find_documents(place: Path, names: Iterable[str], reader: Reader) -> Found:
         if place.is_dir()
         else [CorpusFile(place.name, place, None if place.is_file() else "not a file")]
     )
-    wanted = set(names)
     rows = [file for file in files if PurePosixPath(file.name).suffix.lower() in JsonlFormat.suffixes]
     whole = {file.name: file for file in files if file not in rows}
-    search = _Search(place, reader)
-    search.look(wanted, {name: [file] for name, file in whole.items()})
-    search.look(wanted, _by((document_id(name), file) for name, file in whole.items()))
-    search.look(wanted, _by((PurePosixPath(name).name, file) for name, file in whole.items()))
-    for file in rows if search.left(wanted) else ():
-        search.look_into(wanted, file)
-    search.look(wanted, _by((PurePosixPath(name).stem, file) for name, file in whole.items()))
-    return search.end(wanted)
+    search = _Search(place, reader, set(names))
+    search.look(whole, lambda name: name)
+    search.look(whole, document_id)
+    search.look(whole, lambda name: PurePosixPath(name).name)
+    for file in rows if search.left else ():
+        search.look_into(file)
+    search.look(whole, lambda name: PurePosixPath(name).stem)
+    return search.end()
 
 
 class _Search:
-    def __init__(self, place: Path, reader: Reader) -> None:
-        self._place, self._reader = place, reader
+    """A search for the names `left`, which are those that are neither found nor missing yet."""
+
+    def __init__(self, place: Path, reader: Reader, left: set[str]) -> None:
+        self._place, self._reader, self.left = place, reader, left
         self._found: dict[str, GivenDocument] = {}
         self._missing: dict[str, str] = {}
         self._unread: list[str] = []
 
-    def left(self, wanted: set[str]) -> set[str]:
-        return wanted - set(self._found) - set(self._missing)
-
-    def look(self, wanted: set[str], known: Mapping[str, list[CorpusFile]]) -> None:
-        """Find the wanted names that are in `known`. A name of several files is not found."""
-        for name in self.left(wanted) & set(known):
+    def look(self, whole: Mapping[str, CorpusFile], known_as: Callable[[str], str]) -> None:
+        """Find the names that are `known_as` of the name of a file. A name of several files is not found."""
+        known: dict[str, list[CorpusFile]] = {}
+        for name, file in whole.items():
+            known.setdefault(known_as(name), []).append(file)
+        for name in self.left & set(known):
+            self.left.discard(name)
             files = known[name]
             if len(files) > 1:
                 several = ", ".join(file.name for file in files[:3])
@@ -246,32 +232,24 @@ class _Search:
             else:
                 self._found[name] = GivenDocument(document_id(files[0].name), name, files[0], self._reader)
 
-    def look_into(self, wanted: set[str], file: CorpusFile) -> None:
-        """Find the wanted names among the rows of the file. If two rows have the same name, the first counts."""
+    def look_into(self, file: CorpusFile) -> None:
+        """Find names among the rows of the file. If two rows have the same name, the first counts."""
         try:
             entries = self._reader.entries(file)
         except DocumentError as error:
             self._unread.append(f"{file.name}: {error.detail}")
             return
-        left = self.left(wanted)
         for entry in entries:
             known_as = document_id(file.name, entry.row)
-            for name in {entry.row or "", known_as} & left:
-                left.discard(name)
+            for name in {entry.row or "", known_as} & self.left:
+                self.left.discard(name)
                 self._found[name] = GivenDocument(known_as, name, file, self._reader, kept=entry)
 
-    def end(self, wanted: set[str]) -> Found:
+    def end(self) -> Found:
         unread = f" ({'; '.join(self._unread[:3])})" if self._unread else ""
-        for name in self.left(wanted):
+        for name in self.left:
             self._missing[name] = f"there is no document {name!r} in {self._place}{unread}"
         return Found(self._found, self._missing)
-
-
-def _by(pairs: Iterable[tuple[str, CorpusFile]]) -> dict[str, list[CorpusFile]]:
-    found: dict[str, list[CorpusFile]] = {}
-    for name, file in pairs:
-        found.setdefault(name, []).append(file)
-    return found
 
 
 Progress = Callable[[int, str], None]  # answers done since the last call, and the name of their document
@@ -288,7 +266,6 @@ class FileGrades:
     faults: tuple[RowFault, ...]
     unjudged: int  # answers without a verdict of the judge
     why_unjudged: str  # the reason for the first of these
-    calls: tuple[CallSummary, ...]
 
     @property
     def graded(self) -> int:
@@ -317,7 +294,9 @@ class FileGrading:
         def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
             given, places = self._work[index]
             if isinstance(found, DocumentError):
-                self._leave_out(given, places, found)
+                reason = f"the document {given.file.name!r} cannot be read: {found}"
+                with self._lock:
+                    self._faults += [RowFault(line=one.line, reason=reason) for one in places]
             else:
                 self._keep(index, grade_document(given.name, given.title, found))
             if progress is not None:
@@ -332,7 +311,6 @@ class FileGrading:
             faults=tuple(sorted(self._faults, key=lambda one: one.line)),
             unjudged=len(failures),
             why_unjudged=next(iter(failures), ""),
-            calls=tuple(call for part in parts for call in part.calls),
         )
 
     def write(self, grades: FileGrades, out: IO[bytes]) -> None:
@@ -347,16 +325,7 @@ class FileGrading:
         out.write(b',"failed_rows":' + _FAULTS.dump_json(grades.faults) + b"}\n")
 
     def _document(self, given: GivenDocument, places: Sequence[Place]) -> DocumentAnswers:
-        def asked() -> list[AnswerToGrade]:
-            rows = self._answers.rows(places)
-            return [AnswerToGrade(id=row.id, question=row.question, answer=row.answer) for row in rows]
-
-        return DocumentAnswers(given.name, "", given.text, asked, len(places))
-
-    def _leave_out(self, given: GivenDocument, places: Sequence[Place], error: DocumentError) -> None:
-        reason = f"the document {given.file.name!r} cannot be read: {error}"
-        with self._lock:
-            self._faults += [RowFault(line=one.line, reason=reason) for one in places]
+        return DocumentAnswers(given.name, "", given.text, lambda: self._answers.answers(places), len(places))
 
     def _keep(self, index: int, grades: DocumentGrades) -> None:
         data = grades.model_dump_json().encode()
@@ -370,7 +339,6 @@ class FileGrading:
                 highlights=report((grades,), corpus="", method=self._grader.method).ungrounded_highlights,
                 confidences=[one.confidence for one in gradings if one.confidence is not None],
                 failures=[one.judge_failure for one in gradings if one.judge_failure],
-                calls=[call for one in gradings for call in one.calls],
             )
 
     def _heads(self, parts: Sequence[_Part], corpus: str, judge_model: str) -> GroundingReport:
@@ -400,7 +368,6 @@ class _Part:
     highlights: tuple[Highlight, ...]
     confidences: list[float]
     failures: list[str]
-    calls: list[CallSummary]
 
 
 def _by_document(answers: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[Place]]]:

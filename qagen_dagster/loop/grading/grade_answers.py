@@ -16,7 +16,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.judge import Judge, Lines
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.loop.parallel import map_in_parallel
+from qagen_dagster.loop.parallel import map_in_parallel, worker_count
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
@@ -177,19 +177,23 @@ class _OpenDocument:
             return self._source
 
 
-def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> tuple[Model | None, bool]:
-    """Returns (judge, unlimited). The judge of the profile keeps to the budget; it is None if the profile has none.
+@dataclass(frozen=True)
+class CommandJudge:
+    """The judge of a command; if `model` is None, nobody is asked. `workers` answers are judged in parallel."""
 
-    `unlimited` says whether no budget limits the calls.
+    model: Model | None = None
+    workers: int = 1
 
-    Raises ConfigError.
-    """
+
+def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> CommandJudge:
+    """The judge of a profile, if it has one, within its budget or `wished`. Raises ConfigError."""
     chosen = space.profile(profile)
     allowance = effective_budget(chosen, wished).run
     judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)
-    if judge is None or allowance.unlimited:
-        return judge, True
-    return metered(judge, BudgetMeter(Budget(document=allowance), subject="command")), False
+    if judge is not None and not allowance.unlimited:
+        judge = metered(judge, BudgetMeter(Budget(document=allowance), subject="command"))
+    workers = worker_count(judge, space.settings.document_workers, unlimited=allowance.unlimited)
+    return CommandJudge(judge, workers)
 
 
 def coverage_lines(decided: Decided | None, rates: Sequence[ErrorRate]) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from qagen_dagster.agents.runner import unfinished
@@ -74,41 +74,31 @@ class GradingPlan:
 
     @property
     def fingerprint(self) -> str:
-        return _plan_fingerprint(one.key for one in self.documents)
+        return fingerprint([REPORT_VERSION, *(one.key for one in self.documents)])
 
 
 def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
     """Find the documents to grade. Raises StoreError and ConfigError."""
-    store = workspace.store
-    candidates = store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    candidates = workspace.store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    return GradingPlan(combination, candidates, tuple(_planned(workspace, candidates)))
+
+
+def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[PlannedDocument]:
+    """The documents to grade."""
+    combination, store = candidates.combination, workspace.store
     kept: dict[str, list[QAPair]] = {}
     for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
         kept.setdefault(pair.document_id, []).append(pair)
-    planned = _planned(workspace, candidates)
-    documents = (PlannedDocument(one, key, tuple(kept.get(one.document_id, ()))) for one, key in planned)
-    return GradingPlan(combination, candidates, tuple(documents))
-
-
-def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[tuple[CandidateDocument, str]]:
-    """The documents to grade, each with the key of its grades."""
-    combination, store = candidates.combination, workspace.store
-    kept: dict[str, list[str]] = {}
-    for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
-        kept.setdefault(pair.document_id, []).append(pair.id)
     entries = workspace.entries(combination.corpus)
     texts = {entry.id: (entry.version, entry.text_sha256) for entry in entries}
     how = _how(workspace, combination, candidates.profile)
     for one in store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument):
-        ids = kept.get(one.document_id, ())
-        if one.result_key is not None and (ids or one.rejected):
+        pairs = tuple(kept.get(one.document_id, ()))
+        if one.result_key is not None and (pairs or one.rejected):
             text = texts.get(one.document_id, (one.document_version, ""))
             gave = (one.result_key, str(one.accepted), str(one.rejected))
-            name = fingerprint([*how, *text, *gave, *ids])
-            yield one, DocumentGrades.key(combination, one.document_id, name)
-
-
-def _plan_fingerprint(keys: Iterable[str]) -> str:
-    return fingerprint([REPORT_VERSION, *keys])
+            name = fingerprint([*how, *text, *gave, *(pair.id for pair in pairs)])
+            yield PlannedDocument(one, DocumentGrades.key(combination, one.document_id, name), pairs)
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
@@ -121,12 +111,10 @@ def why_ungraded(workspace: Workspace, combination: Combination) -> tuple[str, .
     report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     if report is None:
         return ("its answers were never graded",)
-    candidates = workspace.store.read_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
-    keys = (key for _, key in _planned(workspace, candidates))
-    version = _plan_fingerprint(keys)
-    wanted = wanted_grading(workspace, combination, candidates.profile)
+    plan = plan_grading(workspace, combination)
+    wanted = wanted_grading(workspace, combination, plan.candidates.profile)
     found = differences(_made_with(workspace, report, wanted), wanted.parts)
-    if found or report.fingerprint != version:
+    if found or report.fingerprint != plan.fingerprint:
         return found or ("its answers, the judge's settings or the version of this program changed",)
     return (f"{report.undecided} answers wait for a verdict of the judge",) if report.undecided else ()
 
@@ -285,9 +273,7 @@ def grade_set(
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, run, run_budget)
-    work = _Work(workspace, plan, progress)
-    work.grade(grader)
-    found = _report(workspace, plan, work.documents(), run)
+    found = _report(workspace, plan, _documents(workspace, plan, grader, progress), run)
     workspace.store.write(GroundingReport.key(combination), found)
     workspace.store.write(combination.history_key(run.run_id, HISTORY_FILE), found)
     _check_replies(found)
@@ -330,42 +316,29 @@ def _grader(
     return grade_answers.Grader(method, judge, workers)
 
 
-@dataclass
-class _Work:
-    """The documents of a plan during grading. Each one is stored as soon as it is graded."""
+def _documents(
+    workspace: Workspace, plan: GradingPlan, grader: grade_answers.Grader, progress: Progress | None
+) -> list[DocumentGrades]:
+    """All documents with an answer to grade, in order. Those that no earlier run has graded are graded now, and stored one by one."""
+    store, fresh = workspace.store, dict[str, DocumentGrades]()
+    todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
+    documents = [document_answers(workspace, plan, one) for one in todo]
 
-    workspace: Workspace
-    plan: GradingPlan
-    progress: Progress | None
-    _fresh: dict[str, DocumentGrades] = field(default_factory=dict[str, DocumentGrades])
+    def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
+        if isinstance(found, DocumentError):
+            raise found
+        document, finished = documents[index]
+        grades = grade_document(document.document_id, document.title, found)
+        grades = grades.model_copy(update={"generated": finished})
+        fresh[todo[index].key] = grades
+        if not any(undecided(answer) for answer in found):
+            store.write(todo[index].key, grades)
+        if progress is not None:
+            progress(len(fresh), len(todo), document.document_id)
 
-    def grade(self, grader: grade_answers.Grader) -> None:
-        """Grade the documents that no earlier run has graded."""
-        store = self.workspace.store
-        todo = [one for one in self.plan.documents if store.find_valid(one.key, DocumentGrades) is None]
-        documents = [document_answers(self.workspace, self.plan, one) for one in todo]
-
-        def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
-            if isinstance(found, DocumentError):
-                raise found
-            document, finished = documents[index]
-            grades = grade_document(document.document_id, document.title, found)
-            grades = grades.model_copy(update={"generated": finished})
-            self._fresh[todo[index].key] = grades
-            if not any(undecided(answer) for answer in found):
-                store.write(todo[index].key, grades)
-            if self.progress is not None:
-                self.progress(len(self._fresh), len(todo), document.document_id)
-
-        grade_answers.grade_all([document for document, _ in documents], grader, done)
-
-    def documents(self) -> list[DocumentGrades]:
-        """All documents with an answer to grade, in order."""
-        store = self.workspace.store
-        found = (
-            self._fresh.get(one.key) or store.read(one.key, DocumentGrades) for one in self.plan.documents
-        )
-        return [one for one in found if one.answers]
+    grade_answers.grade_all([document for document, _ in documents], grader, done)
+    found = (fresh.get(one.key) or store.read(one.key, DocumentGrades) for one in plan.documents)
+    return [one for one in found if one.answers]
 
 
 def _report(
@@ -376,23 +349,19 @@ def _report(
     judge = judge_spec(workspace.profile(candidates.profile), method, combination.mode)
     generator = candidates.models[Role.GENERATOR.value]
     waiting = sum(undecided(answer) for one in documents for answer in one.answers)
-    found = report(
+    return report(
         documents,
-        corpus=combination.corpus,
         method=method,
+        corpus=combination.corpus,
         scenario=combination.scenario,
         mode=combination.mode,
         run_id=run.run_id,
+        launch=run.launch,
+        created=datetime.now(UTC).isoformat(timespec="microseconds"),
+        fingerprint=plan.fingerprint,
+        profile=candidates.profile,
         generator_model=generator,
+        answerer_model=candidates.models.get(Role.ANSWERER.value, generator),
         judge_model="" if judge is None else judge.name,
-    )
-    return found.model_copy(
-        update={
-            "launch": run.launch,
-            "created": datetime.now(UTC).isoformat(timespec="microseconds"),
-            "fingerprint": plan.fingerprint,
-            "profile": candidates.profile,
-            "answerer_model": candidates.models.get(Role.ANSWERER.value, generator),
-            "undecided": waiting,
-        }
+        undecided=waiting,
     )

@@ -38,6 +38,7 @@ _OF_GRADING = (  # fields of an AnswerGrade that are shown
     "llm_verdict",
     "judge_failure",
 )
+_COUNTED = ("grounded", "ungrounded", "not_measured")
 
 
 class QADetail(Record):
@@ -165,9 +166,7 @@ def summarize(store: Store, reports: Sequence[GroundingReport], run_id: str) -> 
         grading_method=_named(one.method.value for one in reports),
         overall_grade=grade,
         overall_confidence=confidence,
-        grounded_count=sum(one.grounded for one in reports),
-        ungrounded_count=sum(one.ungrounded for one in reports),
-        not_measured_count=sum(one.not_measured for one in reports),
+        **{f"{name}_count": sum(getattr(one, name) for one in reports) for name in _COUNTED},
         decided=decided(answers),
         error_rates=next((one.error_rates for one in reports if one.error_rates), ()),
         combinations=tuple(_combination(one) for one in reports),
@@ -222,15 +221,18 @@ def _output(one: GroundingReport, document: DocumentGrades, row: str | None, con
     }
 
 
+def _counts(one: GroundingReport | DocumentGrades) -> dict[str, Any]:
+    """The numbers of answers under their names in a summary."""
+    return {f"{name}_count": getattr(one, name) for name in _COUNTED}
+
+
 def _combination(one: GroundingReport) -> CombinationSummary:
     return CombinationSummary(
         combination=combination_of(one).key,
         **one.shared(CombinationSummary),
         timestamp=one.created,
         grading_method=one.method.value,
-        grounded_count=one.grounded,
-        ungrounded_count=one.ungrounded,
-        not_measured_count=one.not_measured,
+        **_counts(one),
     )
 
 
@@ -238,9 +240,7 @@ def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -
     return DocumentSummary(
         combination=combination_of(one).key,
         **document.shared(DocumentSummary, id=document.document_id, row=row),
-        grounded_count=document.grounded,
-        ungrounded_count=document.ungrounded,
-        not_measured_count=document.not_measured,
+        **_counts(document),
         qa_details=tuple(_detail(answer) for answer in document.answers),
     )
 

@@ -66,6 +66,10 @@ class CorpusSearch:
         """Whether the index has the current text of a document. Only then do positions in the index fit the text."""
         return self.index.texts.get(entry.id) == entry.text_sha256
 
+    def close(self) -> None:
+        """Free the memory."""
+        self.searcher.close()
+
 
 @dataclass(frozen=True)
 class _Job:

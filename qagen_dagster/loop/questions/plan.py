@@ -317,10 +317,10 @@ def collect(
     key = planned.combination
     found = (_line(workspace, planned, entry) for entry in planned.documents)  # one result at a time
     lines = [(line, RunDocument.of(run_id, line, result)) for line, result in found]
+    limits = planned.limits.shared(CandidateSet, mix=mix_of(planned.limits))
     candidates = CandidateSet(
-        **planned.record(run_id, started).shared(CandidateSet, **planned.limits.shared(CandidateSet)),
+        **planned.record(run_id, started).shared(CandidateSet, **limits),
         configuration=planned.configuration,
-        mix=mix_of(planned.limits),
         ended=ended,
         documents=tuple(line for line, _ in lines),
         retired=planned.earlier(workspace).retired(),

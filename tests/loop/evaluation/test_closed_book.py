@@ -7,12 +7,17 @@ import pytest
 
 from qagen_dagster.errors import PermanentModelError, StoreError, TransientModelError
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
-from qagen_dagster.loop.evaluation.kinds import is_evaluated, latest_of
-from qagen_dagster.loop.evaluation.run_questions import earlier_reports, open_evaluation, report_version
+from qagen_dagster.loop.evaluation.kinds import is_evaluated
+from qagen_dagster.loop.evaluation.run_questions import (
+    earlier_reports,
+    latest_report,
+    open_evaluation,
+    report_version,
+)
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.evaluation import ClosedBookReport, Decided, Kind
+from qagen_dagster.records.evaluation import Decided, Kind
 from qagen_dagster.records.questions.results import Evidence, QAPair
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace
 from tests.loop.evaluation.evaluation_set import (
@@ -133,9 +138,9 @@ def test_each_run_keeps_its_report_and_nobody_is_asked_twice(workspace: PlayedWo
     assert [one.question_id for one in first.questions] == [
         one.id for one in [*facts("a.txt"), *facts("b.txt")]
     ]
-    kept = earlier_reports(space.store, ClosedBookReport, COMBINATION, Kind.CLOSED_BOOK)
+    kept = earlier_reports(space.store, COMBINATION, Kind.CLOSED_BOOK)
     assert {one.run_id for one in kept} == {"run-1", "run-2"}
-    assert latest_of(space.store, COMBINATION, Kind.CLOSED_BOOK) == second
+    assert latest_report(space.store, COMBINATION, Kind.CLOSED_BOOK) == second
 
 
 def test_runs_of_one_second_keep_their_order(workspace: PlayedWorkspace) -> None:
@@ -144,7 +149,7 @@ def test_runs_of_one_second_keep_their_order(workspace: PlayedWorkspace) -> None
     runs = ["run-2", "run-3", "run-1", "run-0"]
     for run in runs:
         check_closed_book(opened(space, RunMark(run, "launch")))
-    kept = earlier_reports(space.store, ClosedBookReport, COMBINATION, Kind.CLOSED_BOOK)
+    kept = earlier_reports(space.store, COMBINATION, Kind.CLOSED_BOOK)
     assert [one.run_id for one in kept] == runs[::-1]
 
 
@@ -203,7 +208,7 @@ def test_a_model_that_cannot_be_had_fails_the_run_after_a_few_questions(workspac
     with pytest.raises(PermanentModelError, match=r"5 questions in a row .* no credit on this account"):
         check_closed_book(opened(space))
     assert len(broken.requests) == 5
-    assert latest_of(space.store, COMBINATION, Kind.CLOSED_BOOK) is None
+    assert latest_report(space.store, COMBINATION, Kind.CLOSED_BOOK) is None
 
 
 def test_failures_with_answers_between_them_do_not_end_the_run(workspace: PlayedWorkspace) -> None:

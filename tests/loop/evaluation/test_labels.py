@@ -9,7 +9,8 @@ import pytest
 
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, wanted_evaluation
 from qagen_dagster.loop.evaluation.labels import measure_labels, states
-from qagen_dagster.loop.evaluation.score import Judge, given_output, grades_of, score_systems
+from qagen_dagster.loop.evaluation.score import given_output, grades_of, score_systems
+from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.exports import ExportedRows, why_not_exported
@@ -161,7 +162,7 @@ def test_a_score_counts_judged_passages_beside_all(
     measure_labels(opened(published))
     asked = read_published(published.store, COMBINATION)
     output = given_output("mine", [{"id": ASKED.id, "passages": list(documents)}], [ASKED.id])
-    measures = score_systems([asked], [output], Judge()).systems[0].overall.measures
+    measures = score_systems([asked], [output], CommandJudge()).systems[0].overall.measures
     assert measures["graded_mrr"].value == pytest.approx(plain, abs=1e-3)
     assert measures["condensed_mrr"].value == pytest.approx(condensed, abs=1e-3)
     assert measures["judged_at_10"].value == pytest.approx(judged_share, abs=1e-3)

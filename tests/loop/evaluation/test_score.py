@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import ConfigError, TransientModelError
-from qagen_dagster.loop.evaluation.score import Judge, given_output, read_output, score_systems
+from qagen_dagster.loop.evaluation.score import given_output, read_output, score_systems
+from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.loop.shared_budget import BudgetMeter
 from qagen_dagster.models.budget import Allowance, Budget
@@ -71,9 +72,9 @@ def given(answers: dict[str, str]) -> list[dict[str, Any]]:
     return [{"id": name, "answer": answer} for name, answer in answers.items()]
 
 
-def scored(root: Path, *systems: list[dict[str, Any]], judge: Judge | None = None) -> ScoreReport:
+def scored(root: Path, *systems: list[dict[str, Any]], judge: CommandJudge | None = None) -> ScoreReport:
     outputs = [given_output(f"system {at}", rows, ASKED) for at, rows in enumerate(systems)]
-    return score_systems([published_set(root)], outputs, judge or Judge())
+    return score_systems([published_set(root)], outputs, judge or CommandJudge())
 
 
 def rights(system: SystemScores) -> list[bool | None]:
@@ -104,7 +105,7 @@ def test_code_decides_what_it_can_and_the_rest_stays_undecided(tmp_path: Path) -
 
 def test_the_judge_decides_only_what_code_cannot(tmp_path: Path) -> None:
     judge = FakeModel(lambda _: RIGHT, "assessor")
-    report = scored(tmp_path, given(ANSWERS), judge=Judge(judge, 2))
+    report = scored(tmp_path, given(ANSWERS), judge=CommandJudge(judge, 2))
     (system,) = report.systems
     assert rights(system) == [True, False, False, True]
     assert report.judge_model == "scripted:assessor"
@@ -119,13 +120,13 @@ def test_a_budget_leaves_the_rest_undecided(tmp_path: Path) -> None:
         BudgetMeter(Budget(document=Allowance(max_calls=1)), subject="command")
     )
     own_words = dict.fromkeys(["q-3", "q-4"], "less of it passes through the water")
-    (system,) = scored(tmp_path, given(own_words), judge=Judge(judge)).systems
+    (system,) = scored(tmp_path, given(own_words), judge=CommandJudge(judge)).systems
     assert rights(system) == [False, False, True, None]
     assert "max_calls 1 (made 1) is used up" in system.answers[3].failure
 
 
 def test_a_judge_that_fails_leaves_answers_undecided(tmp_path: Path) -> None:
-    judge = Judge(FakeModel(lambda _: TransientModelError("overloaded")))
+    judge = CommandJudge(FakeModel(lambda _: TransientModelError("overloaded")))
     (system,) = scored(tmp_path, given(ANSWERS), judge=judge).systems
     assert rights(system)[3] is None
     assert system.answers[3].failure == "the judge gave no verdict: overloaded"
@@ -205,7 +206,7 @@ def test_intervals_and_tests_count_documents_not_questions() -> None:
     known = [one.id for one in asked]
     rows = [_answers(asked, lambda number: number % 3 == 0), _answers(asked, lambda number: number % 3 == 1)]
     outputs = [given_output(f"system {at}", one, known) for at, one in enumerate(rows)]
-    report = score_systems([asked], outputs, Judge(), 0.1)
+    report = score_systems([asked], outputs, CommandJudge(), 0.1)
     correct = report.systems[0].overall.measures["correct"]
     assert (correct.questions, correct.documents, correct.design_effect) == (
         60,
@@ -231,7 +232,7 @@ def test_both_comparisons_of_two_systems_are_corrected_by_holm() -> None:
     for row in rows[1]:
         row["passages"] = ["other.txt"]
     outputs = [given_output(f"system {at}", one, known) for at, one in enumerate(rows)]
-    correct, found = score_systems([asked], outputs, Judge()).comparisons
+    correct, found = score_systems([asked], outputs, CommandJudge()).comparisons
     assert (correct.p_value, correct.corrected_p_value) == pytest.approx((0.03125, 0.03125))
     assert (found.p_value, found.corrected_p_value) == pytest.approx((0.0078125, 0.015625))
 
@@ -247,7 +248,7 @@ def test_an_answer_of_the_wrong_type_is_wrong_and_no_judge_is_asked(tmp_path: Pa
     ]
     sets = [replace(published, questions=tuple(questions))]
     output = given_output("mine", given({name: answer}), ASKED)
-    (system,) = score_systems(sets, [output], Judge(judge)).systems
+    (system,) = score_systems(sets, [output], CommandJudge(judge)).systems
     assert (system.overall.counts["wrong"], system.overall.counts["undecided"]) == (1, 0)
     assert judge.requests == []
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.evaluation.score import Judge, given_output, score_systems
+from qagen_dagster.loop.evaluation.score import given_output, score_systems
 from qagen_dagster.loop.evaluation.self_preference import family
+from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
 from qagen_dagster.publishing.score_markdown import own_questions, score_markdown
 from qagen_dagster.records.evaluation import ScoreReport
@@ -61,7 +62,7 @@ def scored(tmp_path: Path, models: tuple[str, ...], right: tuple[set[int], ...])
         .model_copy(update={"model": model})
         for place, (model, good) in enumerate(zip(models, right, strict=True))
     ]  # fmt: skip
-    return score_systems([found], outputs, Judge())
+    return score_systems([found], outputs, CommandJudge())
 
 
 def test_one_system_gets_its_figure_without_the_questions_of_its_family(tmp_path: Path) -> None:

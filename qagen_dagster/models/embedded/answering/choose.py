@@ -313,10 +313,6 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
     """The candidates in the sentences that are most similar to the question."""
     asked = read_question(question)
     vectors = word_vectors(asked.doc)
-    if not sentences:
-        nothing = features.Context((), (), (), (), ())
-        table = features.measure(asked, vectors, features.wanted_of(asked, vectors, ()), nothing)
-        return Measured(asked, (), (), table, vectors, {})
     encoded = encode([asked.doc.text, *sentences])
     cosines = encoded[1:] @ encoded[0]
     near: list[int] = sorted(np.argsort(-cosines, kind="stable")[:LONGEST_LIST].tolist())
@@ -327,11 +323,7 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
         number: 0.4 * met[number].share + 0.3 * cosines[number] + 0.3 * met[number].late for number in near
     }
     best = sorted(near, key=lambda number: -fit[number])[:LOOKED_AT]
-    context = features.Context(
-        [made[number] for number in best], [float(cosines[number]) for number in best],
-        [made.get(number - 1) for number in best], [made.get(number + 1) for number in best],
-        [number == 0 for number in best],
-    )  # fmt: skip
+    context = features.Context(made, best, [float(cosines[number]) for number in best])
     table = features.measure(asked, vectors, wanted, context)
     return Measured(asked, tuple(context.sentences), tuple(best), table, vectors, made)
 

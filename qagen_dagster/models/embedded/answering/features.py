@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -117,13 +117,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Context:
-    """Sentences with their cosines to the question and their neighbours; `first` marks the opening of the text."""
+    """The sentences of a text that are `parsed`, by their places in it; `numbers` are the places of those with candidates, and
+    `cosines` their cosines to the question."""
 
-    sentences: Sequence[Sentence]
+    parsed: Mapping[int, Sentence]
+    numbers: Sequence[int]
     cosines: Sequence[float]
-    before: Sequence[Sentence | None]
-    after: Sequence[Sentence | None]
-    first: Sequence[bool]
+
+    @property
+    def sentences(self) -> list[Sentence]:
+        return [self.parsed[number] for number in self.numbers]
 
 
 @dataclass(frozen=True)
@@ -177,15 +180,16 @@ def _sentence_numbers(context: Context, met: Sequence[Match], wanted: Wanted) ->
     ranks[np.argsort(-sums, kind="stable")] = np.arange(len(sums))
     lead = float(sums.max() - np.sort(sums)[-2]) if len(sums) > 1 else float(sums.max(initial=0.0))
     rows: list[list[float]] = []
-    for at, (matched, sentence) in enumerate(zip(met, context.sentences, strict=True)):
-        earlier, later = context.before[at], context.after[at]
+    for at, (matched, number) in enumerate(zip(met, context.numbers, strict=True)):
+        sentence = context.parsed[number]
+        earlier, later = context.parsed.get(number - 1), context.parsed.get(number + 1)
         before = match(earlier, wanted) if earlier else None
         after = match(later, wanted) if later else None
         said = sentence.said | (earlier.said if earlier else frozenset[str]())
         rows.append([
             matched.share, float(cosines[at]), matched.late, matched.share - float(shares.max()), float(cosines[at] - cosines.max()),
             matched.late - float(lates.max()), float(ranks[at]), before.share if before else 0.0, after.share if after else 0.0,
-            share_of(said, wanted), before.late if before else 0.0, float(len(sentence.doc)), float(context.first[at]),
+            share_of(said, wanted), before.late if before else 0.0, float(len(sentence.doc)), float(number == 0),
             float(sums[at]), float(sums[at] - sums.max()), lead,
         ])  # fmt: skip
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(SENTENCE))

@@ -56,9 +56,6 @@ class Spans:
     def __len__(self) -> int:
         return len(self.start)
 
-    def text(self, row: int) -> str:
-        return self.doc[int(self.start[row]) : int(self.end[row])].text
-
 
 def spans_of(doc: Doc) -> Spans:
     """All candidates of a sentence; none for an empty one."""

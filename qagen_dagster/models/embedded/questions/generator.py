@@ -65,6 +65,17 @@ class Shown:
     start_line: int | None
     end_line: int | None
 
+    def is_wanted(self, known: dict[int, Line]) -> bool:
+        """Whether the visual may give questions, but some of its lines are not read yet."""
+        readable = self.type == "table" or bool(self.caption)
+        return readable and self.start_line is not None and not all(one in known for one in self.read)
+
+    @property
+    def read(self) -> range:
+        """The lines that are read of it."""
+        start = self.start_line or 1
+        return range(start, min(self.end_line or 1, start + MOST_OF_VISUAL) + 1)
+
 
 def shown(listing: str) -> list[Shown]:
     """The visuals of a listing, in order."""
@@ -126,6 +137,7 @@ WINDOW_LINES = 240  # lines that are searched for candidates at a time
 HEAD_LINES = 40  # first lines of the document, which name it
 MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
+MOST_OF_VISUAL = 120  # lines of a visual that are read after its first
 MAX_ACRONYMS = 1  # questions about abbreviations in one document
 
 _MISSING = re.compile(rf"{re.escape(NOT_COVERED)}: (.*)$", re.MULTILINE)
@@ -195,9 +207,9 @@ def _visual(conversation: Conversation) -> list[Action]:
         return [_exhausted("list_visual_content shows no visual content.")]
     reads = conversation.named("read_lines")
     known = document_rows(reads)
-    wanted = [visual for visual in visuals if _wanted(visual, known)]
+    wanted = [visual.read for visual in visuals if visual.is_wanted(known)]
     if wanted and len(reads) < MAX_READS:
-        return [_read(_start(visual), _end(visual)) for visual in wanted[:READS_PER_TURN]]
+        return [_read(lines.start, lines.stop - 1) for lines in wanted[:READS_PER_TURN]]
     if not is_english("\n".join(known[number].text for number in sorted(known))):
         return [_exhausted(_OTHER_LANGUAGE)]
     context = _context(conversation, known)
@@ -210,24 +222,6 @@ def _visual(conversation: Conversation) -> list[Action]:
             "tell in the document's structure; nothing more can be asked that way."
         )
     ]
-
-
-def _start(visual: Shown) -> int:
-    return visual.start_line or 1
-
-
-def _end(visual: Shown) -> int:
-    return min(visual.end_line or 1, _start(visual) + 120)
-
-
-def _wanted(visual: Shown, known: dict[int, Line]) -> bool:
-    """Whether a visual may give questions, but some of its lines are not read yet."""
-    readable = visual.type == "table" or bool(visual.caption)
-    return (
-        readable
-        and visual.start_line is not None
-        and not all(number in known for number in range(_start(visual), _end(visual) + 1))
-    )
 
 
 def _context(conversation: Conversation, known: dict[int, Line]) -> Context:

@@ -151,11 +151,8 @@ class _Segmenter:
         """Whether a key-value line starts a block; it does not if it continues a sentence."""
         if not self.pending:
             return True
-        before = self._last_filled()
+        before = next((line.text for line in reversed(self.pending) if line.text.strip()), "")
         return bool(_KEY_VALUE.match(before)) or before.rstrip().endswith(":")
-
-    def _last_filled(self) -> str:
-        return next((line.text for line in reversed(self.pending) if line.text.strip()), "")
 
     def _heading(self, line: Line, level: int, title: str) -> None:
         self._flush()
