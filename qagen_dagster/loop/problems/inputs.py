@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from qagen_dagster.agents.problems.roles import role_prompt, scan_prompt, variant_prompt
+from qagen_dagster.agents.problems.roles import ASSIGNMENTS, role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.index.references import ReferenceStore, read_references
@@ -29,15 +29,7 @@ from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 from qagen_dagster.toolkit.tool import Tool
 
-ROLE_OF = {
-    Stage.CLASSIFY: Role.CLASSIFIER,
-    Stage.SCAN: Role.SCANNER,
-    Stage.DIAGRAM: Role.TIKZ,
-    Stage.IDEA: Role.IDEA,
-    Stage.ALTERNATE: Role.ALTERNATE,
-    Stage.VARIANT: Role.VARIANT,
-    Stage.CONVERT: Role.CONVERTER,
-}
+ROLE_OF = {stage: job.role for stage, job in ASSIGNMENTS.items()}
 # takes an item or a picture, its preamble and its libraries
 CompileLatex = Callable[[str, str, tuple[str, ...]], Compiled]
 _OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
