@@ -14,8 +14,8 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
-from qagen_dagster.loop.exams.run_item import Worked, slot_plan, slot_result, work_item
-from qagen_dagster.loop.exams.state_machine import Accepted, ExamEvent, replay
+from qagen_dagster.loop.exams.run_item import Worked, slot_result, work_item
+from qagen_dagster.loop.exams.state_machine import Designed, Ended, ExamEvent, replay
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, work_on_each
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, all_metered
@@ -80,7 +80,9 @@ def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[SlotPlan, ...]:
             continue
         events = plan.journal(slot, workspace).events
         state, taken = replay(events, plan.limits)
-        found.append(slot_plan(plan.part, slot, state, events[:taken]))
+        calls = tuple(call for event in events[:taken] if isinstance(event, Designed) for call in event.calls)
+        idea, failures = state.plan, state.design_failures
+        found.append(SlotPlan(part=plan.part, slot=slot, plan=idea, failures=failures, calls=calls))
     return tuple(found)
 
 
@@ -187,7 +189,7 @@ def _note(slot: int, worked: Worked | ModelError | None, outcome: WorkOutcome[in
     (outcome.finished if worked.over else outcome.stopped).append(slot)
     if not worked.over:
         return "budget exhausted"
-    return "accepted" if isinstance(worked.step, Accepted) else "rejected"
+    return "accepted" if worked.step == Ended() else "rejected"
 
 
 def _idea(plan: IdeaPlan) -> str:
