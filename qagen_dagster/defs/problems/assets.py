@@ -57,33 +57,40 @@ def build_problem_assets(layout: Layout, sets: ProblemSets) -> list[dg.AssetsDef
     """problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
     partitions = dg.StaticPartitionsDefinition(list(sets.sets))
     stages = [_stage(layout, name, partitions) for name in STAGES]
-    return [_problem_sources(layout, partitions, sets), *stages, _problem_bank(layout, partitions)]
+    return [
+        layout.asset(
+            problem_sources,
+            Group.PROBLEMS,
+            partitions_def=partitions,
+            kinds={"file"},
+            deps=["problem_config"],
+            metadata={"broken_sets": fault_list(sets.faults)},
+            description="The problems of a set, read from its sources. A problem is an item of a TeX file, a picture, or a page of a PDF.",
+        ),
+        *stages,
+        layout.asset(
+            problem_bank,
+            Group.PROBLEMS,
+            partitions_def=partitions,
+            kinds={PUBLISHED, "json"},
+            deps=["alternates", "variants", "conversions", "problem_config"],
+            checks=PROBLEM_CHECKS,
+            description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
+            "other solutions, and exports to other formats.",
+        ),
+    ]
 
 
-def _problem_sources(
-    layout: Layout, partitions: dg.StaticPartitionsDefinition, sets: ProblemSets
-) -> dg.AssetsDefinition:
-    @layout.asset(
-        "problem_sources",
-        Group.PROBLEMS,
-        partitions_def=partitions,
-        kinds={"file"},
-        deps=["problem_config"],
-        metadata={"broken_sets": fault_list(sets.faults)},
-        description="The problems of a set, read from its sources. A problem is an item of a TeX file, a picture, or a page of a PDF.",
+def problem_sources(
+    context: dg.AssetExecutionContext, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space = workspace.open()
+    problem_set = find_problem_set(space.settings.corpora, context.partition_key)
+    found = keep_sources(space, problem_set)
+    return dg.MaterializeResult(
+        metadata=metadata.of_sources(space, problem_set, found),
+        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.problems)),
     )
-    def problem_sources(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        problem_set = find_problem_set(space.settings.corpora, context.partition_key)
-        found = keep_sources(space, problem_set)
-        return dg.MaterializeResult(
-            metadata=metadata.of_sources(space, problem_set, found),
-            data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.problems)),
-        )
-
-    return problem_sources
 
 
 def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
@@ -153,27 +160,14 @@ def _collect_op(stage: Stage) -> Function:
     return collect_stage
 
 
-def _problem_bank(layout: Layout, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
-    @layout.asset(
-        "problem_bank",
-        Group.PROBLEMS,
-        partitions_def=partitions,
-        kinds={PUBLISHED, "json"},
-        deps=["alternates", "variants", "conversions", "problem_config"],
-        checks=PROBLEM_CHECKS,
-        description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
-        "other solutions, and exports to other formats.",
+def problem_bank(
+    context: dg.AssetExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
+) -> CheckedResult:
+    space = workspace.open()
+    plan = config.plan(space, context.partition_key)
+    found = publish_problem_bank(space, plan, context.run.run_id)
+    return dg.MaterializeResult(
+        metadata=metadata.of_bank(space, found),
+        check_results=problem_results(found),
+        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.export.items)),
     )
-    def problem_bank(
-        context: dg.AssetExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
-    ) -> CheckedResult:
-        space = workspace.open()
-        plan = config.plan(space, context.partition_key)
-        found = publish_problem_bank(space, plan, context.run.run_id)
-        return dg.MaterializeResult(
-            metadata=metadata.of_bank(space, found),
-            check_results=problem_results(found),
-            data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.export.items)),
-        )
-
-    return problem_bank
