@@ -21,7 +21,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
-from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
+from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
 from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
@@ -132,7 +132,7 @@ def idea_plans(
     plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
     context.log.info(f"{plan.slots} ideas, seed {plan.seed}, profile {plan.profile_name}")
     progress, money = log_progress(context, "designed idea"), spending_id(context.run)
-    outcome = design_part(space, plan, context.run.run_id, progress, money)
+    outcome = run_part(space, plan, context.run.run_id, progress, money, design_only=True)
     found = part_plans(space, plan)
     close(context.log, outcome, plan.slots, "ideas", fatal=not any(one.plan for one in found))
     return dg.MaterializeResult(

@@ -10,7 +10,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
 from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_current, keep_part, publish_bank
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
-from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
+from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
 from qagen_dagster.loop.shared_budget import RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
@@ -98,7 +98,7 @@ def test_designs_come_first_and_know_each_other(space: Space) -> None:
     play = ExamPlay()
     here = space(play)
     plan = planned(here)
-    outcome = design_part(here, plan, "run-1")
+    outcome = run_part(here, plan, "run-1", design_only=True)
     assert outcome.finished == [1, 2, 3]
     assert {role for role, _, _ in play.log} == {"designer"}
     shown = [told(request) for request in play.fakes["designer"].requests]
@@ -107,7 +107,7 @@ def test_designs_come_first_and_know_each_other(space: Space) -> None:
     assert "as in case ii." in shown[2]
     assert [one.plan is not None for one in part_plans(here, plan)] == [True] * 3
     assert part_results(here, plan) == ()
-    assert design_part(here, plan, "run-2").reused == [1, 2, 3]
+    assert run_part(here, plan, "run-2", design_only=True).reused == [1, 2, 3]
 
     notes: list[tuple[int, int, str]] = []
     done = run_part(here, plan, "run-3", lambda *said: notes.append(said))
@@ -198,8 +198,12 @@ def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space)
     here = space(play)
     plan = planned(here, run_budget=Allowance(max_calls=4))
     notes: list[str] = []
-    design_part(
-        here, planned(here, run_budget=Allowance(max_calls=0)), "run-0", lambda *said: notes.append(said[2])
+    run_part(
+        here,
+        planned(here, run_budget=Allowance(max_calls=0)),
+        "run-0",
+        lambda *said: notes.append(said[2]),
+        design_only=True,
     )
     assert notes == [f"trial/M1/easy {slot}: budget exhausted" for slot in (1, 2, 3)]
     outcome = run_part(here, plan, "run-1")
@@ -218,7 +222,7 @@ def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space)
 def test_other_processes_of_a_run_see_what_a_part_has_paid(space: Space) -> None:
     here = space(ExamPlay())
     plan = planned(here, run_budget=Allowance(max_calls=9))
-    design_part(here, plan, "run-1", spending_id="launch")
+    run_part(here, plan, "run-1", spending_id="launch", design_only=True)
     folders = ("exams/trial/M1/easy", "exams/trial/M1/hard", "water/facts/textual")
     books = [RunSpending(here.store, f"spending/launch/{folder}") for folder in folders]
     assert [[spent.calls for spent in book.totals()] for book in books] == [[3, 3], [3, 0], [3, 0]]
@@ -275,9 +279,9 @@ def test_a_design_that_is_made_up_for_knows_those_after_it(space: Space) -> None
         return idea(slot)
 
     here = space(ExamPlay(design=design))  # pyright: ignore[reportArgumentType]
-    assert list(design_part(here, planned(here), "run-1").failed) == [2]
+    assert list(run_part(here, planned(here), "run-1", design_only=True).failed) == [2]
     here.plays.append(ExamPlay())
-    assert design_part(here, planned(here), "run-2").finished == [2]
+    assert run_part(here, planned(here), "run-2", design_only=True).finished == [2]
     (request,) = here.plays[-1].fakes["designer"].requests
     for case in ("as in case i.", "as in case iii."):
         assert case in told(request)
@@ -324,7 +328,7 @@ def test_the_designer_of_a_damaged_journal_is_asked_what_it_was_asked_before(spa
     here.store.write_bytes(key, b"{")
     again = ExamPlay()
     here.plays.append(again)
-    assert design_part(here, plan, "run-2").finished == [2]
+    assert run_part(here, plan, "run-2", design_only=True).finished == [2]
     assert again.fakes["designer"].requests == asked[1:2], "so the ledger replays the response"
     assert here.store.get(f"{key}.damaged") == b"{"
 
