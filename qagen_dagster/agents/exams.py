@@ -300,15 +300,8 @@ def bullets(lines: tuple[str, ...]) -> str:
 
 def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
     """The fields of a plan, without the schema's id."""
-    return {
-        "idea_summary": (plan.idea_summary,),
-        "function_or_object_type": (plan.function_or_object_type,),
-        "constraints_used": plan.constraints_used,
-        "what_is_asked": (plan.what_is_asked,),
-        "intended_wrong_paths": plan.intended_wrong_paths,
-        "difficulty_rationale": (plan.difficulty_rationale,),
-        "mcq_viability": (plan.mcq_viability,),
-    }
+    fields = ((name, said) for name, said in plan if name != "schema_id")
+    return {name: said if isinstance(said, tuple) else (said,) for name, said in fields}
 
 
 def shown_plan(plan: IdeaPlan) -> str:

@@ -14,6 +14,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.exams.paper import (
     bank_of,
+    chosen_exams,
     one_exam,
     one_exam_option,
     paper,
@@ -33,7 +34,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.configuration.exams import Exam, Exams, load_exams
+from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import (
@@ -61,48 +62,31 @@ if TYPE_CHECKING:
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _RETRIES = click.IntRange(0, 20)
-_OF_SET = ("slots", "unfinished", "profile", "seed", "run_id", "ended")
+_OF_SET = ("unfinished", "profile", "seed", "run_id", "ended")
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
-class PartReport(Record):
-    """One part that was run. A duplicate counts as rejected, because it is not in the bank."""
-
-    part: str
-    slots: int
-    accepted: int
-    rejected: int
-    unfinished: int
-    profile: str
-    seed: int
-    run_id: str
-    ended: str
-
-
 class ExamReport(Record):
-    """One exam. `difficulties` are in the exam's order. `schemas` has the title of each schema, by its id."""
+    """One exam. `difficulties` are in the exam's order. `schemas` has the title of each schema, by its id.
+
+    `parts` has the fields of each part that was run. A duplicate counts as rejected, because it is not in the bank.
+    """
 
     exam: str
     difficulties: tuple[str, ...]
     schemas: dict[str, str]
     stats: BankStats
-    parts: tuple[PartReport, ...]
+    parts: tuple[dict[str, str | int], ...]
 
 
 def report(space: Workspace, exam: Exam) -> ExamReport:
     """Read the report from the store. Raises ConfigError, StoreError."""
     found = gather(space, exam.key)
-    parts: list[PartReport] = []
+    parts: list[dict[str, str | int]] = []
     for made in found.sets:
-        part = made.part
-        counts = found.stats.by_part.get(f"{part.schema_id}/{part.difficulty.value}", Counts())
-        parts.append(
-            PartReport(
-                part=part.key,
-                **dict(counts),
-                **{name: getattr(made, name) for name in _OF_SET},
-            )
-        )
+        counts = found.stats.by_part.get(made.part.key.partition("/")[2], Counts())
+        told = {name: getattr(made, name) for name in _OF_SET}
+        parts.append({"part": made.part.key, "slots": made.slots, **dict(counts), **told})
     return ExamReport(
         exam=exam.key,
         difficulties=tuple(difficulty.value for difficulty in exam.config.difficulties),
@@ -248,7 +232,7 @@ def run(
     space = Workspace(settings)
     exams = load_exams(settings.corpora)
     options = _options(profile, budget, wished)
-    chosen = _chosen(exams, exam_key)
+    chosen = chosen_exams(exams, exam_key)
     prefixes = options.schema_prefixes or ("",)
     _check_prefixes(chosen, options.schema_prefixes or ())
     plans = {  # the parts to run; planning them all first reports wrong options before any work
@@ -271,7 +255,7 @@ def run(
 def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     """Show items, rejections and cost of each exam."""
     space, exams = Workspace(settings), load_exams(settings.corpora)
-    _print([report(space, exam) for exam in _chosen(exams, exam_key)], settings, [], as_json)
+    _print([report(space, exam) for exam in chosen_exams(exams, exam_key)], settings, [], as_json)
     warn(exams.faults)
 
 
@@ -311,14 +295,6 @@ def export(
     for name, path in written.items():
         echo(f"{name}: {path}")
     warn([NOT_DRAWN.format(", ".join(lacking))] if lacking else [])
-
-
-def _chosen(exams: Exams, key: str | None) -> list[Exam]:
-    if key is not None:
-        return [exams.get(key)]
-    if not exams.exams:
-        raise exams.faults[0] if exams.faults else ConfigError(f"there is no exam in {exams.folder}")
-    return list(exams.exams.values())
 
 
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import uuid
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,6 +23,7 @@ from qagen_dagster.loop.problems.finding import find_problems
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.refresh.products import Product
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
 from qagen_dagster.records.run import CallSummary
@@ -108,10 +110,7 @@ def process(request: command_runner.Request, set_key: str | None, replace: bool,
     done = command_runner.carry_out(request, problems, _wishes(wished), everything=True, run_id=run_id)
     title = (request.image or request.tex or request.output).stem
     bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
-    export = problem_bank.with_pictures(request.space, bank)
-    command_runner.write_folder(
-        request.output, problem_bank.bank_files(bank) | problem_bank.export_files(export)
-    )
+    undrawn = _write(request.space, bank, request.output)
     command_runner.keep_raw_texts(request, done, request.output)
     if request.as_json:
         found = {"finding": [call.model_dump(mode="json") for call in calls]} if calls else {}
@@ -125,7 +124,7 @@ def process(request: command_runner.Request, set_key: str | None, replace: bool,
             but = f", but it {unusable[record.id]}" if record.id in unusable else ""
             echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}{but}")
         echo(f"{request.output}: {problem_bank.told_bank(bank)}")
-    return command_runner.tell([*done.warnings, *problem_bank.without_pictures(export)], done.errors)
+    return command_runner.tell([*done.warnings, *undrawn], done.errors)
 
 
 def _process_set(request: command_runner.Request, key: str, *, replace: bool = False) -> int:
@@ -154,15 +153,20 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
     errors += [*plan.missing, *failed]
     warnings += problem_bank.changed_sources(space, plan)
     if output is not None:
-        export = problem_bank.with_pictures(space, bank)
-        command_runner.write_folder(output, problem_bank.bank_files(bank) | problem_bank.export_files(export))
-        warnings += problem_bank.without_pictures(export)
+        warnings += _write(space, bank, output)
     if request.as_json:
         print_json(command_runner.json_record(bank.problems, errors, warnings))
     else:
         where = space.store.path(ProblemBank.file_key(key, problem_bank.FILES[0]))
         echo(f"{bank.name}: {problem_bank.told_bank(bank)}, see {where}")
     return command_runner.tell(warnings, errors)
+
+
+def _write(space: Workspace, bank: ProblemBank, output: Path) -> list[str]:
+    """Write the files of a bank, and its exports. Returns a line about figures that are not drawn, if there are any."""
+    export = problem_bank.with_pictures(space, bank)
+    command_runner.write_folder(output, problem_bank.bank_files(bank) | problem_bank.export_files(export))
+    return problem_bank.without_pictures(export)
 
 
 def _wishes(wished: Mapping[str, Any]) -> Wishes:

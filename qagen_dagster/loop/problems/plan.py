@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from qagen_dagster.agents.problems.roles import prompts
 from qagen_dagster.agents.prompts import Prompt
@@ -150,11 +151,9 @@ def plan_set(
     problems: Sequence[Problem],
     wishes: Wishes,
     options: ProblemOptions | None = None,
-    *,
-    compiler: Compiler = NO_ENGINE,
-    references: References | None = None,
+    **more: Any,
 ) -> SetPlan:
-    """Plan a set: resolve its models and prompts. Asks no model and writes nothing. Raises ConfigError."""
+    """Plan a set: resolve its models and prompts; `more` are other fields of the plan. Asks no model and writes nothing. Raises ConfigError."""
     chosen = options or ProblemOptions()
     twice = sorted(name for name, times in Counter(one.id for one in problems).items() if times > 1)
     if twice:
@@ -170,8 +169,7 @@ def plan_set(
         specs=problem_specs(profile, profile_name),
         budget=effective_budget(profile, chosen.run_budget),
         seed=chosen.seed or 0,
-        compiler=compiler,
-        references=references or References(),
+        **more,
     )
 
 

@@ -36,6 +36,7 @@ from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.problems import item as items
 from qagen_dagster.records.problems.result import (
+    FIELDS,
     NOT_SOLVED,
     Compiled,
     CompileOutcome,
@@ -50,10 +51,6 @@ from qagen_dagster.store import Store
 
 BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
 _HAS_DIAGRAM = {True: "yes", False: "no", None: "not known"}
-_FIELDS = {
-    Stage.CLASSIFY: "classification", Stage.SCAN: "scan", Stage.DIAGRAM: "tikz", Stage.IDEA: "ideas", Stage.ALTERNATE: "alternate",
-    Stage.VARIANT: "variant", Stage.CONVERT: "conversion",
-}  # fmt: skip
 
 
 def perform(task: Task, work: inputs.ProblemWork, state: ProblemState) -> TaskResult:
@@ -274,7 +271,7 @@ class _TaskRun:
         told: dict[str, Any] = {
             "calls": (*said.calls, *(call for _, calls in self.solutions for call in calls)),
             "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
-            _FIELDS[stage]: said.result,
+            FIELDS[stage]: said.result,
         }
         return result_of(self.task, said, self._model).model_copy(update=told)
 
@@ -294,7 +291,7 @@ class _TaskRun:
         if broken:
             rejected = {"end": TaskEnd.REJECTED, "breaches": broken, "detail": str(broken[0])}
             return taken.model_copy(update=rejected)
-        return taken.model_copy(update={_FIELDS[self.task.stage]: result})
+        return taken.model_copy(update={FIELDS[self.task.stage]: result})
 
     def _solve(self, solver: Model, item: str) -> tuple[items.Breach, ...]:
         """Property 16: a solver that sees only the question and the options reaches the key. What code cannot compare is no breach."""
