@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly
-from qagen_dagster.cli.options import OneOf, asset_config
+from qagen_dagster.cli.options import OneOf
 from qagen_dagster.cli.output import Terminal, folder_to_write, print_json
 from qagen_dagster.cli.problems import command_runner
 from qagen_dagster.cli.progress import Progress
@@ -133,7 +132,7 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
     If the graph fails, nothing is written. With `replace`, the new results replace those in the bank. Raises ConfigError, before any
     work, for a set or models that cannot be used.
     """
-    space, options = request.space, dataclasses.replace(request.options, replace=replace)
+    space, options = request.space, request.options.model_copy(update={"replace": replace})
     problem_set = find_problem_set(space.settings.corpora, key)
     problem_bank.keep_sources(space, problem_set)
     calls = expected_calls(space, problem_bank.plan_problem_set(space, problem_set, options))
@@ -142,7 +141,7 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
             progress.note(f"{key}: {told_calls(calls)}")
         progress.begin(2)
         with open_quietly(space, progress) as graph:
-            chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
+            chosen = options.model_dump(exclude_defaults=True)
             errors = graph.make(Product.PROBLEMS, partition=key, fields=chosen)
             unlisted = graph.catalog()
     output = None if errors else request.output

@@ -17,19 +17,17 @@ from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import close
 from qagen_dagster.defs.spending import ModelConfig, spending_id
-from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
 from qagen_dagster.loop.refresh.products import Group
-from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.ids import fingerprint
 
 
-class ExamRunConfig(ModelConfig):
+class ExamRunConfig(ModelConfig, ExamOptions):
     """The settings of exam.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     items: int | None = Field(None, description="Goal for the number of slots of the whole exam.")
@@ -46,22 +44,6 @@ class ExamRunConfig(ModelConfig):
         False,
         description="Use the goal and the options of the last launch, and make only the changed results again.",
     )
-
-    @property
-    def options(self) -> ExamOptions:
-        """Raises ConfigError for a weight of an unknown difficulty."""
-        known = {one.value: one for one in Difficulty}
-        for name in set(self.weights or {}) - set(known):
-            raise ConfigError(f"weights: there is no difficulty {name!r} (there are: {', '.join(known)})")
-        names = ("profile", "seed", "max_designer_retries", "max_implementer_retries", "replace", "refresh")
-        return ExamOptions(
-            **{name: getattr(self, name) for name in names},
-            n_items=self.items,
-            weights={known[name]: share for name, share in (self.weights or {}).items()} or None,
-            schema_prefixes=tuple(self.schema_prefixes) if self.schema_prefixes else None,
-            models=self.models or {},
-            run_budget=self.allowance,
-        )
 
 
 class BankConfig(dg.Config):
@@ -129,7 +111,7 @@ def idea_plans(
     context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
 ) -> dg.MaterializeResult[Any]:
     space = workspace.open()
-    plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
+    plan = plan_part(space, ExamPart.from_key(context.partition_key), config)
     context.log.info(f"{plan.slots} ideas, seed {plan.seed}, profile {plan.profile_name}")
     progress, money = log_progress(context, "designed idea"), spending_id(context.run)
     outcome = run_part(space, plan, context.run.run_id, progress, money, design_only=True)
@@ -145,7 +127,7 @@ def exam_items(
     context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
 ) -> dg.MaterializeResult[Any]:
     space, started = workspace.open(), datetime.now(UTC).isoformat()
-    plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
+    plan = plan_part(space, ExamPart.from_key(context.partition_key), config)
     progress, money = log_progress(context, "completed item"), spending_id(context.run)
     outcome = run_part(space, plan, context.run.run_id, progress, money)
     close(context.log, outcome, plan.slots, "items")

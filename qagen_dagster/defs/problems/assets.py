@@ -39,7 +39,7 @@ STAGES = {  # asset: its upstream asset, its description
 }  # fmt: skip
 
 
-class ProblemConfig(ShardConfig):
+class ProblemConfig(ShardConfig, ProblemOptions):
     """The settings of problems.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     seed: int | None = Field(None, description="Another seed leads to other model responses.")
@@ -49,8 +49,7 @@ class ProblemConfig(ShardConfig):
     )
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
-        options = ProblemOptions(self.profile, self.seed, self.allowance, self.replace, self.refresh)
-        return plan_problem_set(space, find_problem_set(space.settings.corpora, key), options)
+        return plan_problem_set(space, find_problem_set(space.settings.corpora, key), self)
 
 
 def build_problem_assets(layout: Layout, sets: ProblemSets) -> list[dg.AssetsDefinition]:

@@ -148,7 +148,7 @@ def plan_problem_set(
         problem_set.key,
         sources if wished.replace else _as_published(sources, former),
         wishes_of(problem_set, FULL),
-        replace(wished, profile=wished.profile or config.profile, seed=seed),
+        wished.model_copy(update={"profile": wished.profile or config.profile, "seed": seed}),
         compiler=engine_compiler(),
         references=find_references(space, problem_set.references)[0],
         prompts=own_prompts(prompts(), problem_set.prompts),
@@ -172,7 +172,8 @@ def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) 
     name = profile or problem_set.config.profile or space.settings.profile
     wanted = model_names(problem_specs(space.profile(name), name)).values()
     models = (task.model for one in made.problems for task in one.tasks if task.model)
-    return replace(wished, profile=profile, seed=made.seed, replace=not is_free_for_paid(models, wanted))
+    anew = not is_free_for_paid(models, wanted)
+    return wished.model_copy(update={"profile": profile, "seed": made.seed, "replace": anew})
 
 
 def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:

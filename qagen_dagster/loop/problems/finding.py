@@ -65,7 +65,7 @@ def _model(space: Workspace, options: ProblemOptions, run_id: str, name: str) ->
     if not spec.images:
         raise ConfigError(BLIND.format(name=spec.name, role=Role.CLASSIFIER.value))
     spending = RunSpending(space.store, ProblemBank.spending_folder(run_id, name))
-    meter = BudgetMeter(effective_budget(profile, options.run_budget), spending, subject="problem")
+    meter = BudgetMeter(effective_budget(profile, options.limits), spending, subject="problem")
     return metered(space.model(spec), meter)
 
 

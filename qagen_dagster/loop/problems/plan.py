@@ -29,9 +29,8 @@ from qagen_dagster.store import Store
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
 
 
-@dataclass(frozen=True)
-class ProblemOptions:
-    """Options of a run that replace the configuration; None: as configured.
+class ProblemOptions(Allowance):
+    """Options of a run that replace the configuration; None: as configured. The limits replace the profile's budget of a run.
 
     `refresh`: the run brings a bank up to date. It keeps to the profile and the seed of the launch that made the bank, and replaces
     only what is still wanted: nothing is removed.
@@ -39,7 +38,6 @@ class ProblemOptions:
 
     profile: str | None = None
     seed: int | None = None
-    run_budget: Allowance | None = None
     replace: bool = False
     refresh: bool = False
 
@@ -167,7 +165,7 @@ def plan_set(
         wishes=wishes,
         profile_name=profile_name,
         specs=problem_specs(profile, profile_name),
-        budget=effective_budget(profile, chosen.run_budget),
+        budget=effective_budget(profile, chosen.limits),
         seed=chosen.seed or 0,
         **more,
     )
