@@ -24,13 +24,6 @@ MOST_NODES = 400
 MOST_GIVENS = 40
 MOST_DIGITS = 60
 CONSTANTS = frozenset(("pi", "E"))
-FUNCTIONS = frozenset(
-    (
-        "sqrt", "cbrt", "root", "Rational", "Abs", "abs", "Min", "Max", "min", "max", "sin", "cos", "tan", "cot", "sec", "csc",
-        "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "ln", "factorial", "binomial", "gcd", "lcm",
-        "floor", "ceiling", "Mod",
-    )
-)  # fmt: skip
 OVER_A_RANGE = frozenset(("Sum", "Product", "integrate"))  # (expression, (name, from, to))
 OVER_A_NAME = frozenset(("diff", "solve", "limit"))  # (expression, name); a limit also takes the point
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
@@ -42,7 +35,6 @@ _HIGHEST_DEGREE = 60  # of a power with symbols
 _LARGEST_ROOT = 1_000
 _WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}
 _ONE, _TWO, _ONE_OR_TWO, _SOME = range(1, 2), range(2, 3), range(1, 3), range(1, 40)
-_Function = tuple[range, Callable[..., Any]]
 
 
 class FormFailure(StrEnum):
@@ -346,8 +338,32 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
+_OF_ONE = frozenset((
+    "sqrt", "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "factorial", "floor",
+    "ceiling", "Abs",
+))  # fmt: skip
+_OF_TWO = frozenset(("atan2", "binomial", "Mod"))
+# The functions that SymPy has under other names, or not at all
+_OF_NUMBERS: Mapping[str, tuple[range, Callable[..., Any]]] = {
+    "abs": (_ONE, lambda *of: _sympy().Abs(*of)),
+    "ln": (_ONE, lambda *of: _sympy().log(*of)),
+    "log": (_ONE_OR_TWO, lambda *of: _sympy().log(*of)),
+    **dict.fromkeys(("Min", "min"), (_SOME, lambda *of: _sympy().Min(*of))),
+    **dict.fromkeys(("Max", "max"), (_SOME, lambda *of: _sympy().Max(*of))),
+    "cbrt": (_ONE, lambda *of: _sympy().real_root(*of, 3)),
+    "root": (_TWO, lambda *of: _power(of[0], 1 / of[1])),
+    "Rational": (_TWO, lambda *of: of[0] / of[1]),
+    "gcd": (_SOME, lambda *numbers: _sympy().Integer(math.gcd(*map(int, numbers)))),
+    "lcm": (_SOME, lambda *numbers: _sympy().Integer(math.lcm(*map(int, numbers)))),
+}
+FUNCTIONS = _OF_ONE | _OF_TWO | _OF_NUMBERS.keys()
+
+
 def _function(name: str, args: list[Any]) -> Any:
-    wanted, function = _functions()[name]
+    if name in _OF_NUMBERS:
+        wanted, function = _OF_NUMBERS[name]
+    else:
+        wanted, function = _TWO if name in _OF_TWO else _ONE, getattr(_sympy(), name)
     if len(args) not in wanted:
         raise FormError(FormFailure.REFUSED, f"{name} with {len(args)} arguments")
     if name in _WHOLE:
@@ -358,20 +374,3 @@ def _function(name: str, args: list[Any]) -> Any:
     if name in ("exp", "sinh", "cosh", "tanh") and args[0].is_number and not abs(args[0].evalf(15)) < 1_000:
         raise FormError(FormFailure.TOO_LARGE, f"{name} beyond 1000")
     return function(*args)
-
-
-@lru_cache(maxsize=1)
-def _functions() -> Mapping[str, _Function]:
-    sympy = _sympy()
-    simple = "sqrt sin cos tan cot sec csc asin acos atan sinh cosh tanh exp factorial floor ceiling Abs"
-    table: dict[str, _Function] = {name: (_ONE, getattr(sympy, name)) for name in simple.split()}
-    table |= {"abs": (_ONE, sympy.Abs), "ln": (_ONE, sympy.log), "log": (_ONE_OR_TWO, sympy.log)}
-    table |= dict.fromkeys(("Min", "min"), (_SOME, sympy.Min))
-    table |= dict.fromkeys(("Max", "max"), (_SOME, sympy.Max))
-    table |= {name: (_TWO, getattr(sympy, name)) for name in ("atan2", "binomial", "Mod")}
-    table["cbrt"] = (_ONE, lambda *of: sympy.real_root(*of, 3))
-    table["root"] = (_TWO, lambda *of: _power(of[0], 1 / of[1]))
-    table["Rational"] = (_TWO, lambda *of: of[0] / of[1])
-    table["gcd"] = (_SOME, lambda *numbers: sympy.Integer(math.gcd(*map(int, numbers))))
-    table["lcm"] = (_SOME, lambda *numbers: sympy.Integer(math.lcm(*map(int, numbers))))
-    return table

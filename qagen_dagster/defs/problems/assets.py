@@ -94,7 +94,7 @@ def problem_sources(
 
 def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
     stage, (upstream, description) = PROBLEM_STAGES[name], STAGES[name]
-    steps = {"plan": _plan_op(), "run": _run_op(stage), "collect": _collect_op(stage)}
+    steps = {"plan": plan_stage, "run": _run_op(stage), "collect": _collect_op(stage)}
     return sharded_asset(
         layout,
         name,
@@ -106,19 +106,16 @@ def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition)
     )
 
 
-def _plan_op() -> Function:
-    def plan_stage(
-        context: dg.OpExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
-    ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
-        """Split the problems of the set into shards; one op works on each shard."""
-        space = workspace.open()
-        plan = config.plan(space, context.partition_key)
-        chosen = config.model_copy(update={"profile": plan.profile_name})
-        names = [one.id for one in plan.problems]
-        least = space.settings.document_workers  # the problems of one op run in parallel
-        yield from split(context, space, chosen, names, "problems", least=least)
-
-    return plan_stage
+def plan_stage(
+    context: dg.OpExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
+) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
+    """Split the problems of the set into shards; one op works on each shard."""
+    space = workspace.open()
+    plan = config.plan(space, context.partition_key)
+    chosen = config.model_copy(update={"profile": plan.profile_name})
+    names = [one.id for one in plan.problems]
+    least = space.settings.document_workers  # the problems of one op run in parallel
+    yield from split(context, space, chosen, names, "problems", least=least)
 
 
 def _run_op(stage: Stage) -> Function:

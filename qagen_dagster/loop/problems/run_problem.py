@@ -217,7 +217,7 @@ class _TaskRun:
             values,
             lambda one: code_checks.variant_breaches(kind, item, one.latex, before),
             _latex_of,
-            lambda one: one.model_copy(update={"latex": inputs.with_figure_of(one.latex, item)}),
+            item,
         )
 
     def _convert(self) -> TaskResult:
@@ -230,7 +230,7 @@ class _TaskRun:
             {"source_format": source.value, "target_format": target.value, "item": roles.shown(item)},
             lambda one: code_checks.conversion_breaches(item, target, one.latex),
             _latex_of,
-            lambda one: one.model_copy(update={"latex": inputs.with_figure_of(one.latex, item)}),
+            item,
         )
 
     def _ask(
@@ -238,9 +238,12 @@ class _TaskRun:
         values: dict[str, str],
         judge: Callable[[Any], tuple[items.Breach, ...]],
         latex: Callable[[Any], tuple[str, tuple[str, ...]]] | None = None,
-        settle: Callable[[Any], Any] = lambda result: result,
+        source: str = "",
     ) -> TaskResult:
-        """Ask the role of the task. `latex` gives the LaTeX of a result, which is solved and compiled, and its libraries."""
+        """Ask the role of the task. `latex` gives the LaTeX of a result, which is solved and compiled, and its libraries.
+
+        The marks of figures in a result are replaced by the figures of `source`.
+        """
         stage, work = self.task.stage, self.work
         solver = work.solver(self.task)
 
@@ -262,7 +265,9 @@ class _TaskRun:
             judge=judged,
             compile=compiled,
             must_compile=lambda result: latex is not None and bool(tikz_pictures(latex(result)[0])),
-            settle=settle,
+            settle=lambda one: (
+                one.model_copy(update={"latex": inputs.with_figure_of(one.latex, source)}) if source else one
+            ),
             pictures=self._pictures(),
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
             sample=work.seed,
