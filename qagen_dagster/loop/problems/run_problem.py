@@ -130,7 +130,7 @@ class _TaskRun:
         said = ask(job, prompt, asking, values)
         told = f"not read twice: {said.detail}"
         if said.result is not None and found.scan is not None:
-            told = differing_values(found.scan.latex, said.result.latex) or "same values"
+            told = differing_values(found.scan, said.result) or "same values"
         told = f"{told} ({reader.spec.name})"
         return found.model_copy(update={"read_twice": told, "calls": (*found.calls, *said.calls)})
 
