@@ -230,7 +230,11 @@ def engine_compiler() -> Compiler:
     engine = find_engine()
     if engine is None:
         return NO_ENGINE
-    return Compiler(engine.identity, lambda *given: compile_item(engine, *given).compiled)
+
+    def compiled(latex: str, preamble: str, libraries: tuple[str, ...]) -> Compiled:
+        return compile_item(engine, latex, preamble, libraries).compiled
+
+    return Compiler(engine.identity, compiled)
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
