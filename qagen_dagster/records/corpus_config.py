@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import StrEnum
+from itertools import islice
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 from pydantic.functional_validators import BeforeValidator
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.document import VisualType
 from qagen_dagster.records.grading import Grade, Method, Share
 from qagen_dagster.records.ids import Mode, Name
 
@@ -107,6 +110,11 @@ class Complexity(StrEnum):
             return (QuestionType.ANALYSIS, QuestionType.COMPARISON, QuestionType.INFERENCE)
         return tuple(kind for kind in QuestionType if kind is not QuestionType.FACTUAL)
 
+    @classmethod
+    def of(cls, question_type: str) -> Complexity:
+        """The lowest preset that has a question type; basic for types that no preset has."""
+        return next((one for one in cls if question_type in one.question_types), cls.BASIC)
+
 
 _METHOD = "questions are checked by code, and `grading.method` is how answers are graded"
 # What keys and values of "QAGRedo Algorithm Report", section 10, are called here.
@@ -144,6 +152,43 @@ class NoAnswerKind(StrEnum):
     UNANSWERABLE = "unanswerable"  # the subject is in the corpus, the fact is not
     FALSE_PREMISE = "false_premise"  # the corpus denies what the question takes for granted
     UNDERSPECIFIED = "underspecified"  # the question has two readings with different answers
+
+
+class Hops(StrEnum):
+    """How many passages of the evidence stand apart."""
+
+    ONE = "one_passage"
+    TWO = "two_passages"
+    MORE = "more_passages"
+
+    @classmethod
+    def of(cls, passages: int) -> Hops:
+        return cls.ONE if passages < 2 else cls.TWO if passages == 2 else cls.MORE
+
+
+# What a mix counts: a question has one kind of each group. A type comes before the preset that has it.
+MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = (
+    (QuestionType, Complexity),
+    (Hops,),
+    (VisualType,),
+)
+MixKind = NoAnswerKind | QuestionType | Complexity | Hops | VisualType
+
+
+def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list[str]:
+    """All names under which a mix may count a question with evidence in so many passages and with visuals of these types. Special ones
+    come first.
+    """
+    name = "_".join(question_type.lower().replace("-", " ").split())
+    return [name, Complexity.of(name).value, Hops.of(passages).value, *islice(visuals, 1)]
+
+
+def _kind(value: object) -> object:
+    known = [kind for group in ((NoAnswerKind,), *MIX_GROUPS) for names in group for kind in names]
+    found = next((kind for kind in known if kind == value), None)
+    if found is not None:
+        return found
+    raise ValueError(f"{value!r} is no kind of question: use {', '.join(known)}")
 
 
 _NEARLY = 1e-6
@@ -277,7 +322,8 @@ class ScenarioConfig(Record):
         audience: like whose questions those of the set should be worded; it limits how near they are to their evidence. None: no limit.
         style: the share of the questions in each style; None: whole questions, which code does not check.
         personas: who asks, each in a sentence; only the generator is told.
-        mix: the shares of `target_count` that go to kinds of questions without an answer; only of textual mode.
+        mix: the shares of kinds of questions. Those without an answer are shares of `target_count`, and only of textual mode; types,
+            presets, numbers of passages, and in visual mode visuals, are shares of the questions with an answer.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
@@ -305,7 +351,7 @@ class ScenarioConfig(Record):
     audience: Audience | None = None
     style: Annotated[dict[Style, Share] | None, Field(min_length=1)] = None
     personas: tuple[_Prose, ...] = ()
-    mix: Annotated[dict[NoAnswerKind, Share] | None, Field(min_length=1)] = None
+    mix: Annotated[dict[Annotated[MixKind, BeforeValidator(_kind)], Share] | None, Field(min_length=1)] = None
     publish: PublishOptions = Field(default_factory=PublishOptions)
     max_unreviewed: Share | None = None
     writers: Annotated[dict[Name, Annotated[Share, Field(gt=0)]] | None, Field(min_length=1)] = None
@@ -318,13 +364,38 @@ class ScenarioConfig(Record):
             raise ValueError(f"strategy: {self.strategy.value} reads text only: set `modes: [textual]`")
         if self.writers is not None and not math.isclose(sum(self.writers.values()), 1, abs_tol=0.01):
             raise ValueError(f"writers: the shares are {sum(self.writers.values()):g} in all, not 1")
-        if self.mix is not None and self.strategy is Strategy.ACROSS:
-            raise ValueError("mix: is not read with `strategy: across`")
-        if self.mix is not None and sum(self.mix.values()) > MOST_WITHOUT_ANSWER:
-            raise ValueError(
-                f"mix: the shares are {sum(self.mix.values()):g} in all, more than {MOST_WITHOUT_ANSWER}"
-            )
+        self._check_mix(self.mix or {})
         return self
+
+    def _check_mix(self, mix: dict[MixKind, float]) -> None:
+        if mix and self.strategy is Strategy.ACROSS:
+            raise ValueError("mix: is not read with `strategy: across`")
+        none, groups = self.without_answer, self.mix_groups(Mode.VISUAL)
+        for kinds, most in ((none, MOST_WITHOUT_ANSWER), *((one, 1.0) for one in groups)):
+            total, whole = sum(kinds.values()), any(set(one) <= kinds.keys() for one in (Complexity, Hops))
+            if total > most + _NEARLY or (whole and total < 1 - _NEARLY):
+                wrong = "not 1" if whole else f"more than {most:g}"
+                raise ValueError(f"mix: the shares of {', '.join(kinds)} are {total:g} in all, {wrong}")
+        if any(isinstance(kind, VisualType) for kind in mix) and Mode.VISUAL not in self.modes:
+            raise ValueError("mix: kinds of visuals need visual mode")
+        if groups[0] and self.batch is not None and self.batch.mix is not None:
+            raise ValueError(
+                f"mix: batch.mix names the question types already: leave {', '.join(groups[0])} out"
+            )
+
+    @property
+    def without_answer(self) -> dict[NoAnswerKind, float]:
+        """The shares of questions without an answer."""
+        return {kind: share for kind, share in (self.mix or {}).items() if isinstance(kind, NoAnswerKind)}
+
+    def mix_groups(self, mode: Mode) -> list[dict[MixKind, float]]:
+        """For each of MIX_GROUPS the shares of questions with an answer. In textual mode there are no visuals."""
+        counted = {
+            kind: share
+            for kind, share in (self.mix or {}).items()
+            if mode is Mode.VISUAL or not isinstance(kind, VisualType)
+        }
+        return [{kind: counted[kind] for kind in counted if isinstance(kind, group)} for group in MIX_GROUPS]
 
     @field_validator("style", mode="before")
     @classmethod
@@ -341,7 +412,7 @@ class ScenarioConfig(Record):
     @property
     def searches_corpus(self) -> bool:
         """Whether its questions depend on the texts of the whole corpus."""
-        return self.strategy is Strategy.ACROSS or self.mix is not None
+        return self.strategy is Strategy.ACROSS or bool(self.without_answer)
 
     @field_validator("modes")
     @classmethod

@@ -15,6 +15,7 @@ from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.problems.item import QuestionKind, VariantKind
+from qagen_dagster.records.questions.submissions import BlindAnswer
 
 ALL: list[Callable[[], Prompt]] = [
     lambda: generator.prompt_for(Mode.TEXTUAL),
@@ -127,3 +128,10 @@ def test_a_prompt_of_the_user_keeps_the_fields(name: str, text: str, said: str |
     shipped = FENCED if name == "p" else ADDED
     assert own.name == shipped.name
     assert own.hash != shipped.hash
+
+
+def test_the_rules_of_one_criterion_are_the_same_in_all_forms() -> None:
+    forms = [load_prompt(f"questions/validator_{name}").system for name in ("textual", "visual", "compare")]
+    told = [*forms, BlindAnswer.model_fields["premise_holds"].description or ""]
+    assert all("denies or calls only likely" in " ".join(one.split()) for one in told)
+    assert "only multi_hop, and sums" not in load_prompt("questions/generator_textual").system.lower()

@@ -199,6 +199,33 @@ def test_a_fault_in_the_mix_is_told_with_file_and_line(tmp_path: Path, options: 
         find_corpus(tmp_path, "bells")
 
 
+@pytest.mark.parametrize(
+    ("mix", "more", "said"),
+    [
+        ("{riddle: 0.2}", "", r"corpus\.yaml:\d+: scenarios\.service\.mix\.riddle.*'riddle' is no kind.*one_passage"),
+        ("{causal: 0.7, advanced: 0.4}", "", r"mix: the shares of causal, advanced are 1\.1 in all, more than 1"),
+        ("{one_passage: 0.5, two_passages: 0.2, more_passages: 0.1}", "", r"are 0\.8 in all, not 1"),
+        ("{causal: -0.1}", "", r"scenarios\.service\.mix\.causal: .*greater than or equal to 0"),
+        ("{unanswerable: 0.4, false_premise: 0.2}", "", r"are 0\.6 in all, more than 0\.5"),
+        ("{table: 0.5}", "    modes: [textual]\n", r"mix: kinds of visuals need visual mode"),
+        (
+            "{causal: 0.5}",
+            "    modes: [textual]\n    strategy: batch\n    batch: {mix: {causal: 1}}\n",
+            r"mix: batch\.mix names the question types already: leave causal out",
+        ),
+        ("{causal: 0.5}", "    modes: [textual]\n    strategy: across\n", r"mix: is not read with `strategy: across`"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_the_mix_of_a_scenario_is_told_in_one_line(
+    tmp_path: Path, mix: str, more: str, said: str
+) -> None:
+    text = YAML.format(name="x").partition("  exam:")[0]
+    add(tmp_path, "bells", f"{text}    mix: {mix}\n{more}")
+    with pytest.raises(ConfigError, match=said) as raised:
+        find_corpus(tmp_path, "bells")
+    assert "\n" not in str(raised.value)
+
+
 @pytest.mark.parametrize("method", ["semantic", "keyword", "llm", "hybrid"])
 def test_a_method_of_grading_is_no_strategy(tmp_path: Path, method: str) -> None:
     add(tmp_path, "bells", YAML.format(name="x") + f"    strategy: {method}\n")

@@ -54,7 +54,9 @@ def load(folder: Path) -> list[list[str]]:
         data = picture.rpartition("base64,")[2]
         assert data.startswith(LOADED) if test["vars"]["image"] else not picture, picture[:99]
         pictures += bool(picture)
-        rows.append([test["description"], question.strip(), test["assert"][0]["value"]])
+        # the rubric of a question without an answer ends with what a good response says
+        told = test["assert"][0]["value"].rpartition("A good response is: ")[2]
+        rows.append([test["description"], question.strip(), told])
     return rows
 
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 
 from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
@@ -80,10 +81,10 @@ class QAContext:
             "scenario_description": wording.description(self.scenario, writes=writes),
         }
 
-    def document_card(self, style: str = "") -> excerpt.Block:
+    def document_card(self, style: str = "", wanted: str = "") -> excerpt.Block:
         """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
 
-        `style`: how the next question is to be worded.
+        `style`: how the next question is to be worded; `wanted`: which kinds of questions are still wanted.
 
         The metadata and sections are text of the document, so they stand between the delimiters.
         """
@@ -94,6 +95,7 @@ class QAContext:
             f"visuals: {len(self.view.visuals)}" if self.mode is Mode.VISUAL else "",
             f"language of the questions: {self.scenario.language}" if self.scenario.language else "",
             f"how the next question is worded: {style}" if style else "",
+            f"questions that are still wanted: {wanted}" if wanted else "",
         ]
         return excerpt.block((*filter(None, facts), excerpt.enclose(list(filter(None, self._own_words())))))
 
@@ -167,20 +169,20 @@ class History:
 
     accepted: tuple[QAPair, ...] = ()
     rejected: tuple[RejectedQA, ...] = ()
-    rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # one entry for each of `rejected`
     viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
+    left: Mix | None = None  # what is still wanted; None if the scenario counts no kinds
+    wanted: str = ""  # `left` in words
 
 
 def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     """The values of the generator's prompt."""
     accepted = history.accepted[-_SHOWN_ACCEPTED:]
-    rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
     # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
     style = wording.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = context.task_values(writes=True) | {
-        "document_card": context.document_card(style),
+        "document_card": context.document_card(style, history.wanted),
         "accepted": excerpt.block(
             f"{number}. {pair.question} -> {excerpt.one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)
@@ -188,10 +190,10 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         or "(none yet)",
         "rejected": excerpt.block(
             part
-            for pair, evidence in rejected
+            for pair in history.rejected[-_SHOWN_REJECTED:]
             if pair.question
             for part in (
-                f"- {pair.question} {_lines(evidence)}",
+                f"- {pair.question} {_lines(pair.evidence)}",
                 f"  {pair.rejection_reason.value}: {pair.rejection_detail[:300]}",
             )
         )
@@ -202,8 +204,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
         values["visuals"] = _visuals(context.view.visuals, history)
     else:
-        used = [place for pair in history.accepted for place in pair.evidence]
-        used += [place for evidence in history.rejected_evidence for place in evidence]
+        used = [place for pair in (*history.accepted, *history.rejected) for place in pair.evidence]
         values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
     return values
 

@@ -74,16 +74,19 @@ def of_candidates(
     space: Workspace, found: CandidateSet, results: Iterable[GenerationResult], fresh: int
 ) -> metadata.Metadata:
     """Counts, a row per document, accepted and rejected questions, cost. This run worked on `fresh` documents."""
-    combination = Combination(corpus=found.corpus, scenario=found.scenario, mode=found.mode)
+    combination = found.combination
     accepted: list[QAPair] = []
     rejected: list[RejectedQA] = []
     missing: list[tuple[str, Shortfall]] = []
+    counts: list[int] = []
 
     def read() -> Iterator[CallSummary]:
         for result in results:
             accepted.extend(result.accepted)
             rejected.extend(result.rejected)
             missing.extend((result.document_id, one) for one in result.shortfalls)
+            count = result.stats.target_count - result.stats.accepted_count
+            counts.append(count if result.shortfalls else 0)
             yield from result.calls
 
     spent = metadata.cost(read(), sum(one.accepted for one in found.documents))
@@ -101,7 +104,7 @@ def of_candidates(
         "accepted_questions": _questions(accepted),
         "documents": metadata.markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
         "documents_reused": sum(one.result_key is not None for one in found.documents) - fresh,
-        **_missing(missing),
+        **_missing(missing, sum(counts)),
         "profile": found.profile,
         "models": found.models,
         **spent,
@@ -111,7 +114,7 @@ def of_candidates(
 
 def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
     """Counts, the questions, the removed questions with reasons, and in visual mode crops of the visuals that are asked about."""
-    combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
+    combination = validated.combination
     made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     shown: metadata.Metadata = {
         metadata.ROW_COUNT: len(validated.questions),
@@ -162,13 +165,12 @@ def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetada
     return metadata.markdown_table(("id", "question", "answer", "document"), rows)
 
 
-def _missing(shortfalls: Sequence[tuple[str, Shortfall]]) -> metadata.Metadata:
-    """How many questions of the requested types are missing, with a row per document and type."""
+def _missing(shortfalls: Sequence[tuple[str, Shortfall]], count: int) -> metadata.Metadata:
+    """How many questions of the requested kinds are missing, with a row per document and kind."""
     if not shortfalls:
         return {}
     rows = [(name, one.question_type, one.wanted, one.accepted, one.reason) for name, one in shortfalls]
     header = ("document", "type", "wanted", "accepted", "reason")
-    count = sum(one.missing for _, one in shortfalls)
     return {"missing": count, "missing_by_type": metadata.markdown_table(header, rows)}
 
 

@@ -33,6 +33,7 @@ _HAPPENED = {
     RejectionReason.ANSWERABLE: "A document answers a question that was meant to have no answer",
     RejectionReason.NOT_MULTI_HOP: "The question can be answered without a second passage",
     RejectionReason.UNGROUNDED: "The document does not support the answer",
+    RejectionReason.NOT_WANTED: "The mix wants no more questions of this kind",
     RejectionReason.REJECTED_BY_REVIEWER: "A reviewer rejected the question",
     RejectionReason.EDITED_BY_REVIEWER: "A reviewer edited the question",
 }

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.ingest.files import open_view
@@ -37,8 +38,9 @@ from qagen_dagster.loop.questions.no_answer.stage import (
     without_stages,
 )
 from qagen_dagster.loop.questions.plan import CombinationPlan, finished
-from qagen_dagster.loop.questions.result import empty_result
+from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_document import run_document, unusable
+from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.loop.review import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
@@ -191,7 +193,8 @@ class CombinationRun:
     def open(self, entry: IndexEntry) -> DocumentWork:
         """Open a document, and return the work on it."""
         planned, workspace = self.planned, self.workspace
-        spec = planned.profile.spec(Role.GENERATOR, planned.combination.mode)
+        mode = planned.combination.mode
+        spec = planned.profile.spec(Role.GENERATOR, mode)
         view = open_view(
             planned.corpus,
             entry,
@@ -200,14 +203,13 @@ class CombinationRun:
             max_image_pixels=spec.max_image_pixels,
         )
         meaning = None if self._meanings is None else self._meanings.of(view)
+        without_answer = sum(planned.without_answer(entry.id).values())
+        limits = loop_limits(planned.limits, without_answer, len(planned.missing(entry.id)))
+        mix = Mix.of(planned.scenario, mode, limits.target_count, entry.id, view.visuals)
         return DocumentWork(
             combination=planned.combination,
-            context=QAContext(
-                planned.corpus.config, planned.scenario, planned.combination.mode, view, meaning
-            ),
-            limits=loop_limits(
-                planned.limits, sum(planned.without_answer(entry.id).values()), len(planned.missing(entry.id))
-            ),
+            context=QAContext(planned.corpus.config, planned.scenario, mode, view, meaning),
+            limits=limits.model_copy(update={"mix": mix}),
             fingerprint=planned.fingerprint,
             avoided=self._avoided,
             missing=planned.missing(entry.id),
@@ -233,9 +235,10 @@ class CombinationRun:
         return self._kept(entry, self._with_imported(entry, work, models, result))
 
     def _across(self, entry: IndexEntry, work: DocumentWork, models: QAModels) -> GenerationResult:
-        reason = unusable(work.context)
-        if reason is not None or self._passages is None:
-            return empty_result(work, *(reason or (DocumentEnd.NOT_USABLE, "the corpus has no search index")))
+        end = unusable(work.context)
+        if end is not None or self._passages is None:
+            missing = Done(end=DocumentEnd.NOT_USABLE, detail="the corpus has no search index")
+            return result_of(work, models, QAState(), end or missing)
         journal = self._stage_journal(entry, self.planned.proof_work(entry))
         return AcrossStage(work, models, self._passages, journal).run()
 

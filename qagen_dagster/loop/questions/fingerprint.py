@@ -17,7 +17,14 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import claim_rules, judge
 from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
-from qagen_dagster.records.corpus_config import BatchOptions, CorpusConfig, ScenarioConfig, Strategy
+from qagen_dagster.records.corpus_config import (
+    BatchOptions,
+    Complexity,
+    CorpusConfig,
+    QuestionType,
+    ScenarioConfig,
+    Strategy,
+)
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "9"  # increase if the same responses would give another result
@@ -93,8 +100,13 @@ def prompts_of(profile: Profile, config: ScenarioConfig, mode: Mode) -> dict[str
         config.strategy,
         control=has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode)),
         closed=config.closed_book,
-        without_answer=config.mix is not None,
-    )
+        without_answer=bool(config.without_answer),
+    ) | ({one.name: one.hash for one in (validator.type_prompt(),)} if has_types(config) else {})
+
+
+def has_types(config: ScenarioConfig) -> bool:
+    """Whether the mix counts types of questions, so that the validator judges the type of each."""
+    return any(isinstance(kind, QuestionType | Complexity) for kind in config.mix or {})
 
 
 def model_fingerprint(profile: Profile, config: ScenarioConfig, mode: Mode) -> str:
@@ -136,7 +148,8 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     wording = config.model_dump_json(include=_WORDING, exclude_defaults=True)
     proofs = [PROOF_VERSION] if config.strategy is Strategy.ACROSS else []
     worded = [wording] if wording != "{}" else []
-    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded, *proofs])
+    typed = [questioner.guides().hash] if has_types(config) else []
+    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded, *proofs, *typed])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

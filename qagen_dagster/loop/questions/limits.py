@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
 
 from qagen_dagster.agents.questions.batch import questioner
+from qagen_dagster.agents.questions.mix import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
@@ -52,11 +55,13 @@ def fit_of(generator: ModelSpec, answerer: ModelSpec, validator: ModelSpec) -> F
 
 
 class QALimits(Record):
-    """When the loop of a document ends."""
+    """When the loop of a document ends, and how many questions of each kind it wants; `mix` is None if the scenario names no kinds."""
 
     target_count: int
     max_consecutive_failures: int
     max_attempts: int
+    # Of one document. The configuration has the shares of the scenario instead
+    mix: Annotated[Mix | None, Field(exclude=True)] = None
 
 
 class BatchLimits(QALimits):
@@ -70,16 +75,37 @@ class BatchLimits(QALimits):
     def wanted(self, document_id: str) -> Wanted:
         """The number of wanted questions of each type, in order, without types of which none is wanted.
 
-        Without a mix, the target is divided equally among the types. The id of the document decides which types get the remainder, so
-        that a corpus gets about as many questions of each type.
+        What names no type is divided equally among its types: a preset of the mix of the scenario, or the target. The id of the document
+        decides which types get the remainder, so that a corpus gets about as many questions of each type.
         """
         if self.options.mix is not None:
             return tuple(self.options.mix.items())
         types = tuple(dict.fromkeys(self.options.question_types or self.options.complexity.question_types))
-        each, more = divmod(self.target_count, len(types))
-        first = int(digest(document_id)[:8], 16) % len(types)
-        counts = {kind: each + ((place - first) % len(types) < more) for place, kind in enumerate(types)}
-        return tuple((kind, count) for kind, count in counts.items() if count)
+        counts = {} if self.mix is None else self.mix.counts[0]
+        found = Counter[corpus_config.QuestionType]()
+        for name, count in (counts or {OTHER: self.target_count}).items():
+            found.update(_spread(_types_of(name, counts, types), count, document_id))
+        return tuple((kind, count) for kind, count in found.items() if count)
+
+
+def _types_of(
+    name: str, counts: Mapping[str, int], preferred: Sequence[corpus_config.QuestionType]
+) -> Sequence[corpus_config.QuestionType]:
+    """The types that give the questions of a kind of a mix: a type itself, those of a preset that the mix does not name, or all others."""
+    levels = {kind: corpus_config.Complexity.of(kind) for kind in corpus_config.QuestionType}
+    own = [kind for kind, level in levels.items() if name in (kind, level)]
+    if own:
+        return [kind for kind in own if kind not in counts] or own
+    free = [kind for kind, level in levels.items() if kind not in counts and level not in counts]
+    return [kind for kind in preferred if kind in free] or free or preferred
+
+
+def _spread(
+    types: Sequence[corpus_config.QuestionType], count: int, document_id: str
+) -> dict[corpus_config.QuestionType, int]:
+    each, more = divmod(count, len(types))
+    first = int(digest(document_id)[:8], 16) % len(types)
+    return {kind: each + ((place - first) % len(types) < more) for place, kind in enumerate(types)}
 
 
 def batch_limits(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> BatchLimits:
@@ -103,20 +129,11 @@ def no_answer_of(
 ) -> dict[corpus_config.NoAnswerKind, int]:
     """The number of wanted questions of each kind without an answer. They are part of the target, and never all of it.
 
-    The shares are rounded so that the numbers of many documents add up to them; the id of a document decides where its rounding begins.
+    `apportioned` rounds the shares.
     """
-    if scenario.mix is None or mode is Mode.VISUAL:
-        return {}
-    at, found = int(digest(document_id)[:8], 16) / 16**8, dict[corpus_config.NoAnswerKind, int]()
-    left = target_count - 1
-    for kind, share in scenario.mix.items():
-        after = at + share * target_count
-        found[kind] = min(left, int(after + _ROUNDING) - int(at + _ROUNDING))
-        left, at = left - found[kind], after
+    shares = scenario.without_answer if mode is Mode.TEXTUAL else {}
+    found = apportioned(shares, target_count, target_count - 1, document_id)
     return {kind: count for kind, count in found.items() if count}
-
-
-_ROUNDING = 1e-9  # so that shares such as 0.1 of 10 are whole numbers
 
 
 def loop_limits(limits: QALimits, without_answer: int, missing: int = 0) -> QALimits:

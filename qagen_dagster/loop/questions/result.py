@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
+from qagen_dagster.agents.questions.mix import OTHER, Mix, label
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id
@@ -15,7 +16,11 @@ _EXHAUSTED = (results.DocumentEnd.EXHAUSTED_REPORTED, results.DocumentEnd.CONSEC
 
 
 def result_of(
-    work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[results.CallSummary, ...]
+    work: DocumentWork,
+    models: QAModels,
+    state: QAState,
+    done: Done,
+    calls: tuple[results.CallSummary, ...] = (),
 ) -> results.GenerationResult:
     """The result of a finished document."""
     view = work.context.view
@@ -42,8 +47,55 @@ def result_of(
             for pair in accepted
         },
         looks=_looks(work, accepted),
+        planned={} if work.limits.mix is None else work.limits.mix.named,
         retired=state.retired,
     )
+
+
+ENDED = {
+    results.DocumentEnd.CONSECUTIVE_FAILURES: "work stopped after too many failures in a row",
+    results.DocumentEnd.BUDGET_EXHAUSTED: "the budget ended",
+}
+
+
+def why_ended(done: Done) -> str:
+    """Why the work on a document gave no more questions."""
+    return ENDED.get(done.end) or f"ended after {done.detail}"
+
+
+def with_missing(detail: str, missing: Iterable[results.Shortfall]) -> str:
+    """How a document ended, with the numbers of questions that are missing."""
+    named = ", ".join(f"{one.missing} {one.question_type}" for one in missing)
+    return "; ".join(filter(None, (detail, f"missing: {named}" if named else "")))
+
+
+def shortfalls(
+    state: QAState, mix: Mix | None, why: Callable[[str], str], written: Mapping[str, int] | None = None
+) -> tuple[results.Shortfall, ...]:
+    """The kinds of the mix of which accepted questions are missing, with the reasons.
+
+    `why`: what ended the search for a kind. `written`: the number of questions of a kind, if others than those of the state were written.
+    """
+    if mix is None:
+        return ()
+    found: list[results.Shortfall] = []
+    left = mix.without([one.candidate for one in state.accepted])
+    lost = [(mix.kinds(one.candidate), one.reason.value) for one in state.rejected if one.candidate.question]
+    for at, counts in enumerate(mix.counts):
+        for kind, missing in left.counts[at].items() if counts.keys() != {OTHER} else ():
+            reasons = Counter(reason for kinds, reason in lost if kinds[at] == kind)
+            accepted = counts[kind] - missing
+            count = (written or {}).get(kind, accepted + reasons.total())
+            rejected = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
+            told = f"{count} written" + (f", rejected: {rejected}" if rejected else "")
+            one = results.Shortfall(
+                question_type=label(kind, counts),
+                wanted=counts[kind],
+                accepted=accepted,
+                reason="; ".join(filter(None, (told, why(kind)))),
+            )
+            found += [one] if missing else []
+    return tuple(found)
 
 
 def _looks(work: DocumentWork, pairs: Iterable[results.QAPair]) -> dict[str, str]:
@@ -53,24 +105,6 @@ def _looks(work: DocumentWork, pairs: Iterable[results.QAPair]) -> dict[str, str
     return {one.label: look(view, one) for one in view.visuals if one.label in labels}
 
 
-def empty_result(
-    work: DocumentWork, end: results.DocumentEnd, detail: str, retired: tuple[results.RetiredQA, ...] = ()
-) -> results.GenerationResult:
-    """The result of a document for which no model was asked."""
-    return results.GenerationResult(
-        accepted=(),
-        rejected=(),
-        stats=_stats(work, QAState(), end),
-        document_id=work.context.view.document.id,
-        document_version=work.context.view.document.version,
-        fingerprint=work.fingerprint,
-        end=end,
-        end_detail=detail,
-        text_sha256=work.context.view.document.text_sha256,
-        retired=retired,
-    )
-
-
 def pairs_of(
     state: QAState, work: DocumentWork, generator: str | Mapping[int, str], validator: str
 ) -> tuple[results.QAPair, ...]:
@@ -78,19 +112,13 @@ def pairs_of(
     document = work.context.view.document
     return tuple(
         results.QAPair(
+            **one.candidate.shared(results.QAPair),
             id=one.id
             or question_id(work.combination, document.id, one.candidate.question, one.candidate.answer),
-            question=one.candidate.question,
-            answer=one.candidate.answer,
             source_document=work.source_document,
             document_id=document.id,
             category=work.combination.mode,
             content_refs=one.candidate.visuals,
-            question_type=one.candidate.question_type,
-            evidence=one.candidate.evidence,
-            computation=one.candidate.computation,
-            no_answer=one.candidate.no_answer,
-            origin=one.candidate.origin,
             generation_metadata=results.GenerationMetadata(
                 generator_model=one.candidate.writer
                 or (generator if isinstance(generator, str) else generator[one.attempt]),
@@ -106,18 +134,12 @@ def rejections_of(state: QAState, work: DocumentWork) -> tuple[results.RejectedQ
     """Rejected candidates, in order."""
     return tuple(
         results.RejectedQA(
-            question=one.candidate.question,
-            answer=one.candidate.answer,
+            **one.candidate.shared(results.RejectedQA, question_type=one.candidate.question_type or None),
+            **one.shared(results.RejectedQA),
             rejection_reason=one.reason,
             rejection_detail=one.detail,
-            duplicate_of=one.duplicate_of,
-            duplicate_score=one.duplicate_score,
-            duplicate_step=one.duplicate_step,
             document_id=work.context.view.document.id,
             attempt_number=one.attempt,
-            evidence=one.candidate.evidence,
-            question_type=one.candidate.question_type or None,
-            origin=one.candidate.origin,
         )
         for one in state.rejected
     )

@@ -28,11 +28,23 @@ def next_step(state: qa.QAState, limits: QALimits) -> qa.Step:
         return kind(candidate=state.current, attempt=attempt)
     if state.recheck:
         return qa.Validate(candidate=state.recheck[0].candidate, attempt=attempt)
-    if len(state.accepted) >= limits.target_count:
+    if len(wanted_only(state.accepted, limits)) >= limits.target_count:
         return qa.Done(end=DocumentEnd.TARGET_REACHED)
     if state.exhausted is not None:
         return qa.Done(end=DocumentEnd.EXHAUSTED_REPORTED, detail=state.exhausted)
     return end_of_failures(state, limits) or qa.Generate(attempt=attempt)
+
+
+def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa.Accepted, ...]:
+    """The accepted questions that the limits want, in order. A journal may have others, if target or mix were others."""
+    if limits.mix is None:
+        return accepted[: limits.target_count]
+    left, kept = limits.mix, list[qa.Accepted]()
+    for one in accepted:
+        if not left.refusal(one.candidate):
+            left = left.without([one.candidate])
+            kept.append(one)
+    return tuple(kept)
 
 
 def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
@@ -198,9 +210,7 @@ def _awaits_candidate(state: qa.QAState) -> bool:
 def _carried(event: qa.Carried) -> qa.QAState:
     attempts = max((one.attempt for one in event.kept), default=0)
     return qa.QAState(
-        accepted=tuple(
-            qa.Accepted(candidate=one.candidate, attempt=one.attempt, id=one.id) for one in event.kept
-        ),
+        accepted=tuple(qa.Accepted(**one.shared(qa.Accepted)) for one in event.kept),
         verdicts=tuple(one.verdict for one in event.kept if one.verdict is not None),
         validated_count=len(event.kept),
         recheck=event.recheck,
@@ -338,7 +348,8 @@ def _reject(
         update={
             "rejected": (*state.rejected, rejected),
             "attempts": attempt,
-            "consecutive_failures": state.consecutive_failures + 1,
+            # A question beside the mix says nothing about the document; such questions end it only by `max_attempts`.
+            "consecutive_failures": state.consecutive_failures + (reason is not RejectionReason.NOT_WANTED),
             "current": None,
             "first": None,
         }

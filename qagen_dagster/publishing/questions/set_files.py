@@ -117,14 +117,9 @@ class EvalSet(Record):
 
     def published(self) -> CorpusGenerationResult:
         """The set in its published form, ordered by document, place in the document, and id."""
-        return CorpusGenerationResult(
-            corpus_name=self.corpus_name,
-            corpus_path=self.corpus_path,
-            scenario=self.scenario,
-            mode=self.mode,
-            questions=tuple(sorted(self.questions, key=_place)),
-            timestamp=self.timestamp.isoformat(),
-        )
+        questions = tuple(sorted(self.questions, key=_place))
+        shown = {"questions": questions, "timestamp": self.timestamp.isoformat()}
+        return CorpusGenerationResult(**self.shared(CorpusGenerationResult, **shown))
 
 
 def _place(question: PublishedQuestion) -> tuple[str, str, int, str]:
@@ -264,10 +259,14 @@ def _types(eval_set: EvalSet) -> Iterator[str]:
     yield ""
     facts = eval_set.made
     found = Counter(one.question_type or "not known" for one in eval_set.questions)
+    total = found.total()
     planned = {} if facts is None else facts.planned_by_type
+    for one in eval_set.questions:
+        _, level, *others = one.kinds
+        found.update({*others, *([] if one.question_type in planned else [level])} & planned.keys())
     rows = [(kind, planned.get(kind, "any number"), found[kind]) for kind in sorted({*found, *planned})]
-    total = "not known" if facts is None else facts.planned
-    yield from table(("question type", "planned", "published"), [*rows, ("all", total, found.total())])
+    all_planned = "not known" if facts is None else facts.planned
+    yield from table(("question type", "planned", "published"), [*rows, ("all", all_planned, total)])
     missing = () if facts is None else facts.shortfalls
     yield from (f"- Missing: {line(one)}" for one in missing[:_SHOWN_MISSING])
     if missing:

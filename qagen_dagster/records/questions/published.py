@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.corpus_config import mix_kinds
 from qagen_dagster.records.document import Box, VisualType
 from qagen_dagster.records.grading import Decider, Grade
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, store_key
@@ -47,7 +48,7 @@ class PublishedVerdict(Record):
 
     @classmethod
     def of(cls, verdict: results.VerdictRecord) -> PublishedVerdict:
-        return cls(**{name: getattr(verdict, name) for name in cls.model_fields})
+        return cls(**verdict.shared(cls))
 
 
 class PublishedGrade(Record):
@@ -84,6 +85,11 @@ class PublishedQuestion(Record):
     )
     no_answer: NoAnswer | None = None  # why it has no answer, and what was searched to prove it
     origin: results.Origin = results.origin_field()
+
+    @property
+    def kinds(self) -> list[str]:
+        """The names under which the mix of a scenario may count it."""
+        return mix_kinds(self.question_type, self.hops or 0, (one.type for one in self.visuals))
 
     @property
     def writer(self) -> str:

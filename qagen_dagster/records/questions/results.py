@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.ids import Combination, Mode, store_key
+from qagen_dagster.records.ids import Combination, Mode, OfCombination, store_key
 from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.run import CallSummary
 
@@ -52,6 +52,7 @@ class RejectionReason(StrEnum):
     ANSWERABLE = "answerable"  # it was meant to have no answer, and the corpus answers it
     NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, but its answer needs only one
     UNGROUNDED = "ungrounded"  # the document supports no attempt at the answer; the best attempt is kept
+    NOT_WANTED = "not_wanted"  # the mix of the scenario wants no more questions of its kind
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
     EDITED_BY_REVIEWER = (
         "edited_by_reviewer"  # the question before the edit; the edited one is another candidate
@@ -96,10 +97,9 @@ class QAPair(Record):
 
     def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> Candidate:
         """The question as a candidate, with its evidence or with that which was found anew."""
-        same = {name: getattr(self, name) for name in Candidate.model_fields if name in QAPair.model_fields}
-        own = {"visuals": self.content_refs, "writer": self.generation_metadata.generator_model}
-        found = {} if evidence is None else {"evidence": evidence}
-        return Candidate.model_validate(same | own | found)
+        shown = self.evidence if evidence is None else evidence
+        made = self.shared(Candidate, evidence=shown, visuals=self.content_refs)
+        return Candidate(**made, writer=self.generation_metadata.generator_model)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -256,7 +256,8 @@ class GenerationResult(Record):
     """The result of generating questions from one document.
 
     Attributes:
-        shortfalls: which questions of the mix are missing.
+        planned: the wanted numbers of questions by kind, if the mix of the scenario names kinds.
+        shortfalls: which of these questions are missing.
         grades: with the batch strategy, the grades of accepted and rejected answers by `question_id`.
         shown: with the batch strategy, the lines that the generator was shown; empty if these are all lines.
         surroundings: by question id the text around each piece of evidence.
@@ -277,6 +278,7 @@ class GenerationResult(Record):
     calls: tuple[CallSummary, ...] = ()
     run_id: str = ""  # of the run that finished it
     finished: str = ""  # ISO 8601, UTC
+    planned: dict[str, int] = Field(default_factory=dict, exclude_if=lambda value: not value)
     shortfalls: tuple[Shortfall, ...] = ()
     grades: dict[str, AnswerGrade] = Field(default_factory=dict)
     shown: tuple[LineSpan, ...] = ()
@@ -316,12 +318,9 @@ class AppliedReview(Record):
     verdicts: dict[str, VerdictRecord] = Field(default_factory=dict)
 
 
-class ValidatedSet(Record):
+class ValidatedSet(OfCombination):
     """Accepted questions of one combination after corpus-wide deduplication and the decisions of reviewers."""
 
-    corpus: str
-    scenario: str
-    mode: Mode
     fingerprint: str
     run_id: str
     questions: tuple[QAPair, ...]
@@ -389,7 +388,7 @@ class CandidateDocument(Record):
     rejected: int = 0
 
 
-class CandidateSet(Record):
+class CandidateSet(OfCombination):
     """The results of one run of a combination, before corpus-wide deduplication.
 
     Attributes:
@@ -397,9 +396,6 @@ class CandidateSet(Record):
         mix: the number of questions of each type, if the scenario declares it.
     """
 
-    corpus: str
-    scenario: str
-    mode: Mode
     run_id: str
     profile: str
     models: dict[str, str]  # role -> provider:model

@@ -174,6 +174,22 @@ def card(count: int, facts: SetFacts | None = FACTS) -> str:
     return card_file(eval_set)["README.md"].decode()
 
 
+@pytest.mark.parametrize(
+    ("planned", "rows"),
+    [
+        ({"causal": 2, "one_passage": 4, "table": 1}, ["causal | 2 | 3", "one_passage | 4 | 3", "table | 1 | 0"]),
+        ({"advanced": 3, "two_passages": 0}, ["advanced | 3 | 3", "causal | any number | 3", "two_passages | 0 | 0"]),
+        ({"causal": 2, "advanced": 1}, ["advanced | 1 | 0", "causal | 2 | 3"]),
+    ],
+)  # fmt: skip
+def test_the_card_compares_what_was_planned_of_each_kind_with_what_is_published(
+    planned: dict[str, int], rows: list[str]
+) -> None:
+    told = card(3, FACTS.model_copy(update={"planned_by_type": planned}))
+    table = told.partition("| question type | planned | published |")[2].partition("| all |")[0]
+    assert [line.strip("| ") for line in table.splitlines()[2:] if line] == rows
+
+
 def test_the_card_compares_the_wording_with_that_of_people() -> None:
     told = card(3)
     assert "| wording (means) | this set | readers | searchers |" in told

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
@@ -18,12 +19,13 @@ from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.drafts import listed, refused
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_config import Complexity, QuestionType
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.questions.batch import DraftQuestion, NotPossible, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.questions.results import CallSummary
@@ -111,10 +113,19 @@ def in_words(types: Sequence[QuestionType]) -> str:
     )
 
 
-def rule_of(kind: QuestionType) -> TypeRule:
-    """The rule by which the validator judges a question of the type."""
-    guide = guides().types[kind]
-    return TypeRule(kind.value, guide.means, guide.ask, guide.fails)
+def wanted_in_words(left: Mix) -> str:
+    """What is left of a mix, and the meanings of its types."""
+    known, names = guides().types, {name for counts in left.counts for name, count in counts.items() if count}
+    meant = {kind: Complexity.of(kind) for kind in known if names & {kind, Complexity.of(kind)}}
+    return "\n".join(
+        (*left.told(), *(f"{kind} ({level}): {known[kind].means}" for kind, level in meant.items()))
+    )
+
+
+def rule_of(question_type: str) -> TypeRule | None:
+    """The rule by which the validator judges a question of the type; None if no rule describes the type."""
+    guide = {kind.value: guide for kind, guide in guides().types.items()}.get(question_type)
+    return None if guide is None else TypeRule(question_type, guide.means, guide.ask, guide.fails)
 
 
 def rules(types: Sequence[QuestionType]) -> str:
@@ -146,10 +157,14 @@ _NOTHING = "Give at least one question, or name every type under not_possible wi
 
 @dataclass(frozen=True)
 class Told:
-    """What the generator is told about earlier questions: accepted or pending ones, and rejected ones with the reason."""
+    """What the generator is told about earlier questions: accepted or pending ones, and rejected ones with the reason.
+
+    `of_these`: what else is wanted of the questions that are asked for, beside their types.
+    """
 
     known: Sequence[tuple[str, QuestionType]] = ()
     rejected: Sequence[tuple[str, str]] = ()
+    of_these: Sequence[str] = ()
 
     @property
     def known_with_types(self) -> list[str]:
@@ -168,13 +183,17 @@ class Questions:
     was_cut: bool = False  # at the output limit
 
 
-@dataclass(frozen=True)
-class Rewritten:
-    """The new question. It may be empty, with or without a failure."""
+class Rewritten(Record):
+    """The generator was asked for another wording of a question.
 
+    If `question` is empty, the wording stays as it is. Then `failure` may say why, and `refused` is a new wording that was not accepted.
+    """
+
+    kind: Literal["rewritten"] = "rewritten"
     question: str
-    failure: str
-    calls: tuple[CallSummary, ...]
+    failure: str = ""
+    refused: str = ""
+    calls: tuple[CallSummary, ...] = ()
 
 
 def prompt() -> Prompt:
@@ -214,7 +233,12 @@ def propose(
         "types": in_words(types),
         "rules": rules(types),
         "examples": examples(types),
-        "wanted": block(f"- {kind.value}: {count}" for kind, count in asked.items()),
+        "wanted": block(
+            (
+                *(f"- {kind.value}: {count}" for kind, count in asked.items()),
+                *(f"- of these, apart from a reserve: {one}" for one in told.of_these),
+            )
+        ),
         "known": listed(told.known_with_types),
         "rejected": refused(told.rejected[-_SHOWN_REJECTED:]),
     }
@@ -241,9 +265,11 @@ def rewrite(
     reply = ask(spec, model, context, reading, task, values)
     if isinstance(reply.run.end, Finish):
         submitted = SubmitRewrite.model_validate(reply.run.end.result)
-        return Rewritten(one_reply.untagged(submitted.question)[0], "", reply.calls)
+        return Rewritten(question=one_reply.untagged(submitted.question)[0], calls=reply.calls)
     found = one_reply.questions(reply.texts, rejected.question_type)
-    return Rewritten(found[0].question if found else "", "" if found else reply.failure, reply.calls)
+    if found:
+        return Rewritten(question=found[0].question, calls=reply.calls)
+    return Rewritten(question="", failure=reply.failure, calls=reply.calls)
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,13 @@ _LEAST_SUBJECT = 2  # words of the question that the document has: one can be th
 MIN_SHARE = 0.5
 MIN_DERIVED_SHARE = 0.2
 _NEAR = 60  # characters before a number that may hedge it
-_HEDGES = {
-    "an estimate": r"about|almost|approx|approximately|around|circa|ca|estimated|estimate|estimates|nearly|roughly",
-    "an average": r"averages?|averaged|averaging|mean",
-}
+_ROUNDED = r"about|almost|approx|approximately|around|circa|ca|nearly|roughly"
+_ESTIMATED = r"estimated|estimate|estimates"
+_AVERAGE = r"averages?|averaged|averaging|mean"
+# What a number is called: the words before it, and the words that say so. People leave rounding out of an answer. A result of rounded
+# values may be wrong in its last digits, so there it counts.
+_HEDGES = {"an estimate": (_ESTIMATED, f"{_ESTIMATED}|{_ROUNDED}"), "an average": (_AVERAGE, _AVERAGE)}
+_HEDGES_OF_PARTS = {"a rounded value": (_ROUNDED, f"{_ESTIMATED}|{_ROUNDED}"), **_HEDGES}
 _PRONOUN = re.compile(
     r"\b(?:this|that|the|each|every|no|any|which|another)\s+one\b|\bone\s+(?:of|another|must|can|may|should)\b",
     re.IGNORECASE,
@@ -140,14 +143,19 @@ def unsupported(
     return words or _missing_names(answer, question, evidence, beside)
 
 
-def unhedged(question: str, answer: str, numbers: Sequence[str], evidence: str) -> str | None:
-    """Which number the quotes give only as an estimate or an average, although neither question nor answer says so; None if none is."""
+def unhedged(
+    question: str, answer: str, numbers: Sequence[str], evidence: str, *, computed: bool = False
+) -> str | None:
+    """Which number the quotes give only as an estimate or an average, although neither question nor answer says so; None if none is.
+
+    Rounded values count only if the answer is `computed` from them.
+    """
     plain = evidence.replace(",", "")
     for number in numbers:
         places = re.finditer(rf"(?<![\d.]){re.escape(number)}(?!\.?\d)", plain)
         before = [plain[max(0, one.start() - _NEAR) : one.start()] for one in places]
-        for name, words in _HEDGES.items():
-            said = re.search(rf"\b(?:{words})\b", f"{question} {answer}", re.IGNORECASE)
+        for name, (words, told) in (_HEDGES_OF_PARTS if computed else _HEDGES).items():
+            said = re.search(rf"\b(?:{told})\b", f"{question} {answer}", re.IGNORECASE)
             hedge = re.compile(rf"\b(?:{words})\b\.?(?:[^\s.;:]*\s+){{1,3}}[$€£(]?$", re.IGNORECASE)
             if before and not said and all(map(hedge.search, before)):
                 return f"the quotes give {number} only as {name}: say so in the answer"

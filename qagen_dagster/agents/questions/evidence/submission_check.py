@@ -18,6 +18,7 @@ from qagen_dagster.agents.questions.evidence.answer_support import (
 )
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record
@@ -90,19 +91,29 @@ def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]
     return RejectionReason.EVIDENCE_NOT_FOUND, detail
 
 
+def unwanted(candidate: Candidate, left: Mix) -> Candidate:
+    """The candidate, with a fault if it has none and no more of its kind are wanted."""
+    why = "" if candidate.gate is not None else left.refusal(candidate)
+    if not why:
+        return candidate
+    return candidate.model_copy(update={"gate": RejectionReason.NOT_WANTED, "gate_detail": why})
+
+
 _SEVERAL = "multi_hop"
+_MOST_UNWANTED = 3  # submissions of kinds that are not wanted, of which the model is told
 
 
 class EvidenceCheck:
     """Checks the evidence of submissions. The model is told of the first fault; the loop rejects later ones.
 
-    `graded`: the answers are graded afterwards.
+    `graded`: the answers are graded afterwards. `left`: the kinds of questions that are still wanted; of these it is told more often.
     """
 
-    def __init__(self, context: QAContext, *, graded: bool = False) -> None:
+    def __init__(self, context: QAContext, *, graded: bool = False, left: Mix | None = None) -> None:
         self._context = context
         self._graded = graded
-        self._told = False
+        self._left = left
+        self._told: list[bool] = []  # for each fault that it was told, whether the question was not wanted
 
     def viewed_page(self, call: ToolCall) -> int | None:
         """The page that a call of `view_page` showed, by its number or by the visual on it; None for other calls."""
@@ -113,12 +124,13 @@ class EvidenceCheck:
         return next((one.page for one in visuals if label_key(one.label) == label_key(str(label))), None)
 
     def reject_once(self, result: Record) -> None:
-        """Raise ToolError for the first submission that fails. Later ones pass."""
-        if self._told or not isinstance(result, SubmitQA):
+        """Raise ToolError for the first submission that fails, and for the first ones of a kind that is not wanted. Later ones pass."""
+        if not isinstance(result, SubmitQA):
             return
         candidate = self.candidate_of(result)
-        if candidate.gate is not None:
-            self._told = True
+        not_wanted = candidate.gate is RejectionReason.NOT_WANTED
+        if candidate.gate and self._told.count(not_wanted) < (_MOST_UNWANTED if not_wanted else 1):
+            self._told.append(not_wanted)
             raise ToolError(
                 f"Not accepted: {candidate.gate_detail}. Correct it and submit once more; if that is refused too, "
                 "the question is dropped."
@@ -144,7 +156,7 @@ class EvidenceCheck:
             ]
         evidence = [*self._heads(evidence), *evidence]
         labels, computed = tuple(visual.label for visual in chosen), submission.computation
-        return Candidate.of(
+        candidate = Candidate.of(
             submission.question,
             submission.answer,
             evidence,
@@ -153,6 +165,7 @@ class EvidenceCheck:
             visuals=labels,
             computation=described(computed) if computed else "",
         )
+        return candidate if self._left is None else unwanted(candidate, self._left)
 
     def _whole(self, evidence: list[Evidence]) -> list[Evidence]:
         """The evidence with whole sentences and rows, each once. In visual mode it stays as it is: text of figures has no sentences."""
@@ -213,7 +226,7 @@ class EvidenceCheck:
             told = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
             items = [one for step in (*computation.steps, computation) for one in numbers_of(step.items)]
             why = wrong(computation, submission.answer, told) or unhedged(
-                submission.question, submission.answer, items, text
+                submission.question, submission.answer, items, text, computed=True
             )
             if why:
                 return RejectionReason.ANSWER_NOT_SUPPORTED, why

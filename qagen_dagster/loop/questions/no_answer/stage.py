@@ -14,14 +14,16 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field
 
 from qagen_dagster.agents.questions import no_answer, validator
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.prove import Prover
-from qagen_dagster.loop.questions.result import pairs_of, rejections_of
+from qagen_dagster.loop.questions.result import pairs_of, rejections_of, shortfalls
 from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate
+from qagen_dagster.loop.questions.state_machine import wanted_only
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.questions.results import (
@@ -31,7 +33,6 @@ from qagen_dagster.records.questions.results import (
     GenerationResult,
     QAPair,
     RejectionReason,
-    Shortfall,
     VerdictRecord,
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
@@ -73,7 +74,7 @@ class Decided(Record):
 
 
 EventT = TypeVar("EventT", Drafted, Decided)
-Judge = Callable[[Validate], tuple[Judged, tuple[CallSummary, ...]]]
+Judge = Callable[[Validate], Judged]
 StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
 
 
@@ -202,7 +203,7 @@ class JournaledStage:
         early, before = self.refuse(candidate, state.accepted, state.attempts + 1)
         if early is not None:
             return early
-        judged, calls = judge(Validate(candidate=candidate, attempt=state.attempts + 1))
+        judged = judge(Validate(candidate=candidate, attempt=state.attempts + 1))
         fault = None if judged.verdict is None else validator.rejection(judged.verdict)
         if judged.verdict is None:
             fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
@@ -213,7 +214,7 @@ class JournaledStage:
             reason=None if fault is None else fault[0],
             detail="" if fault is None else fault[1],
             verdict=judged.verdict,
-            calls=(*before, *calls),
+            calls=(*before, *judged.calls),
         )
 
 
@@ -315,27 +316,26 @@ class Stage(JournaledStage):
     def _result(self, result: GenerationResult, state: _State, ended: str) -> GenerationResult:
         first = result.stats.total_attempts + 1
         numbered = list(enumerate(state.decided, first))
-        kept: Counter[str] = Counter()
-        accepted: list[Accepted] = []
-        rejected: list[Rejected] = []
-        for attempt, one in numbered:
-            kind = NoAnswerKind(one.candidate.question_type)
-            if one.reason is not None:
-                rejected.append(
-                    Rejected(
-                        candidate=one.candidate,
-                        attempt=attempt,
-                        reason=one.reason,
-                        detail=one.detail,
-                        duplicate_of=one.duplicate_of,
-                    )
-                )
-            elif kept[kind.value] < self.wanted.get(
-                kind, 0
-            ):  # the target may be lower than when the journal was written
-                kept[kind.value] += 1
-                accepted.append(Accepted(candidate=one.candidate, attempt=attempt))
-        qa = QAState(accepted=tuple(accepted), rejected=tuple(rejected))
+        accepted = tuple(
+            Accepted(candidate=one.candidate, attempt=attempt)
+            for attempt, one in numbered
+            if one.reason is None
+        )
+        rejected = tuple(
+            Rejected(
+                candidate=one.candidate,
+                attempt=attempt,
+                reason=one.reason,
+                detail=one.detail,
+                duplicate_of=one.duplicate_of,
+            )
+            for attempt, one in numbered
+            if one.reason is not None
+        )
+        mix = Mix(counts=({kind.value: count for kind, count in self.wanted.items()},))
+        limits = self.work.limits.model_copy(update={"mix": mix})
+        qa = QAState(accepted=wanted_only(accepted, limits), rejected=rejected)
+        why = ended or state.fault or f"the generator was asked in {state.rounds} rounds"
         calls = tuple(call for event in self.journal.events for call in event.calls)
         pairs = pairs_of(qa, self.work, self.models.generator.spec.name, self.models.validator.spec.name)
         whole = result.model_copy(
@@ -343,31 +343,13 @@ class Stage(JournaledStage):
                 "accepted": (*result.accepted, *pairs),
                 "rejected": (*result.rejected, *rejections_of(qa, self.work)),
                 "calls": (*result.calls, *calls),
-                "shortfalls": (*result.shortfalls, *self._shortfalls(state, kept, ended)),
+                "shortfalls": (*result.shortfalls, *shortfalls(qa, mix, lambda _kind: why)),
                 "no_answer_target": sum(self.wanted.values()),
                 "controls": state.controls,
                 **({"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended} if ended else {}),
             }
         )
         return counted(whole, result.stats.target_count + sum(self.wanted.values()))
-
-    def _shortfalls(self, state: _State, kept: Counter[str], ended: str) -> list[Shortfall]:
-        found: list[Shortfall] = []
-        for kind, count in self.wanted.items():
-            if kept[kind.value] < count:
-                reasons = Counter(
-                    one.reason.value
-                    for one in state.decided
-                    if one.candidate.question_type == kind.value and one.reason is not None
-                )
-                refused = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
-                parts = (f"rejected: {refused}" if refused else "", ended or state.fault)
-                reason = (
-                    "; ".join(filter(None, parts)) or f"the generator gave no more in {state.rounds} rounds"
-                )
-                have = kept[kind.value]
-                found.append(Shortfall(question_type=kind.value, wanted=count, accepted=have, reason=reason))
-        return found
 
 
 def _with_answers(result: GenerationResult) -> list[str]:

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
+from qagen_dagster.agents.questions.mix import hops
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.no_answer.stage import KINDS
 from qagen_dagster.loop.questions.validated_set import results_of
@@ -51,7 +52,7 @@ def set_facts(
         for result in results:
             if result.end not in _WITHOUT_QUESTIONS:
                 planned.append(result.stats.target_count)
-                by_type.update(_planned(result))
+                by_type.update(_planned(result, scenario.strategy))
                 missing.extend(
                     f"{one.missing} {one.question_type} of {result.document_id}: {one.reason}"
                     for one in result.shortfalls
@@ -63,18 +64,12 @@ def set_facts(
         corpus_context=corpus.corpus_context,
         scenario_name=scenario.name,
         scenario_description=scenario.description,
-        profile=candidates.profile,
+        **candidates.shared(SetFacts),
         strategy=scenario.strategy.value,
-        models=candidates.models,
-        prompts=candidates.prompts,
         documents_by_outcome=Counter(one.end.value for one in candidates.documents),
         planned=sum(planned),
         closed_book=scenario.closed_book,
-        planned_by_type={
-            kind: count
-            for kind, count in by_type.items()
-            if scenario.strategy is Strategy.BATCH or kind in KINDS
-        },
+        planned_by_type=dict(by_type),
         shortfalls=tuple(missing),
         **spent.model_dump(include=set(SetFacts.model_fields)),
     )
@@ -94,10 +89,14 @@ def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
     return [*paid, *(one for key, one in earlier.items() if key not in known)]
 
 
-def _planned(result: result_records.GenerationResult) -> Counter[str]:
-    """The number of wanted questions by type: that of a shortfall if there is one, else the number of accepted questions."""
+def _planned(result: result_records.GenerationResult, strategy: Strategy) -> dict[str, int]:
+    """The number of wanted questions by kind: the plan of the document, else that of a shortfall, else the number of accepted questions."""
     given = Counter(pair.question_type for pair in result.accepted)
-    return given | Counter({one.question_type: one.wanted for one in result.shortfalls})
+    wanted = given | Counter({one.question_type: one.wanted for one in result.shortfalls})
+    told = {kind: count for kind, count in wanted.items() if strategy is Strategy.BATCH or kind in KINDS}
+    return result.planned | {
+        kind: count for kind, count in told.items() if kind in KINDS or not result.planned
+    }
 
 
 class _Given(NamedTuple):
@@ -133,13 +132,8 @@ class PublishedRows:
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: result_records.QAPair) -> PublishedQuestion:
-        given = {
-            name: getattr(pair, name)
-            for name in result_records.QAPair.model_fields
-            if name in PublishedQuestion.model_fields
-        }
         return PublishedQuestion(
-            **given,
+            **pair.shared(PublishedQuestion),
             text_path=self._text_path(pair.document_id),
             row=self._sources.get(pair.document_id, ("", None))[1],
             mode=pair.category,
@@ -153,7 +147,7 @@ class PublishedRows:
     def _rejected(self, one: result_records.RejectedQA) -> RejectedQuestion:
         source, row = self._sources.get(one.document_id, ("", None))
         return RejectedQuestion(
-            **{name: getattr(one, name) for name in result_records.RejectedQA.model_fields},
+            **dict(one),
             source_document=f"documents/{source}" if source else "",
             row=row,
             verdict=self._verdict(one.document_id, one.attempt_number, one.question),
@@ -211,30 +205,8 @@ class PublishedRows:
         return None
 
 
-def hops(evidence: Iterable[result_records.Evidence]) -> int:
-    """The number of passages that stand apart. Lines that overlap or touch are one passage, and each visual is one.
-
-    Quotes with the same number of table cells, more than one, count as rows of one table, which is one passage.
-    """
-    cells = {one: one.quote.partition("\n")[0].count("|") for one in evidence}
-    tables = {count for count in cells.values() if count > 1}
-    evidence = [one for one, count in cells.items() if count not in tables]
-    visuals = {(one.visual, one.page) for one in evidence if one.start_line is None}
-    passages, end, of = 0, -1, ""
-    for document, start, last in sorted(
-        (one.document_id or "", one.start_line, one.end_line or 0)
-        for one in evidence
-        if one.start_line is not None
-    ):
-        if start > end + 1 or document != of:
-            passages += 1
-        end = max(end, last) if document == of else last
-        of = document
-    return passages + len(visuals) + len(tables)
-
-
 def _visual(visual: Visual) -> PublishedVisual:
-    return PublishedVisual(label=visual.label, type=visual.type, page=visual.page, box=visual.box)
+    return PublishedVisual(**visual.shared(PublishedVisual))
 
 
 def _grade(found: AnswerGrade) -> PublishedGrade:

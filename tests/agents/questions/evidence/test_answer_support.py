@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.agents.questions.evidence.answer_support import unsupported
+from qagen_dagster.agents.questions.evidence.answer_support import unhedged, unsupported
 
 EVIDENCE = "In 1998 Ida Holm built twelve probes; the cell constant is 1,250 per metre at 25.0 °C."
 
@@ -148,9 +148,9 @@ WAITED = "The wait had an estimated average of 5 minutes. About 1,500 people cam
         ("How long was the wait, as estimated?", "5 minutes", "an average"),
         ("How long was the estimated wait on average?", "5 minutes", ""),
         ("How long was the wait?", "about 5 minutes on average", ""),
-        ("How many people came?", "1,500", "an estimate"),
+        ("How many people came?", "1,500", ""),
         ("Roughly how many people came?", "1,500", ""),
-        ("Which share came by boat?", "40 %", "an estimate"),
+        ("Which share came by boat?", "40 %", ""),
     ],
 )
 def test_an_estimate_or_an_average_is_called_one(question: str, answer: str, only_as: str) -> None:
@@ -158,3 +158,12 @@ def test_an_estimate_or_an_average_is_called_one(question: str, answer: str, onl
     assert found == "" if not only_as else f"only as {only_as}" in found
     counted = f"{WAITED} In all, 1,500 people, 40 % of them by boat, waited 5 minutes."
     assert unsupported(question, answer, counted, "factual") is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("1,600", "1500 only as a rounded value"), ("about 1,600", ""), ("roughly 1,600", "")],
+)
+def test_a_result_of_rounded_values_is_called_rounded(answer: str, said: str) -> None:
+    found = unhedged("How many people were there?", answer, ["1500", "100"], WAITED, computed=True)
+    assert said in (found or "") if said else found is None

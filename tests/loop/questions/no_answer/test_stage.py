@@ -139,7 +139,7 @@ def test_a_lenient_validator_proves_nothing_and_is_told_from_an_honest_one(
 def test_an_eager_validator_accepts_none(workspace: PlayedWorkspace) -> None:
     found = add(workspace, Keeper([[unanswerable("funnel")]], "eager"), {UNANSWERABLE: 1})
     assert {one.rejection_reason for one in found.rejected} == {RejectionReason.ANSWERABLE}
-    assert found.shortfalls[0].reason.startswith("rejected: 1 answerable")
+    assert "rejected: 1 answerable" in found.shortfalls[0].reason
 
 
 def test_without_an_accepted_question_the_validator_cannot_be_tested(workspace: PlayedWorkspace) -> None:

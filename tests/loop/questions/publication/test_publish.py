@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from qagen_dagster.agents.questions.mix import hops
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.report import RunMark, grade_set
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish, why_outdated
-from qagen_dagster.loop.questions.publication.rows import hops
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.records.document import CorpusIndex, Document
 from qagen_dagster.records.questions.published import CorpusGenerationResult, LatestVersion
