@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.exams.paper import (
     bank_of,
+    chosen_exams,
     one_exam,
     one_exam_option,
     paper,
@@ -25,7 +26,6 @@ from qagen_dagster.cli.exams.paper import (
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
-    asset_config,
     budget_options,
     json_option,
     profile_option,
@@ -33,7 +33,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.cli.progress import Progress
-from qagen_dagster.configuration.exams import Exam, Exams, load_exams
+from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import (
@@ -61,48 +61,31 @@ if TYPE_CHECKING:
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _RETRIES = click.IntRange(0, 20)
-_OF_SET = ("slots", "unfinished", "profile", "seed", "run_id", "ended")
+_OF_SET = ("unfinished", "profile", "seed", "run_id", "ended")
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 
-class PartReport(Record):
-    """One part that was run. A duplicate counts as rejected, because it is not in the bank."""
-
-    part: str
-    slots: int
-    accepted: int
-    rejected: int
-    unfinished: int
-    profile: str
-    seed: int
-    run_id: str
-    ended: str
-
-
 class ExamReport(Record):
-    """One exam. `difficulties` are in the exam's order. `schemas` has the title of each schema, by its id."""
+    """One exam. `difficulties` are in the exam's order. `schemas` has the title of each schema, by its id.
+
+    `parts` has the fields of each part that was run. A duplicate counts as rejected, because it is not in the bank.
+    """
 
     exam: str
     difficulties: tuple[str, ...]
     schemas: dict[str, str]
     stats: BankStats
-    parts: tuple[PartReport, ...]
+    parts: tuple[dict[str, str | int], ...]
 
 
 def report(space: Workspace, exam: Exam) -> ExamReport:
     """Read the report from the store. Raises ConfigError, StoreError."""
     found = gather(space, exam.key)
-    parts: list[PartReport] = []
+    parts: list[dict[str, str | int]] = []
     for made in found.sets:
-        part = made.part
-        counts = found.stats.by_part.get(f"{part.schema_id}/{part.difficulty.value}", Counts())
-        parts.append(
-            PartReport(
-                part=part.key,
-                **dict(counts),
-                **{name: getattr(made, name) for name in _OF_SET},
-            )
-        )
+        counts = found.stats.by_part.get(made.part.key.partition("/")[2], Counts())
+        told = {name: getattr(made, name) for name in _OF_SET}
+        parts.append({"part": made.part.key, "slots": made.slots, **dict(counts), **told})
     return ExamReport(
         exam=exam.key,
         difficulties=tuple(difficulty.value for difficulty in exam.config.difficulties),
@@ -197,22 +180,6 @@ def run_options(command: Command) -> Command:
     )
 
 
-def asset_fields(options: ExamOptions) -> dict[str, Any]:
-    """The options as fields of the assets' configuration. Options that were not given are left out."""
-    wished: dict[str, Any] = {
-        "items": options.n_items,
-        "seed": options.seed,
-        "weights": {key.value: share for key, share in (options.weights or {}).items()} or None,
-        "schema_prefixes": None if options.schema_prefixes is None else list(options.schema_prefixes),
-        "max_designer_retries": options.max_designer_retries,
-        "max_implementer_retries": options.max_implementer_retries,
-        "models": dict(options.models) or None,
-        "replace": options.replace or None,
-    }
-    given = {name: value for name, value in wished.items() if value is not None}
-    return given | asset_config(options.profile, options.run_budget)
-
-
 def replaces_all(options: ExamOptions) -> bool:
     """Whether the run also replaces the items of parts that the exam no longer has."""
     return options.replace and not options.schema_prefixes
@@ -248,8 +215,8 @@ def run(
     space = Workspace(settings)
     exams = load_exams(settings.corpora)
     options = _options(profile, budget, wished)
-    chosen = _chosen(exams, exam_key)
-    prefixes = options.schema_prefixes or ("",)
+    chosen = chosen_exams(exams, exam_key)
+    prefixes = tuple(options.schema_prefixes or ("",))
     _check_prefixes(chosen, options.schema_prefixes or ())
     plans = {  # the parts to run; planning them all first reports wrong options before any work
         exam.key: [
@@ -271,7 +238,7 @@ def run(
 def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     """Show items, rejections and cost of each exam."""
     space, exams = Workspace(settings), load_exams(settings.corpora)
-    _print([report(space, exam) for exam in _chosen(exams, exam_key)], settings, [], as_json)
+    _print([report(space, exam) for exam in chosen_exams(exams, exam_key)], settings, [], as_json)
     warn(exams.faults)
 
 
@@ -313,27 +280,18 @@ def export(
     warn([NOT_DRAWN.format(", ".join(lacking))] if lacking else [])
 
 
-def _chosen(exams: Exams, key: str | None) -> list[Exam]:
-    if key is not None:
-        return [exams.get(key)]
-    if not exams.exams:
-        raise exams.faults[0] if exams.faults else ConfigError(f"there is no exam in {exams.folder}")
-    return list(exams.exams.values())
-
-
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
     return ExamOptions(
         profile=profile,
-        n_items=wished.pop("items"),
-        weights=weights_of(wished) or None,
-        schema_prefixes=prefixes_of(wished.pop("schema")) or None,
-        models={role: model for role in ROLES if (model := wished.pop(f"model_{role}"))},
-        run_budget=budget,
+        weights={level.value: weight for level, weight in weights_of(wished).items()} or None,
+        schema_prefixes=list(prefixes_of(wished.pop("schema"))) or None,
+        models={role: model for role in ROLES if (model := wished.pop(f"model_{role}"))} or None,
+        **(budget or Allowance()).model_dump(),
         **wished,
     )
 
 
-def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
+def _check_prefixes(chosen: list[Exam], prefixes: Sequence[str]) -> None:
     schemas = sorted({part.schema_id for exam in chosen for part in exam.parts()})
     for prefix in prefixes:
         if not any(schema.startswith(prefix) for schema in schemas):
@@ -401,7 +359,7 @@ def _make_bank(
     If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts stay as they were.
     """
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
-    fields, failures = asset_fields(options), ["interrupted"]
+    fields, failures = options.model_dump(exclude_defaults=True), ["interrupted"]
     try:
         made = (graph.make(Product.EXAM_PART, partition=plan.part.key, fields=fields) for plan in due)
         failures = [line for lines in made for line in lines]

@@ -13,7 +13,7 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import Command, json_option, with_options
 from qagen_dagster.cli.output import Terminal, fail, folder_to_write, print_json, warn, write_output
-from qagen_dagster.configuration.exams import Exam, load_exams
+from qagen_dagster.configuration.exams import Exam, Exams, load_exams
 from qagen_dagster.configuration.files import read_yaml
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.latex.engine import MISSING, Engine, compile_document, find_engine
@@ -34,16 +34,21 @@ from qagen_dagster.settings import Settings
 one_exam_option = click.option("--exam", "exam_key", help="The exam. Required if there are several exams.")
 
 
-def one_exam(settings: Settings, key: str | None) -> Exam:
-    """The exam `key`, or the only one. Raises ConfigError."""
-    exams = load_exams(settings.corpora)
+def chosen_exams(exams: Exams, key: str | None) -> list[Exam]:
+    """The exam `key`, or all. Raises ConfigError if there is none."""
     if key is not None:
-        return exams.get(key)
+        return [exams.get(key)]
     if not exams.exams:
         raise exams.faults[0] if exams.faults else ConfigError(f"there is no exam in {exams.folder}")
-    if len(exams.exams) > 1:
-        raise ConfigError(f"name one exam with --exam ({', '.join(exams.exams)})")
-    return next(iter(exams.exams.values()))
+    return list(exams.exams.values())
+
+
+def one_exam(settings: Settings, key: str | None) -> Exam:
+    """The exam `key`, or the only one. Raises ConfigError."""
+    exam, *others = chosen_exams(load_exams(settings.corpora), key)
+    if others:
+        raise ConfigError(f"name one exam with --exam ({', '.join(one.key for one in (exam, *others))})")
+    return exam
 
 
 def bank_of(space: Workspace, exam: Exam) -> ItemBank:
