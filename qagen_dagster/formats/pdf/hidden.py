@@ -8,7 +8,7 @@ program recognised in the picture. Only doubtful letters are looked for in a pic
 from __future__ import annotations
 
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -87,22 +87,25 @@ def _suspects(pdf: Pdf, printed: Printed, f: Fragments) -> Iterable[int]:
     if printed.content.may_be_unpainted:
         is_scan = printed.is_unpainted() and _is_pictured(pdf.page(printed.number))
         return () if is_scan else range(len(f.text))
+    if not printed.content.may_be_light:
+        return ()
     lines = printed.html
     return [n for n, line in enumerate(f.line) if _LIGHT_COLOUR.search(lines[line])]
 
 
 def _shadows(f: Fragments) -> set[int]:
     """The fragments that are printed once more at nearly the same place, as a shadow or for bold."""
+    places: dict[str, list[int]] = {}
+    for n, text in enumerate(f.text) if len(set(f.text)) < len(f.text) else ():
+        places.setdefault(text, []).append(n)
     found: set[int] = set()
-    if len(set(f.text)) == len(f.text):
-        return found
-    before: dict[str, list[int]] = {}
-    for n, text in enumerate(f.text):
-        near = f.size[n] // 3
-        same = before.setdefault(text, [])
-        if any(abs(f.x0[n] - f.x0[m]) < near and abs(f.y0[n] - f.y0[m]) < near for m in same):
-            found.add(n)
-        same.append(n)
+    for same in [numbers for numbers in places.values() if len(numbers) > 1]:
+        same.sort(key=f.y0.__getitem__)
+        tops = [f.y0[n] for n in same]
+        for place, n in enumerate(same):
+            near = f.size[n] // 3
+            level = same[place + 1 : bisect_left(tops, tops[place] + near)]
+            found.update(max(n, m) for m in level if abs(f.x0[n] - f.x0[m]) < near)
     return found
 
 

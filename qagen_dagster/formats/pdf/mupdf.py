@@ -42,6 +42,11 @@ _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled 
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
+# The command of a light colour, of grey, RGB or CMYK, or of a colour in a space that the file names.
+_FULL, _NONE = rb"(?:1(?:\.0*)?|0?\.(?:8[789]|9)\d*)\s+", rb"(?:0(?:\.0*)?|0?\.(?:0\d*|1[0-2]\d*))\s+"
+_LIGHT = re.compile(
+    rb"(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FULL, 4 * _NONE), re.IGNORECASE
+)
 _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
 _MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
@@ -239,6 +244,9 @@ class _Content:
         forms = [one for name, one in shown.items() if name not in self._pictures]
         self._resources = [own, *[_get(form, "Resources") for form in forms]]
         self.streams = [*content, *forms]
+        self._noted = any(
+            _get(note, "AP") for note in _parts(_get(said.obj, "Annots"))
+        )  # fields are notes, too
 
     @property
     def size(self) -> int:
@@ -256,6 +264,12 @@ class _Content:
         return b"3 Tr" in self._commands or any(
             _mupdf.ll_pdf_to_real(said) <= _TRANSPARENT for said in stated
         )
+
+    @property
+    def may_be_light(self) -> bool:
+        """Whether the page may have letters of the colour of paper, also if its content is huge or not read whole."""
+        unread = self._noted or any(_items(resources, "XObject") for resources in self._resources[1:])
+        return unread or self.size > _MAX_CONTENT or _LIGHT.search(self._commands) is not None
 
     @property
     def covers(self) -> bool:

@@ -16,15 +16,13 @@ from qagen_dagster.formats.pdf.captions import (
     intersection,
     shared_height,
     shared_width,
-    touch,
     union,
 )
-from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by_captions, titles, with_labels
+from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, titles, with_labels, without_captions
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # maximum points between a caption and its visual
-_BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
 
 
 class Choice(NamedTuple):
@@ -71,7 +69,7 @@ class _Finder:
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
+        self._shapes = [part for shape in view.shown.shapes for part in without_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
@@ -158,17 +156,12 @@ class _Finder:
         return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
-        """The box around the chosen shapes, those that belong to no other caption, and stray lines near them."""
+        """The box around the chosen shapes and those that belong to no other caption."""
         box = union(one.box for one in chosen)
         listing = all(is_written(one, self._text) for one in chosen)
         rest = [one for one in shapes if one not in chosen and not self._is_table(one)]
         rest = [one for one in rest if listing or not is_written(one, self._text)]
-        box = union((box, *(one.box for one in rest if not self._is_others(caption, one))))
-        bits = list(self._view.shown.bits)
-        while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
-            box = union((box, *near))
-            bits = [bit for bit in bits if bit not in near]
-        return box
+        return union((box, *(one.box for one in rest if not self._is_others(caption, one))))
 
     def _is_table(self, shape: Shape) -> bool:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
@@ -194,26 +187,6 @@ class _Finder:
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, sure=False) if box else None
-        if len(rows_of(pieces)) < 3 and up:
-            pieces = self._listing(caption)
         if len(rows_of(pieces)) < 3:
             return None
         return Choice(union(one.box for one in pieces), sure=False)
-
-    def _listing(self, caption: Caption) -> list[Piece]:
-        """The pieces of small print right above a caption, such as a program listing."""
-        found: list[Piece] = []
-        edge = caption.box[1]
-        small = 0.88 * self._text.body
-        own = self._own | self._margin
-        pieces = [
-            one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
-        ]
-        for one in sorted(pieces, key=lambda one: -one.box[3]):
-            if one.box[3] > caption.box[1] + 2:
-                continue
-            if one.size > small or edge - one.box[3] > 2.5 * self._text.body:
-                break
-            found.append(one)
-            edge = min(edge, one.box[1])
-        return found
