@@ -320,7 +320,7 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
     last = pieces[-1]
     if not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
         return False
-    if not -0.6 * one.size < one.box[1] - last.box[3] < min(_leading(pieces), 0.7 * one.size):
+    if not -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size:
         return False
     box = union(piece.box for piece in pieces)
     if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
@@ -329,14 +329,6 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
         other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
         for other in cells
     )
-
-
-def _leading(pieces: list[Piece]) -> float:
-    """The maximum gap between two lines of this caption."""
-    if len(pieces) < 2 or pieces[-1].line == pieces[-2].line:
-        return pieces[-1].size
-    gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
-    return max([*gaps, 0.25 * pieces[-1].size]) + 0.15 * pieces[-1].size + 0.6  # raised letters narrow a gap
 
 
 def joined(pieces: list[Piece]) -> str:

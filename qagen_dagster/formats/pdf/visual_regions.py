@@ -116,7 +116,7 @@ class _Finder:
     def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
         inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
         boxes = [box for box in inside if shared_width(box, caption.box) > 0]
-        others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
+        others = [box for what, box in self._stops if what is not caption]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
             best = min(boxes, key=lambda box: -shared_height(box, caption.box))
