@@ -42,11 +42,6 @@ _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled 
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
-# The command of a light colour, of grey, RGB or CMYK, or of a colour in a space that the file names.
-_FULL, _NONE = rb"(?:1(?:\.0*)?|0?\.(?:8[789]|9)\d*)\s+", rb"(?:0(?:\.0*)?|0?\.(?:0\d*|1[0-2]\d*))\s+"
-_LIGHT = re.compile(
-    rb"(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FULL, 4 * _NONE), re.IGNORECASE
-)
 _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
 _MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
@@ -198,7 +193,7 @@ class Pdf:
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _extra.page_get_textpage(content.page, None, flags, _IDENTITY)
         printed = Printed(number, content, structured, self._paper)
-        if self._is_form:
+        if content.has_fields:
             printed.checkboxes = _checkboxes(content.page)
         return printed
 
@@ -210,10 +205,6 @@ class Pdf:
             with suppress(Exception):  # a broken page names no fonts
                 found |= _Content(_mupdf.fz_load_page(self._document.this, number)).fonts()
         return frozenset(found)
-
-    @cached_property
-    def _is_form(self) -> bool:
-        return bool(self._document.is_form_pdf)
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
@@ -244,9 +235,7 @@ class _Content:
         forms = [one for name, one in shown.items() if name not in self._pictures]
         self._resources = [own, *[_get(form, "Resources") for form in forms]]
         self.streams = [*content, *forms]
-        self._noted = any(
-            _get(note, "AP") for note in _parts(_get(said.obj, "Annots"))
-        )  # fields are notes, too
+        self.has_fields = any(_get(note, "AP") for note in _parts(_get(said.obj, "Annots")))  # or notes
 
     @property
     def size(self) -> int:
@@ -254,22 +243,21 @@ class _Content:
         return sum([int(_mupdf.ll_pdf_to_int(_get(one, "Length"))) for one in self.streams])
 
     @cached_property
-    def _commands(self) -> bytes:
+    def commands(self) -> bytes:
+        """The content itself."""
         return b"\n".join(map(_stream, self.streams))
 
     @property
     def may_be_unpainted(self) -> bool:
         """Whether the page may have text that is transparent or not painted."""
         stated = [said for state in self._of_kind("ExtGState") if (said := _get(state, "ca"))]
-        return b"3 Tr" in self._commands or any(
-            _mupdf.ll_pdf_to_real(said) <= _TRANSPARENT for said in stated
-        )
+        return b"3 Tr" in self.commands or any(_mupdf.ll_pdf_to_real(said) <= _TRANSPARENT for said in stated)
 
     @property
-    def may_be_light(self) -> bool:
-        """Whether the page may have letters of the colour of paper, also if its content is huge or not read whole."""
-        unread = self._noted or any(_items(resources, "XObject") for resources in self._resources[1:])
-        return unread or self.size > _MAX_CONTENT or _LIGHT.search(self._commands) is not None
+    def is_whole(self) -> bool:
+        """Whether `commands` are all commands that may write text: no field or inner form has others, and no stream is huge."""
+        inner = any(_items(resources, "XObject") for resources in self._resources[1:])
+        return not (inner or self.has_fields or self.size > _MAX_CONTENT)
 
     @property
     def covers(self) -> bool:
@@ -280,9 +268,9 @@ class _Content:
             for name, one in self._pictures.items()
             if not any(_get(one, mask) for mask in masks)
         }
-        start = self._commands.find(b"ET") if opaque else -1
+        start = self.commands.find(b"ET") if opaque else -1
         return start >= 0 and any(
-            name in opaque or b"#" in name for name in _SHOWS.findall(self._commands, start)
+            name in opaque or b"#" in name for name in _SHOWS.findall(self.commands, start)
         )
 
     def fonts(self) -> frozenset[str]:

@@ -34,6 +34,7 @@ _FIGURE = re.compile(
     r"(?:Figure|FIGURE|Fig\.|FIG\.|Abbildung|Abb\.) ?[A-Z]?\d[\d.-]*[a-z]?(?: *[:.|(\u2013\u2014]|  | ?$| [A-Z])"
 )
 _CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
+_HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
 _WALL_WORDS = 4
 _WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
 _CODE_CHARS = 6  # minimum average characters of lines of a listing
@@ -91,9 +92,9 @@ def _start(f: Fragments, lines: Sequence[Line], caption: int, least: int, cells:
 
 
 def _is_text(text: str) -> bool:
-    """Whether a line belongs to a paragraph or a caption."""
+    """Whether a line belongs to a paragraph, a heading or a caption."""
     words = len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS
-    return _CAPTION.match(text) is not None or (words and BAR not in text)
+    return bool(_CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
 
 
 def _follows(f: Fragments, above: Row, below: Row) -> bool:

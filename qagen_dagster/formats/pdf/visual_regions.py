@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -56,13 +56,6 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
         yield caption, found
 
 
-def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
-    """The bottom of a line, or of the line right below it that begins at the same left edge, such as a paragraph's last line."""
-    tall = line[3] - line[1]
-    ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
-    return max(ends, default=line[3])
-
-
 class _Finder:
     def __init__(self, view: PageView) -> None:
         self._view = view
@@ -104,7 +97,7 @@ class _Finder:
         ahead = [box for box in stops if shared_width(box, reach) > 5]
         if up:
             last = max((box for box in ahead if box[3] <= own[1] + 4), key=lambda box: box[3], default=None)
-            room = (own[0], min(_end_of(last, stops), own[1]) if last else 0.0, own[2], own[1])
+            room = (own[0], min(last[3], own[1]) if last else 0.0, own[2], own[1])
         else:
             end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
             room = (own[0], own[3], own[2], max(end, own[3]))
