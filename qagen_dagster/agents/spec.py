@@ -57,7 +57,7 @@ class Terminal:
     def submit(self, arguments: dict[str, object]) -> Record:
         """The result record. Raises ToolError when it does not fit or is refused."""
         try:
-            result = fitted(self.result, arguments)
+            result = fitted(self.result, arguments, ignore_unknown=True)
         except ValidationError as error:
             raise ToolError(explain(error, self.name)) from None
         if self.check is not None:

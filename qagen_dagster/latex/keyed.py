@@ -84,7 +84,7 @@ def uncheckable(kind: str, item: str) -> Iterator[str]:
         yield f"{kind} needs an enumerate environment with at least two entries in the statement"
     elif kind == "assertion_reason" and not all(_truths(one) for one in listed.values()):
         yield "each option says of the assertion and the reason whether it is true: Both A and R are true and R explains A."
-    elif kind == "match" and len(_pairs(solution_of(item))) < 2:
+    elif kind == "match" and len(pairs_of(solution_of(item))) < 2:
         yield "the solution states the whole matching: A-2, B-1, C-3"
 
 
@@ -138,13 +138,13 @@ def match_faults(item: str) -> Iterator[str]:
     """Faults of a match item: the option that the solution names does not have the pairs that the solution states."""
     tasks = {chr(ord("A") + place): one.text for place, one in enumerate(options_of(item))}
     options = tasks or lettered_options(item)
-    if not options or not any(_pairs(text) for text in options.values()):
+    if not options or not any(pairs_of(text) for text in options.values()):
         return
     letter, fault = _named_option(item, options)
     if fault:
         yield fault
     else:
-        said, option = _pairs(solution_of(item)), _pairs(options[letter])
+        said, option = pairs_of(solution_of(item)), pairs_of(options[letter])
         wrong = [name for name in said if name in option and said[name] != option[name]]
         yield from (
             f"the solution matches {name} with {said[name]}, but option {letter} with {option[name]}"
@@ -152,7 +152,8 @@ def match_faults(item: str) -> Iterator[str]:
         )
 
 
-def _pairs(text: str) -> dict[str, str]:
+def pairs_of(text: str) -> dict[str, str]:
+    """The pairs of a matching, such as P-2, by the name on their left."""
     return dict(_PAIR.findall(re.sub(r"\s+", " ", _MATH.sub(" ", text))))
 
 

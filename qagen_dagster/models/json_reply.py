@@ -104,23 +104,26 @@ _LISTS = frozenset({"tuple_type", "list_type"})
 _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 
 
-def fitted(kind: type[M], arguments: dict[str, Any]) -> M:
+def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = False) -> M:
     """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that
     needs no guess: JSON text for an array or object, one item for an array of one, and arguments under a name
-    that is no field."""
+    that is no field. `ignore_unknown` drops what no field has a name for, such as a confidence that nobody
+    asked for."""
     given = arguments
     for _ in range(_ROUNDS):
         try:
             return kind.model_validate(given)
         except ValidationError as error:
-            mended = _mended(kind, given, error)
+            mended = _mended(kind, given, error, ignore_unknown)
             if mended == given:
                 raise
             given = mended
     return kind.model_validate(given)
 
 
-def _mended(kind: type[BaseModel], given: dict[str, Any], error: ValidationError) -> dict[str, Any]:
+def _mended(
+    kind: type[BaseModel], given: dict[str, Any], error: ValidationError, ignore_unknown: bool
+) -> dict[str, Any]:
     """`given` with what does not fit read from its text, as far as possible."""
     if len(given) == 1 and not set(given) & set(kind.model_fields):
         inner = _in_text(next(iter(given.values())))
@@ -129,16 +132,20 @@ def _mended(kind: type[BaseModel], given: dict[str, Any], error: ValidationError
     mended = copy.deepcopy(given)
     for fault in error.errors(include_url=False, include_context=False):
         wrong, path = fault["input"], fault["loc"]
-        if fault["type"] not in _LISTS | _OBJECTS:
+        unknown = ignore_unknown and fault["type"] == "extra_forbidden"
+        if not unknown and fault["type"] not in _LISTS | _OBJECTS:
             continue
-        value: Any = _in_text(wrong)
+        value: Any = None if unknown else _in_text(wrong)
         if isinstance(value, dict) and fault["type"] in _LISTS:
             value = cast("list[Any]", [value])
         holder: Any = mended
         try:
             for step in path[:-1]:
                 holder = holder[step]
-            holder[path[-1]] = value
+            if unknown:
+                del holder[path[-1]]
+            else:
+                holder[path[-1]] = value
         except (LookupError, TypeError):  # the path names a choice of the schema
             continue
     return mended

@@ -274,6 +274,27 @@ def test_no_guess_is_made_about_arguments(given: dict[str, Any]) -> None:
         fitted(Submitted, given)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"confidence": 0.9},
+        {"thought": "The quote says it.", "evidence": TEXT},
+        {"evidence": [{**QUOTES[0], "page": 1, "why": {}}]},
+        {"main": json.dumps({**QUOTES[0], "why": "it fits"})},
+    ],
+)
+def test_what_no_field_has_a_name_for_is_ignored_only_on_request(more: dict[str, Any]) -> None:
+    given = {"question": "q", "evidence": QUOTES, **more}
+    assert fitted(Submitted, given, ignore_unknown=True).evidence == (Quote(quote="It is 3 mm.", line=3),)
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        fitted(Submitted, given)
+
+
+def test_an_unknown_name_does_not_stand_for_a_missing_field() -> None:
+    with pytest.raises(ValidationError, match="evidence"):
+        fitted(Submitted, {"question": "q", "quotes": QUOTES}, ignore_unknown=True)
+
+
 def test_text_stays_text() -> None:
     assert fitted(Submitted, {"question": TEXT, "evidence": TEXT, "notes": [TEXT]}).notes == (TEXT,)
 

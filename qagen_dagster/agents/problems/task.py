@@ -100,7 +100,7 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
 
     def submit(self, arguments: dict[str, object]) -> Record:
         try:
-            result = self.asking.settle(fitted(self.kind, arguments))
+            result = self.asking.settle(fitted(self.kind, arguments, ignore_unknown=True))
         except ValidationError as error:
             said = explain(error, self.name)
             breach = Breach(property=self.asking.shape, detail=said)

@@ -157,7 +157,7 @@ class _TaskRun:
         said = roles.scan(asking, prompt, word, "", has_diagram=None, role=Role.SOLVER)
         told = f"not read twice: {said.detail}"
         if said.result is not None and found.scan is not None:
-            told = differing_values(found.scan.latex, said.result.latex) or "same values"
+            told = differing_values(found.scan, said.result) or "same values"
         told = f"{told} ({reader.spec.name})"
         return found.model_copy(update={"read_twice": told, "calls": (*found.calls, *said.calls)})
 

@@ -9,7 +9,7 @@ from qagen_dagster.latex.keyed import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
 from qagen_dagster.mathematics.values import close, value_of
 from qagen_dagster.records.blind import LETTERS, BlindSolution
-from qagen_dagster.records.problems.item import ANSWER_MARK, DIAGRAM_MARK
+from qagen_dagster.records.problems.item import ANSWER_MARK, DIAGRAM_MARK, ScanResult
 from qagen_dagster.toolkit.excerpt import block
 
 _ABOUT = 0.021  # relative difference of rounded answers, and of those with g = 9.8 and g = 10
@@ -17,10 +17,16 @@ _END = "put it right"
 
 
 def asked(item: str) -> tuple[str, str]:
-    """The question and the options as a solver is shown them, without comments and marks."""
+    """The question and the options as a solver is shown them, without comments and marks.
+
+    The options of assertion-reason and match are the entries of a list in the question.
+    """
     question = code_of(question_of(item)).replace(ANSWER_MARK, "").strip()
-    texts = zip(LETTERS, (code_of(one.text).strip() for one in options_of(item)), strict=False)
-    return question, block(f"{letter}: {' '.join(text.split())}" for letter, text in texts)
+    texts = [code_of(one.text) for one in options_of(item)]
+    if not texts and keys_of(item):
+        texts = list(lettered_options(item).values())
+    lettered = zip(LETTERS, texts, strict=False)
+    return question, block(f"{letter}: {' '.join(text.split())}" for letter, text in lettered)
 
 
 def unsolvable(item: str) -> str:
@@ -49,15 +55,22 @@ def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
     return "key reached", "" if same else blind.advice(key, f"reached {blind.value}", _END)
 
 
-def differing_values(one: str, other: str) -> str:
-    """The numbers of the statements, options included, that only one of two readings of a picture has; empty if there are none."""
-    mine, theirs = (Counter(comparison.numbers_of(statement_of(text))) for text in (one, other))
-    only = [
-        f"{', '.join(f'{float(number):.12g}' for number in sorted(found.elements()))} only in the {name} reading"
-        for name, found in (("first", mine - theirs), ("second", theirs - mine))
-        if found
-    ]
-    return "; ".join(only)
+def differing_values(one: ScanResult, other: ScanResult) -> str:
+    """The numbers that only one of two readings of a picture has: of the statements, options included, and of the first
+    reading's figure. Empty if there are none."""
+    mine, theirs = (Counter(comparison.numbers_of(statement_of(read.latex))) for read in (one, other))
+    drawn, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
+    found = {
+        "only in the first reading": (mine - theirs).elements(),
+        "only in the second reading": (theirs - mine).elements(),
+        "in the figure only in the first reading": drawn - seen - set(theirs)
+        if other.raw_diagram_description
+        else (),
+    }
+    told = {
+        where: ", ".join(f"{float(one):.12g}" for one in sorted(numbers)) for where, numbers in found.items()
+    }
+    return "; ".join(f"{numbers} {where}" for where, numbers in told.items() if numbers)
 
 
 def _same_values(item: str, value: str) -> bool | None:

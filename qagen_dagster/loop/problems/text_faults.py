@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.amounts import ROMAN, amounts
-from qagen_dagster.latex.keyed import lettered_options
+from qagen_dagster.latex.keyed import lettered_options, pairs_of
 from qagen_dagster.mathematics.reading import known_unit, read_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.values import Quantity, close, equal, known_value, rounds_to, value_of
@@ -314,6 +314,7 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
         target in (Format.MCQ_MC, Format.MATCH, Format.ASSERTION_REASON)
         or old is None
         or not comparison.numbers_of(old)
+        or len(pairs_of(old)) > 2  # one pair of a matching becomes the conversion
     ):
         return
     if new is None and is_value(old) and target is not Format.INTEGER:

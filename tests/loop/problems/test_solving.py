@@ -11,11 +11,11 @@ import pytest
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.problems.inputs import ProblemWork, task_fingerprint
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
-from qagen_dagster.loop.problems.solving import asked, compared, unsolvable
+from qagen_dagster.loop.problems.solving import asked, compared, differing_values, unsolvable
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.blind import BlindSolution
-from qagen_dagster.records.problems.item import Format, Problem, VariantKind
+from qagen_dagster.records.problems.item import Format, Problem, ScanResult, VariantKind
 from qagen_dagster.records.problems.result import NOT_SOLVED, ProblemEnd, Stage, TaskEnd
 from tests.support.models import FakeModel, Turn, call, told
 from tests.support.problems.play import ProblemPlay, integer, item, mcq, photo, task_results, typed
@@ -234,6 +234,38 @@ def test_a_picture_is_read_twice_and_differing_values_are_flagged(
     assert scan.read_twice.endswith(f"({model.spec.name})")
     assert bool(scan.warnings) is (said != "same values")
     assert [one.role for one in scan.calls][-1] == "solver"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (
+            "A resistor of 1 ohm and a cell of 36 V.",
+            "A cell, 36 V; a resistor, 4 ohm.",
+            "1 in the figure only in",
+        ),
+        ("A force of 80 N at 30 degrees.", "An arrow: 8.0 N, 30 degrees.", "80 in the figure only in"),
+        ("A ramp that rises to 7 m.", "A ramp.", "7 in the figure only in"),
+        ("A resistor of 4.0 ohm.", "R = 4 ohm, 36 V", ""),
+        ("A block is pushed with 2 N.", "A block with an arrow.", ""),
+        ("A resistor of 1 ohm.", None, ""),
+    ],
+)
+def test_values_of_a_figure_are_compared_too(first: str, second: str | None, said: str) -> None:
+    one, other = (ScanResult(latex=item(2, 5), raw_diagram_description=text) for text in (first, second))
+    assert differing_values(one, other) == (f"{said} the first reading" if said else "")
+
+
+def test_the_options_of_assertion_and_reason_are_shown_as_options() -> None:
+    listed = "\\begin{enumerate}[label=(\\Alph*)]\n\\item Both are true.\n\\item A is true, R is false.\n\\end{enumerate}"
+    text = "\\item Assertion (A): It falls. Reason (R): $g > 0$. Which is right?\n{}\n\\begin{{solution}}{}\\end{{solution}}"
+    assert asked(text.format(listed, "A is true. The correct option is (A)."))[1].split("\n") == [
+        "A: Both are true.",
+        "B: A is true, R is false.",
+    ]
+    assert "true" not in asked(text.format(listed, "It is $\\boxed{3}$."))[1], (
+        "parts of a question are no options"
+    )
 
 
 def test_without_a_solver_that_sees_a_picture_is_read_once(tmp_path: Path) -> None:
