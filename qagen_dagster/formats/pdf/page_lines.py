@@ -37,6 +37,7 @@ _CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildu
 _HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
 _WALL_WORDS = 4
 _WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
+_LABEL_CHARS = 26  # maximum average characters of pieces of lettering
 _CODE_CHARS = 6  # minimum average characters of lines of a listing
 _HEAD = 900  # tenths of a point from the top of the page; a separate line above this height is a running head
 _ENDS = '.!?:;"\u201d'
@@ -62,7 +63,7 @@ def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ())
     for caption in captions:
         start = _start(f, lines, caption, done, cells)
         run = [line for line in lines[start:caption] if line[1]]
-        if len(run) > 1 and not _is_listing(f, run):
+        if len(run) > 1 and _is_loose(f, run):
             found += lines[done:start]
             text = MARK.join(text for text, _ in run).replace(" | ", MARK)
             found.append((text, [n for _, row in run for n in row]))
@@ -101,6 +102,12 @@ def _follows(f: Fragments, above: Row, below: Row) -> bool:
     """Whether a line continues the paragraph or caption above it."""
     a, b = above[0], below[0] if below else above[0]
     return bool(below) and 0 < f.y0[b] - f.y0[a] < 2 * f.size[a] and abs(f.x0[a] - f.x0[b]) <= 2 * f.size[a]
+
+
+def _is_loose(f: Fragments, run: Sequence[Line]) -> bool:
+    """Whether the lines are scattered short lettering, and neither a table nor a listing."""
+    pieces = [piece for text, _ in run for piece in text.split(BAR)]
+    return sum(map(len, pieces)) <= _LABEL_CHARS * len(pieces) and not _is_listing(f, run)
 
 
 def _is_listing(f: Fragments, run: Sequence[Line]) -> bool:
