@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.dedupe.pairs import Pair, pairs, questions_of
-from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
+from qagen_dagster.agents.questions.deduplicator import Compared
 from qagen_dagster.loop.questions.duplicates import similarity
 from qagen_dagster.models import embedders as embedding
 from qagen_dagster.models.base import Model, ModelSpec
@@ -53,11 +53,11 @@ def _end(pair: Pair, encode: similarity.Encode, model: Model) -> str:
     found = similarity.links(pair.one, [pair.other], encode)
     if not found:
         return "unique"
-    said: DuplicateFinding = similarity.decide(
+    said: Compared = similarity.decide(
         model, pair.one, [pair.other], found, document_id="benchmark", attempt=1
     )
     if said.step == "model":
-        return "grey, merged" if said.index is not None else "grey, kept"
+        return "grey, merged" if said.duplicate_of is not None else "grey, kept"
     return "merged"
 
 

@@ -14,8 +14,8 @@ from benchmarks.planted.faults import Planted
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
-from qagen_dagster.agents.questions.validator import rejection
-from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.agents.questions.validator import judge, rejection
+from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import Controlled, Validate
@@ -58,9 +58,9 @@ def outcome(planted: Planted) -> Outcome:
     """Send one candidate through all steps."""
     context = _context(planted.fact.page)
     found = generator.propose(context, FakeModel(lambda _: _submission(planted)), History(), 1)
+    if not isinstance(found, generator.Proposed):
+        return Outcome(planted, "code", "no candidate", found.reason)
     candidate = found.candidate
-    if candidate is None:
-        return Outcome(planted, "code", "no candidate", found.failure or "")
     if candidate.gate is not None:
         return Outcome(planted, "code", candidate.gate.value, candidate.gate_detail)
     if planted.kind in _WIDENED and not planted.good and _mended(planted, candidate):
@@ -97,7 +97,7 @@ def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Ou
     limits = QALimits(target_count=3, max_consecutive_failures=3, max_attempts=9)
     work = DocumentWork(COMBINATION, context, limits, "")
     step, models = Validate(candidate=candidate, attempt=1), QAModels(model, model, model)
-    judged = controls.control(step, work, models, model_checks.validate(step, work, models))
+    judged = controls.control(step, work, models, judge(context, model, candidate, 1))
     if isinstance(judged, Controlled):
         return Outcome(planted, "blind", judged.reason.value, judged.detail)
     fault = None if judged.verdict is None else rejection(judged.verdict)

@@ -227,9 +227,7 @@ def _failure(row: catalog_source.FailureRow, number: int) -> Row:
 
 
 def _validated_set(validated: ValidatedSet) -> Iterator[TableRow]:
-    keys = combination_row(
-        Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
-    )
+    keys = combination_row(validated.combination)
     for pair in validated.questions:
         mine = {"fingerprint": validated.fingerprint, "set_run_id": validated.run_id}
         yield "questions", {**_accepted(pair), **keys, **mine}

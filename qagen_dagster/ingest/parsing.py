@@ -326,10 +326,7 @@ def _document(
 
 
 def _entry(document: Document, options: str) -> IndexEntry:
-    return IndexEntry.model_validate(
-        {name: getattr(document, name) for name in IndexEntry.model_fields if name != "options"}
-        | {"options": options}
-    )
+    return IndexEntry(**document.shared(IndexEntry), options=options)
 
 
 def _failed_file(file: CorpusFile, found: ParsedFile, sha256: str, job: _Job) -> IndexEntry:

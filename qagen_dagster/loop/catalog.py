@@ -27,7 +27,6 @@ from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.problems.result import ProblemBank, TaskResult
-from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.published import RetiredQuestion
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -177,7 +176,7 @@ def _visuals(store: Store, corpora: list[str]) -> Iterator[source.VisualRow]:
 
 
 def _lines(store: Store, candidates: CandidateSet) -> Iterator[CandidateDocument]:
-    return store.rows(CandidateSet.key(combination_of(candidates)), CandidateSet, CandidateDocument)
+    return store.rows(CandidateSet.key(candidates.combination), CandidateSet, CandidateDocument)
 
 
 def _validated(store: Store) -> Iterator[ValidatedSet]:
@@ -254,7 +253,7 @@ def _failures(store: Store, sets: list[CandidateSet]) -> Iterator[source.Failure
         for document in _lines(store, candidates):
             if document.result_key is None:
                 yield source.FailureRow(
-                    combination=combination_of(candidates),
+                    combination=candidates.combination,
                     document_id=document.document_id,
                     document_version=document.document_version,
                     end=document.end,

@@ -68,8 +68,7 @@ class RunHistory:
         ends = (key for key in self._runs if key.endswith("/run.json") and key.count("/") == 2)
         self.ended = {record.run_id: record for record in records(store, ends, RunRecord)}
         self.collected: dict[RunKey, str] = {
-            (made.run_id, history.combination_of(made)): CandidateSet.key(history.combination_of(made))
-            for made in sets
+            (made.run_id, made.combination): CandidateSet.key(made.combination) for made in sets
         }
         for key in self._runs:
             _, run_id, *rest = key.removesuffix(".json").split("/")

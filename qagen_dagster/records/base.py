@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -30,6 +30,11 @@ class Record(BaseModel):
     """A frozen value that can be read from JSON and written to it. Unknown fields are refused, because they may be typing errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+
+    def shared(self, kind: type[Record], **changes: object) -> dict[str, Any]:
+        """The values of the fields that records of another kind have, too, by name, with `changes`."""
+        same = {name: getattr(self, name) for name in kind.model_fields if name in type(self).model_fields}
+        return same | changes
 
 
 class Difficulty(StrEnum):

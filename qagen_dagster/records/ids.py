@@ -72,6 +72,18 @@ class Combination(Record):
         return store_key("spending", spending_id, *self.key.split("/"))
 
 
+class OfCombination(Record):
+    """A record of one combination."""
+
+    corpus: str
+    scenario: str
+    mode: Mode
+
+    @property
+    def combination(self) -> Combination:
+        return Combination(**self.shared(Combination))
+
+
 def document_id(relative_path: str, row: str | None = None) -> str:
     """A folder-safe id for a document: its path under `documents/`, plus the row of a JSONL file.
 

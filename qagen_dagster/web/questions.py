@@ -191,15 +191,11 @@ def _visuals(asked: Asked) -> tuple[PublishedVisual, ...]:
     key = VisualManifest.key(asked.combination.corpus, one.document_id) if labels else None
     manifest = None if key is None else asked.space.store.find_valid(key, VisualManifest)
     known = manifest.visuals if manifest is not None else ()
-    return tuple(
-        PublishedVisual(label=each.label, type=each.type, page=each.page, box=each.box)
-        for each in known
-        if each.label in labels
-    )
+    return tuple(PublishedVisual(**each.shared(PublishedVisual)) for each in known if each.label in labels)
 
 
 def _call(one: stats.LineageCall) -> review_set.Call:
-    return review_set.Call(**{name: getattr(one, name) for name in review_set.Call.model_fields})
+    return review_set.Call(**one.shared(review_set.Call))
 
 
 def _facts(known: stats.QuestionLineage) -> dict[str, str]:

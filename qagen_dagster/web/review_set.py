@@ -199,10 +199,7 @@ class SetSource:
 
 def calls_of(summaries: Iterable[tuple[str, CallSummary]]) -> tuple[Call, ...]:
     """The calls of a lineage, made from pairs of a stage and a call."""
-    return tuple(
-        Call(stage=stage, **{name: getattr(one, name) for name in Call.model_fields if name != "stage"})
-        for stage, one in summaries
-    )
+    return tuple(Call(stage=stage, **one.shared(Call)) for stage, one in summaries)
 
 
 def places_of(keys: Collection[str]) -> dict[str, int]:

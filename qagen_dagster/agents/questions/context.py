@@ -167,7 +167,6 @@ class History:
 
     accepted: tuple[QAPair, ...] = ()
     rejected: tuple[RejectedQA, ...] = ()
-    rejected_evidence: tuple[tuple[Evidence, ...], ...] = ()  # one entry for each of `rejected`
     viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
 
@@ -175,7 +174,6 @@ class History:
 def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     """The values of the generator's prompt."""
     accepted = history.accepted[-_SHOWN_ACCEPTED:]
-    rejected = list(zip(history.rejected, history.rejected_evidence, strict=True))[-_SHOWN_REJECTED:]
     # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
     style = wording.next_style(context.scenario, (pair.question for pair in history.accepted))
@@ -188,10 +186,10 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         or "(none yet)",
         "rejected": excerpt.block(
             part
-            for pair, evidence in rejected
+            for pair in history.rejected[-_SHOWN_REJECTED:]
             if pair.question
             for part in (
-                f"- {pair.question} {_lines(evidence)}",
+                f"- {pair.question} {_lines(pair.evidence)}",
                 f"  {pair.rejection_reason.value}: {pair.rejection_detail[:300]}",
             )
         )
@@ -202,8 +200,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         values["viewed_pages"] = ", ".join(map(str, sorted(set(history.viewed_pages)))) or "none yet"
         values["visuals"] = _visuals(context.view.visuals, history)
     else:
-        used = [place for pair in history.accepted for place in pair.evidence]
-        used += [place for evidence in history.rejected_evidence for place in evidence]
+        used = [place for pair in (*history.accepted, *history.rejected) for place in pair.evidence]
         values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
     return values
 

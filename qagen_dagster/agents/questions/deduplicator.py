@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, run_agent
@@ -19,19 +19,19 @@ from qagen_dagster.toolkit.excerpt import block
 ROLE = "deduplicator"
 
 
-@dataclass(frozen=True)
-class DuplicateFinding:
-    """`index` is the place of the repeated question among the compared ones; None if the new question is unique.
+class Compared(Record):
+    """A question was compared with others. `duplicate_of` is the index of the one that it repeats; None if it is unique.
 
     `score` is the cosine similarity to the repeated question, and 1 if the words are the same. If no question is repeated,
     it is the similarity to the most similar question.
     """
 
-    index: int | None
-    detail: str
-    calls: tuple[CallSummary, ...] = ()
+    kind: Literal["compared"] = "compared"
+    duplicate_of: int | None
+    detail: str = ""
     score: float | None = None
-    step: DuplicateStep = "model"
+    step: DuplicateStep = ""  # what decided; empty in older journals, and if nothing had to
+    calls: tuple[CallSummary, ...] = ()
 
 
 def prompt() -> Prompt:
@@ -46,7 +46,7 @@ def find_duplicate(
     *,
     document_id: str,
     attempt: int,
-) -> DuplicateFinding:
+) -> Compared:
     """Compare one question with `accepted` (question, answer) pairs. Raises ModelError.
 
     If the model gives no verdict, the question counts as unique, because the validator and the deduplication of the whole corpus
@@ -62,11 +62,12 @@ def find_duplicate(
     run = run_agent(spec, model, {}, values, sample=attempt)
     calls = call_summaries(run, ROLE, model.spec, document_id, attempt)
     if not isinstance(run.end, Finish):
-        return DuplicateFinding(None, f"no verdict ({run.end.reason.value}): kept as unique", calls)
+        why = f"no verdict ({run.end.reason.value}): kept as unique"
+        return Compared(duplicate_of=None, detail=why, step="model", calls=calls)
     verdict = DuplicateVerdict.model_validate(run.end.result)
-    if verdict.verdict == "unique" or verdict.duplicate_of is None:
-        return DuplicateFinding(None, verdict.explanation, calls)
-    return DuplicateFinding(verdict.duplicate_of - 1, verdict.explanation, calls)
+    unique = verdict.verdict == "unique" or verdict.duplicate_of is None
+    of = None if unique else (verdict.duplicate_of or 0) - 1
+    return Compared(duplicate_of=of, detail=verdict.explanation, step="model", calls=calls)
 
 
 def _check(count: int, result: Record) -> None:

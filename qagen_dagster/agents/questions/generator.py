@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
+from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
-from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
+from qagen_dagster.agents.runner import call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ToolError
@@ -39,16 +39,43 @@ _REWORD = (
 )
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """How one attempt ended: a candidate, exhaustion with its reason, or a failure."""
+class Proposed(Record):
+    """The generator submitted a candidate."""
 
-    candidate: Candidate | None
-    exhausted: str | None
-    failure: str | None
-    viewed_pages: tuple[int, ...]
-    calls: tuple[CallSummary, ...]
+    kind: Literal["proposed"] = "proposed"
+    candidate: Candidate
+    viewed_pages: tuple[int, ...] = ()
     also_seen: tuple[str, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class GenerationFailed(Record):
+    """The generator ended without a candidate: a limit, a refusal, text instead of a tool call."""
+
+    kind: Literal["generation_failed"] = "generation_failed"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Exhausted(Record):
+    """The generator reported that no more questions can be asked."""
+
+    kind: Literal["exhausted"] = "exhausted"
+    reason: str
+    viewed_pages: tuple[int, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
+
+
+class Mended(Record):
+    """The generator was asked to correct its refused candidate. `candidate` is None if it did not."""
+
+    kind: Literal["mended"] = "mended"
+    candidate: Candidate | None
+    calls: tuple[CallSummary, ...] = ()
+
+
+Proposal = Proposed | GenerationFailed | Exhausted  # how an attempt ended
 
 
 def prompt_for(mode: Mode) -> Prompt:
@@ -58,9 +85,7 @@ def prompt_for(mode: Mode) -> Prompt:
 def propose(context: QAContext, model: Model, history: History, attempt: int) -> Proposal:
     """Run the generator once. Raises ModelError."""
     check = EvidenceCheck(context)
-    run = _run(context, model, history, attempt, check.reject_once)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
-    return _proposal(run, check, calls)
+    return _asked(context, model, history, attempt, check, check.reject_once)
 
 
 def mend(
@@ -70,11 +95,11 @@ def mend(
     attempt: int,
     refused: Candidate,
     why: str,
-) -> Proposal:
+) -> Mended:
     """Run the same conversation again, and refuse the submission that became `refused`; then the generator may correct it once.
 
-    `why` is what it is told. If the question is TRIVIAL, it must change, else only a condition in it may. The proposal has no candidate
-    if nothing was corrected. Raises ModelError.
+    `why` is what it is told. If the question is TRIVIAL, it must change, else only a condition in it may. There is no candidate if
+    nothing was corrected. Raises ModelError.
     """
     check = EvidenceCheck(context)
     told, trivial = False, why.startswith(TRIVIAL)
@@ -86,16 +111,14 @@ def mend(
             raise ToolError((_REWORD if trivial else _MEND).format(why=why))
         check.reject_once(result)
 
-    run = _run(context, model, history, attempt, reject)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
-    found = _proposal(run, check, calls)
-    given = found.candidate
+    found = _asked(context, model, history, attempt, check, reject)
+    given = found.candidate if isinstance(found, Proposed) else None
     same = given is None or given == refused
     if given is not None and trivial:
         same = normalise(given.question) == normalise(refused.question)
     elif given is not None:
         same = same or not _only_corrected(given.question, refused.question)
-    return replace(found, candidate=None if same or not told else given)
+    return Mended(candidate=None if same or not told else given, calls=found.calls)
 
 
 def _only_corrected(question: str, before: str) -> bool:
@@ -103,9 +126,14 @@ def _only_corrected(question: str, before: str) -> bool:
     return min(shared_words(question, before), shared_words(before, question)) >= _SAME_WORDS
 
 
-def _run(
-    context: QAContext, model: Model, history: History, attempt: int, check: Callable[[Record], None]
-) -> AgentRun:
+def _asked(
+    context: QAContext,
+    model: Model,
+    history: History,
+    attempt: int,
+    evidence_check: EvidenceCheck,
+    check: Callable[[Record], None],
+) -> Proposal:
     submission = SubmitVisualQA if context.mode is Mode.VISUAL else SubmitQA
     spec = AgentSpec(
         name=f"{context.mode.value} question generator",
@@ -115,20 +143,18 @@ def _run(
         terminals=(Terminal("submit_qa", submission, check), Terminal("report_exhausted", ReportExhausted)),
         limits=AgentLimits(max_turns=40, max_tool_calls=80),
     )
-    run = partial(run_agent, spec, model, context.tools, prompt_values(context, history), sample=attempt)
-    return first_that_fits(partial(run, opening=opening) for opening in context.openings(model.spec))
-
-
-def _proposal(run: AgentRun, evidence_check: EvidenceCheck, calls: tuple[CallSummary, ...]) -> Proposal:
+    begin = partial(run_agent, spec, model, context.tools, prompt_values(context, history), sample=attempt)
+    run = first_that_fits(partial(begin, opening=opening) for opening in context.openings(model.spec))
+    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     pages = tuple(
         dict.fromkeys(page for call in run.used if (page := evidence_check.viewed_page(call)) is not None)
     )
     if not isinstance(run.end, Finish):
-        return Proposal(None, None, str(run.end), pages, calls)
-    if isinstance(run.end.result, ReportExhausted):
-        return Proposal(None, run.end.result.reason, None, pages, calls)
-    submission = run.end.result
-    if not isinstance(submission, SubmitQA):
-        raise TypeError(f"{type(submission).__name__} is no result of a generator")
-    noted = tuple(one_line(note, _NOTE) for note in submission.also_seen[:_NOTES])
-    return Proposal(evidence_check.candidate_of(submission), None, None, pages, calls, noted)
+        return GenerationFailed(reason=str(run.end), viewed_pages=pages, calls=calls)
+    result = run.end.result
+    if isinstance(result, ReportExhausted):
+        return Exhausted(reason=result.reason, viewed_pages=pages, calls=calls)
+    submitted = SubmitQA.model_validate(result)
+    noted = tuple(one_line(note, _NOTE) for note in submitted.also_seen[:_NOTES])
+    found = evidence_check.candidate_of(submitted)
+    return Proposed(candidate=found, viewed_pages=pages, also_seen=noted, calls=calls)

@@ -6,17 +6,20 @@ request, so that the document is shown once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal, without_tools
+from qagen_dagster.english.answers import contradiction, equal
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import Model
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.batch import SubmitAnswers
@@ -32,13 +35,14 @@ from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 ROLE = "validator"
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict, or why there is none."""
+class Judged(Record):
+    """The validator gave a verdict, or `failure` says why not. `may_mend`: the generator is able to correct the candidate."""
 
+    kind: Literal["judged"] = "judged"
     verdict: results.VerdictRecord | None
-    failure: str | None
-    calls: tuple[results.CallSummary, ...]
+    failure: str = ""
+    may_mend: bool = False
+    calls: tuple[results.CallSummary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,21 +57,12 @@ class BlindFinding:
 
 @dataclass(frozen=True)
 class TypeRule:
-    """The question type that was asked for, and the rule by which the comparison judges it."""
+    """The question type that was asked for, and the rule by which the comparison judges it: the values of `type_prompt`."""
 
-    name: str
-    means: str
-    asks: str
-    fails: str
-
-    def values(self) -> dict[str, str]:
-        """The values for `type_prompt`."""
-        return {
-            "question_type": self.name,
-            "type_means": self.means,
-            "type_asks": self.asks,
-            "type_fails": self.fails,
-        }
+    question_type: str
+    type_means: str
+    type_asks: str
+    type_fails: str
 
 
 def blind_prompt(mode: Mode) -> Prompt:
@@ -134,32 +129,28 @@ def judge(
     candidate: results.Candidate,
     attempt: int,
     rule: TypeRule | None = None,
-    *,
     found: BlindFinding | None = None,
-    equal: Callable[[str, str], bool] = lambda _one, _other: False,
-    contradiction: Callable[[str, str], str] = lambda _one, _other: "",
-) -> Judgement:
+) -> Judged:
     """Answer blind unless `found` is that answer, then compare; check the `rule` of the question's type if there is one.
 
-    No model compares answers that are `equal` if the blind step found no fault in the question and its passages are all in the
-    evidence, nor answers between which there is a `contradiction`: code says why. Raises ModelError.
+    No model compares answers that are equal if the blind step found no fault in the question and its passages are all in the
+    evidence, nor answers between which there is a contradiction: code says why. Raises ModelError.
     """
     found = found or answer_blind(context, model, candidate.question, attempt)
     blind = found.answer
     if blind is None:
-        return Judgement(None, found.failure, found.calls)
-    decided = _decided_by_code(candidate, blind, rule, equal, contradiction)
+        return Judged(verdict=None, failure=found.failure, calls=found.calls)
+    decided = _decided_by_code(candidate, blind, rule, context.mode)
     if decided is None:
         return _compare(context, model, candidate, blind, attempt, rule, found.calls)
-    return Judgement(_verdict(candidate, blind, attempt, decided), None, found.calls)
+    return Judged(verdict=_verdict(candidate, blind, attempt, decided), calls=found.calls)
 
 
 def _decided_by_code(
     candidate: results.Candidate,
     blind: BlindAnswer,
     rule: TypeRule | None,
-    equal: Callable[[str, str], bool],
-    contradiction: Callable[[str, str], str],
+    mode: Mode,
 ) -> dict[str, object] | None:
     """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
     if not blind.answerable or not blind.answer.strip():
@@ -170,7 +161,9 @@ def _decided_by_code(
             "premise_holds": blind.premise_holds,
             "explanation": blind.note or "the validator found no answer in the document",
         }
-    fault = "" if candidate.computation else contradiction(candidate.answer, blind.answer)
+    # two readers may read slightly different values from a picture
+    comparable = mode is Mode.TEXTUAL and not candidate.computation
+    fault = contradiction(candidate.answer, blind.answer) if comparable else ""
     if fault:
         return {
             **dict.fromkeys(("supported", "self_contained", "relevant")),
@@ -206,11 +199,11 @@ def _compare(
     attempt: int,
     rule: TypeRule | None,
     calls: tuple[results.CallSummary, ...],
-) -> Judgement:
+) -> Judged:
     terminal = Terminal("submit_comparison", Comparison if rule is None else TypedComparison)
     asked = compare_prompt() if rule is None else type_prompt().before(compare_prompt())
     spec = without_tools("answer comparer", ROLE, asked, terminal)
-    values = context.task_values() | (rule.values() if rule is not None else {})
+    values = context.task_values() | (asdict(rule) if rule is not None else {})
     values |= {
         "mode": context.mode.value,
         "question": candidate.question,
@@ -224,9 +217,11 @@ def _compare(
     run = run_agent(spec, model, {}, values, sample=attempt)
     calls += call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
-        return Judgement(None, f"comparison: {run.end}", calls)
+        return Judged(verdict=None, failure=f"comparison: {run.end}", calls=calls)
     found = Comparison.model_validate(run.end.result)
-    other = "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.name} question: "
+    other = (
+        "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.question_type} question: "
+    )
     judged: dict[str, object] = {
         **found.model_dump(exclude={"of_type"}),
         "answerable": True,
@@ -235,7 +230,7 @@ def _compare(
         "premise_holds": found.premise_holds and (blind.premise_holds or found.matches),
         "explanation": f"{other}{found.explanation}",
     }
-    return Judgement(_verdict(candidate, blind, attempt, judged), None, calls)
+    return Judged(verdict=_verdict(candidate, blind, attempt, judged), calls=calls)
 
 
 def _numbered(quotes: list[tuple[str, str]]) -> Block:

@@ -74,7 +74,7 @@ def of_candidates(
     space: Workspace, found: CandidateSet, results: Iterable[GenerationResult], fresh: int
 ) -> metadata.Metadata:
     """Counts, a row per document, accepted and rejected questions, cost. This run worked on `fresh` documents."""
-    combination = Combination(corpus=found.corpus, scenario=found.scenario, mode=found.mode)
+    combination = found.combination
     accepted: list[QAPair] = []
     rejected: list[RejectedQA] = []
     missing: list[tuple[str, Shortfall]] = []
@@ -111,7 +111,7 @@ def of_candidates(
 
 def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
     """Counts, the questions, the removed questions with reasons, and in visual mode crops of the visuals that are asked about."""
-    combination = Combination(corpus=validated.corpus, scenario=validated.scenario, mode=validated.mode)
+    combination = validated.combination
     made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     shown: metadata.Metadata = {
         metadata.ROW_COUNT: len(validated.questions),

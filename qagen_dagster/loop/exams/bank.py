@@ -343,7 +343,7 @@ def _left_out(result: SlotResult, stage: str, failure_type: str, why: str) -> Re
     if item is None:
         raise ValueError("only an accepted item can be left out")
     return RejectedItem(
-        **{name: getattr(item, name) for name in RejectedItem.model_fields if name in ExamItem.model_fields},
+        **item.shared(RejectedItem),
         slot=result.slot,
         stage=stage,
         failure_type=failure_type,

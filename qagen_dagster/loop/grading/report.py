@@ -38,7 +38,6 @@ from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.document import Document, LineRange, joined
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
-from qagen_dagster.records.questions.history import combination_of
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
@@ -92,7 +91,7 @@ def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
 
 def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[tuple[CandidateDocument, str]]:
     """The documents to grade, each with the key of its grades."""
-    combination, store = combination_of(candidates), workspace.store
+    combination, store = candidates.combination, workspace.store
     kept: dict[str, list[str]] = {}
     for pair in store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair):
         kept.setdefault(pair.document_id, []).append(pair.id)

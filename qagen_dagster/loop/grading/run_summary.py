@@ -225,15 +225,9 @@ def _output(one: GroundingReport, document: DocumentGrades, row: str | None, con
 def _combination(one: GroundingReport) -> CombinationSummary:
     return CombinationSummary(
         combination=combination_of(one).key,
-        run_id=one.run_id,
+        **one.shared(CombinationSummary),
         timestamp=one.created,
-        profile=one.profile,
-        generator_model=one.generator_model,
-        answerer_model=one.answerer_model,
-        judge_model=one.judge_model,
         grading_method=one.method.value,
-        overall_grade=one.overall_grade,
-        overall_confidence=one.overall_confidence,
         grounded_count=one.grounded,
         ungrounded_count=one.ungrounded,
         not_measured_count=one.not_measured,
@@ -243,11 +237,7 @@ def _combination(one: GroundingReport) -> CombinationSummary:
 def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -> DocumentSummary:
     return DocumentSummary(
         combination=combination_of(one).key,
-        id=document.document_id,
-        row=row,
-        title=document.title,
-        overall_grade=document.overall_grade,
-        overall_confidence=document.overall_confidence,
+        **document.shared(DocumentSummary, id=document.document_id, row=row),
         grounded_count=document.grounded,
         ungrounded_count=document.ungrounded,
         not_measured_count=document.not_measured,
@@ -257,14 +247,7 @@ def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -
 
 def _detail(answer: GradedAnswer) -> QADetail:
     grading = {name: getattr(answer.grading, name) for name in _OF_GRADING}
-    return QADetail(
-        id=answer.id,
-        question=answer.question,
-        answer=answer.answer,
-        marked=answer.marked,
-        supporting_evidence=answer.supporting_evidence,
-        **grading,
-    )
+    return QADetail(**answer.shared(QADetail), **grading)
 
 
 def _named(names: Iterator[str]) -> str:

@@ -11,20 +11,19 @@ from dataclasses import dataclass
 
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
-from qagen_dagster.agents.questions.validator import rejection
+from qagen_dagster.agents.questions.validator import judge, rejection
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import map_in_parallel
-from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_pool import DocumentPool
 from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.plan import RunOptions, plan
-from qagen_dagster.loop.questions.state import Judged, Validate
+from qagen_dagster.loop.questions.state import Judged
 from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import Strategy
-from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
+from qagen_dagster.records.ids import Mode, fingerprint, question_id
 from qagen_dagster.records.questions.results import (
     AppliedReview,
     CallSummary,
@@ -72,7 +71,7 @@ def apply_decisions(
     workers: int,
 ) -> Reviewed:
     """Apply all stored decisions of the combination. Raises StoreError, ConfigError or ModelError."""
-    combination = Combination(corpus=candidates.corpus, scenario=candidates.scenario, mode=candidates.mode)
+    combination = candidates.combination
     decisions = decisions_of(workspace, combination.key)
     if not decisions:
         return Reviewed(pairs)
@@ -101,16 +100,11 @@ def apply_decisions(
 def left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None = None) -> RejectedQA:
     """An accepted question as a rejected one."""
     return RejectedQA(
-        question=pair.question,
-        answer=pair.answer,
+        **pair.shared(RejectedQA),
         rejection_reason=reason,
         rejection_detail=why,
         duplicate_of=of,
-        document_id=pair.document_id,
         attempt_number=pair.generation_metadata.attempt_number,
-        evidence=pair.evidence,
-        question_type=pair.question_type,
-        origin=pair.origin,
     )
 
 
@@ -209,8 +203,7 @@ class _Judge:
         known = next((event for event in journal.events if isinstance(event, Judged)), None)
         if known is None:
             edited = pair.candidate().model_copy(update={"computation": ""})
-            step = Validate(candidate=edited, attempt=attempt)
-            known = model_checks.validate(step, work, self.models)
+            known = judge(work.context, self.models.validator, edited, attempt)
             journal.append(known)
         return known, known.calls
 

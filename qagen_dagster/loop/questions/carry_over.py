@@ -166,9 +166,7 @@ def _place(context: QAContext, place: Evidence, before: str) -> tuple[Evidence |
     view = context.view
     if place.start_line is None and not view.has_text:
         return place, ""  # a picture of a page without text
-    options = context.evidence.matches(
-        EvidenceQuote(quote=place.quote, start_line=place.start_line), place.visual
-    )
+    options = context.evidence.matches(EvidenceQuote(**place.shared(EvidenceQuote)), place.visual)
     if not options:
         return None, similar_passage(view.lines, place.quote)
     texts = [surroundings(view.document, view.lines, one) for one in options]
@@ -201,7 +199,7 @@ def _quotes(pair: QAPair) -> tuple[str, ...]:
 
 def _retired(pair: QAPair, why: str, before: tuple[str, ...], now: tuple[str, ...]) -> RetiredQA:
     return RetiredQA(
-        **{name: getattr(pair, name) for name in RetiredQA.model_fields if name in QAPair.model_fields},
+        **pair.shared(RetiredQA),
         reason=RejectionReason.EVIDENCE_NOT_FOUND,
         detail=why,
         before=before,

@@ -37,8 +37,9 @@ from qagen_dagster.loop.questions.no_answer.stage import (
     without_stages,
 )
 from qagen_dagster.loop.questions.plan import CombinationPlan, finished
-from qagen_dagster.loop.questions.result import empty_result
+from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_document import run_document, unusable
+from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.loop.review import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
@@ -233,9 +234,10 @@ class CombinationRun:
         return self._kept(entry, self._with_imported(entry, work, models, result))
 
     def _across(self, entry: IndexEntry, work: DocumentWork, models: QAModels) -> GenerationResult:
-        reason = unusable(work.context)
-        if reason is not None or self._passages is None:
-            return empty_result(work, *(reason or (DocumentEnd.NOT_USABLE, "the corpus has no search index")))
+        end = unusable(work.context)
+        if end is not None or self._passages is None:
+            missing = Done(end=DocumentEnd.NOT_USABLE, detail="the corpus has no search index")
+            return result_of(work, models, QAState(), end or missing)
         journal = self._stage_journal(entry, self.planned.proof_work(entry))
         return AcrossStage(work, models, self._passages, journal).run()
 

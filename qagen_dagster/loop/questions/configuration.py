@@ -24,20 +24,9 @@ def wanted_questions(
 ) -> Configuration:
     """The configuration with which a run would make the combination. Raises ConfigError if its profile cannot be used."""
     planned = plan_without_documents(space, combination, options or RunOptions())
-    config, scenario = planned.corpus.config, planned.corpus.scenario(combination.scenario)
     specs = specs_of(planned.profile, combination.mode, planned.strategy)
-    parts = {
-        "profile": planned.profile_name,
-        **planned.models,
-        **_prompts(planned.prompts),
-        "target_count": str(planned.limits.target_count),
-        "strategy": scenario.strategy.value,
-        "corpus name": config.name,
-        "corpus_context": config.corpus_context,
-        "scenario name": scenario.name,
-        "scenario description": scenario.description,
-    }
-    options_of_loop = scenario.model_dump(
+    asked = planned.record(run_id="", started="")
+    options_of_loop = planned.scenario.model_dump(
         mode="json",
         include={
             "max_consecutive_failures",
@@ -53,7 +42,8 @@ def wanted_questions(
         },
     )
     settings = {f"scenario {name}": str(value) for name, value in options_of_loop.items()}
-    settings |= {"embedder": planned.profile.embedder.name} if scenario.search_meaning else {}
+    settings |= {"embedder": planned.profile.embedder.name} if planned.scenario.search_meaning else {}
+    parts = _parts(asked) | {"target_count": str(asked.target_count)} | _texts(asked)
     return Configuration(planned.configuration, parts, model_settings(specs) | settings)
 
 
@@ -66,13 +56,15 @@ def made_questions(space: Workspace, combination: Combination, wanted: Configura
     if made is None:
         return None
     asked = space.store.find_valid(combination.history_key(made.run_id, PLAN), RunPlan)
-    known = {"profile": made.profile, **made.models, **_prompts(made.prompts)}
-    texts = {name: wanted.parts[name] for name in _TEXTS}
-    if asked is not None:
-        found = asked.model_dump(mode="json")
-        texts = {name: found[field] for name, field in _TEXTS.items()}
-    return Configuration(made.configuration, known | texts | {"target_count": str(made.target_count)})
+    texts = {name: wanted.parts[name] for name in _TEXTS} if asked is None else _texts(asked)
+    parts = _parts(made) | texts | {"target_count": str(made.target_count)}
+    return Configuration(made.configuration, parts)
 
 
-def _prompts(hashes: dict[str, str]) -> dict[str, str]:
-    return {f"prompt {name}": value[:12] for name, value in hashes.items()}
+def _parts(one: RunPlan | CandidateSet) -> dict[str, str]:
+    prompts = {f"prompt {name}": value[:12] for name, value in one.prompts.items()}
+    return {"profile": one.profile, **one.models, **prompts}
+
+
+def _texts(one: RunPlan) -> dict[str, str]:
+    return {name: str(getattr(one, field)) for name, field in _TEXTS.items()}

@@ -23,10 +23,11 @@ from qagen_dagster.english.amounts import amounts
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.no_claim import says_nothing
 from qagen_dagster.loop.questions import model_checks
-from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.document_work import RULES, DocumentWork, QAModels
 from qagen_dagster.loop.questions.fingerprint import has_text_control
-from qagen_dagster.loop.questions.state import Controlled, Judged, Validate
+from qagen_dagster.loop.questions.state import Controlled, Judged, QAState, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
+from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
@@ -51,17 +52,13 @@ def same_fact(
     return False, str(run.end), calls
 
 
-def without_document(
-    step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
-) -> Judged | Controlled:
+def without_document(step: Validate, work: DocumentWork, models: QAModels, judged: Judged) -> Judged:
     """Let the validator answer an accepted candidate without the document. If it gives the proposed answer, the question is trivial.
 
     Raises ModelError.
     """
     context, found = work.context, judged.verdict
-    if isinstance(judged, Controlled) or found is None or validator.rejection(found) is not None:
-        return judged
-    if not context.scenario.closed_book:
+    if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
     run = closed_book.guessing(
         models.validator, validator.ROLE, step.candidate.question, context.corpus.corpus_context
@@ -195,18 +192,46 @@ def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[i
 _REASON = RejectionReason.ANSWERABLE_FROM_TEXT
 
 
-def validate(
-    step: Validate, work: DocumentWork, models: QAModels, found: validator.BlindFinding | None
+def judge(
+    step: Validate,
+    state: QAState,
+    work: DocumentWork,
+    models: QAModels,
+    writer: Model,
+    found: validator.BlindFinding | None,
+    rule: validator.TypeRule | None = None,
 ) -> Judged | Controlled:
-    """Let the validator judge the candidate. If the scenario wants it, check that the question needs a picture. Raises ModelError."""
-    context, spec = work.context, models.validator.spec
-    if not has_text_control(context.scenario, context.mode, spec) or not context.view.has_text:
-        return model_checks.validate(step, work, models, found=found)
-    found = found or model_checks.answer_blind(step, work, models)
-    judged = model_checks.validate(step, work, models, found=found)
-    if judged.verdict is None or validator.rejection(judged.verdict) is not None:
+    """Let the validator judge the current candidate, and control it if it passes. Raises ModelError.
+
+    `found` is the validator's blind answer; if it is None, the validator answers first. The `writer` may mend a refused candidate.
+    """
+    first = state.first
+    if found is None and first is not None and first.question == step.candidate.question:
+        # a mended candidate: the ledger replays the earlier blind answer
+        found = replace(model_checks.answer_blind(step, work, models), calls=())
+    event = control(step, work, models, _validated(step, work, models, found, rule))
+    if isinstance(event, Controlled):
+        return event
+    judged = without_document(step, work, models, event)
+    able = writer.spec.provider != RULES
+    return judged.model_copy(update={"may_mend": True}) if able else judged
+
+
+def _validated(
+    step: Validate,
+    work: DocumentWork,
+    models: QAModels,
+    found: validator.BlindFinding | None,
+    rule: validator.TypeRule | None,
+) -> Judged | Controlled:
+    """The validator's judgement. If the scenario wants it, it is checked that the question needs a picture. Raises ModelError."""
+    context, model = work.context, models.validator
+    needs_picture = has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text
+    found = found or (model_checks.answer_blind(step, work, models) if needs_picture else None)
+    judged = validator.judge(context, model, step.candidate, step.attempt, rule, found)
+    if not needs_picture or judged.verdict is None or validator.rejection(judged.verdict) is not None:
         return judged
-    if not found.looked:
+    if found is None or not found.looked:
         return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
     return _answered_from_text(step, work, models, judged)
 

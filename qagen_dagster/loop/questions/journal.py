@@ -53,17 +53,8 @@ def _malformed(event: QuestionEvent) -> bool:
             return False
 
 
-def agent_events(journal: DocumentJournal) -> tuple[Event, ...]:
-    """The events of the agent strategy. Raises ResumeError if the journal has others."""
-    return _events_of(Event, journal)
-
-
-def batch_events(journal: DocumentJournal) -> tuple[BatchEvent, ...]:
-    """The events of the batch strategy. Raises ResumeError if the journal has others."""
-    return _events_of(BatchEvent, journal)
-
-
-def _events_of(union: Any, journal: DocumentJournal) -> tuple[Any, ...]:
+def events_of(union: Any, journal: DocumentJournal) -> tuple[Any, ...]:
+    """The events of a strategy, whose kinds are in `union`. Raises ResumeError if the journal has others."""
     kinds = get_args(get_args(union)[0])  # the classes in an annotated union
     if not all(isinstance(event, kinds) for event in journal.events):
         raise ResumeError("the journal contains steps of another strategy")

@@ -93,26 +93,16 @@ def rejected_question(workspace: Workspace, beginning: str) -> ListedQuestion | 
 
 def _accepted(combination: Combination, pair: QAPair) -> ListedQuestion:
     return ListedQuestion(
-        id=pair.id,
-        combination=combination.key,
-        document_id=pair.document_id,
-        outcome=Outcome.ACCEPTED,
-        question=pair.question,
-        answer=pair.answer,
-        question_type=pair.question_type,
-        evidence=pair.evidence,
+        **pair.shared(ListedQuestion), combination=combination.key, outcome=Outcome.ACCEPTED
     )
 
 
 def _rejected(combination: Combination, one: RejectedQA) -> ListedQuestion:
     return ListedQuestion(
+        **one.shared(ListedQuestion, question_type=None),
         id=question_id(combination, one.document_id, one.question, one.answer),
         combination=combination.key,
-        document_id=one.document_id,
         outcome=Outcome.REJECTED,
-        question=one.question,
-        answer=one.answer,
         reason=one.rejection_reason,
         detail=one.rejection_detail,
-        evidence=one.evidence,
     )

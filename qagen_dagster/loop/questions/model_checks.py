@@ -1,15 +1,13 @@
-"""The two model checks that every candidate must pass: it is not a duplicate, and the validator agrees with its answer."""
+"""The two model checks of a candidate in its document: a comparison with the accepted questions, and a blind answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from qagen_dagster.agents.questions import validator
-from qagen_dagster.english.answers import contradiction, equal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates import similarity as dedupe
-from qagen_dagster.loop.questions.state import Compared, Dedupe, Judged, QAState, Validate
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.loop.questions.state import Compared, Dedupe, QAState, Validate
 
 
 def compare(
@@ -25,7 +23,7 @@ def compare(
     """
     known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
     new = dedupe.Known(step.candidate.question, step.candidate.answer)
-    found = dedupe.compare(
+    return dedupe.compare(
         models.deduplicator,
         new,
         known,
@@ -34,37 +32,8 @@ def compare(
         attempt=step.attempt,
         before_asking=before_asking,
     )
-    return Compared(
-        duplicate_of=found.index, detail=found.detail, score=found.score, step=found.step, calls=found.calls
-    )
 
 
 def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindFinding:
     """The validator's own answer to the question. Raises ModelError."""
     return validator.answer_blind(work.context, models.validator, step.candidate.question, step.attempt)
-
-
-def validate(
-    step: Validate,
-    work: DocumentWork,
-    models: QAModels,
-    rule: validator.TypeRule | None = None,
-    found: validator.BlindFinding | None = None,
-) -> Judged:
-    """Let the validator judge the candidate. `found` is its blind answer; if it is None, the validator answers first.
-
-    If the question type has a `rule`, the rule is checked, too. Raises ModelError.
-    """
-    # two readers may read slightly different values from a picture
-    textual = work.context.mode is Mode.TEXTUAL
-    judged = validator.judge(
-        work.context,
-        models.validator,
-        step.candidate,
-        step.attempt,
-        rule,
-        found=found,
-        equal=equal,
-        contradiction=contradiction if textual else lambda _one, _other: "",
-    )
-    return Judged(verdict=judged.verdict, failure=judged.failure or "", calls=judged.calls)

@@ -112,6 +112,25 @@ class CombinationPlan:
         """The hashes of its prompts, by name."""
         return prompts_of(self.profile, self.scenario, self.combination.mode)
 
+    def record(self, run_id: str, started: str) -> RunPlan:
+        """What a run keeps of the plan."""
+        corpus, scenario = self.corpus.config, self.scenario
+        return RunPlan(
+            **dict(self.combination),
+            run_id=run_id,
+            started=started,
+            profile=self.profile_name,
+            models=self.models,
+            prompts=self.prompts,
+            fingerprint=self.fingerprint,
+            target_count=self.limits.target_count,
+            strategy=self.strategy,
+            corpus_name=corpus.name,
+            corpus_context=corpus.corpus_context,
+            scenario_name=scenario.name,
+            scenario_description=scenario.description,
+        )
+
     @property
     def configuration(self) -> str:
         """A hash of models, prompts, corpus, scenario and limits."""
@@ -181,18 +200,8 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
 
 
 def is_current(workspace: Workspace, planned: CombinationPlan, options: RunOptions) -> bool:
-    """Whether the configuration and the documents are still those of a plan with the same options.
-
-    Raises ConfigError and StoreError.
-    """
-    combination = planned.combination
-    return (
-        planned.corpus == workspace.corpus(combination.corpus)
-        and planned.log == workspace.store.find_valid(QuestionLog.key(combination), QuestionLog)
-        and planned.profile_name == workspace.profile_name(combination, options.profile)
-        and planned.profile == workspace.profile(planned.profile_name)
-        and planned.documents == workspace.index(combination.corpus).documents[: options.num_documents]
-    )
+    """Whether the same options give the same plan now. Raises ConfigError and StoreError."""
+    return planned == plan(workspace, planned.combination, options)
 
 
 def plan_without_documents(
@@ -286,26 +295,7 @@ def blind_combinations(
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
     """Store the plan of a run, so that the catalog has it even if the run fails."""
-    key, mode = planned.combination, planned.combination.mode
-    corpus, scenario = planned.corpus.config, planned.corpus.scenario(key.scenario)
-    asked = RunPlan(
-        corpus=key.corpus,
-        scenario=key.scenario,
-        mode=mode,
-        run_id=run_id,
-        started=started,
-        profile=planned.profile_name,
-        models=planned.models,
-        prompts=planned.prompts,
-        fingerprint=planned.fingerprint,
-        target_count=planned.limits.target_count,
-        strategy=planned.strategy,
-        corpus_name=corpus.name,
-        corpus_context=corpus.corpus_context,
-        scenario_name=scenario.name,
-        scenario_description=scenario.description,
-    )
-    workspace.store.write(key.history_key(run_id, PLAN), asked)
+    workspace.store.write(planned.combination.history_key(run_id, PLAN), planned.record(run_id, started))
 
 
 def collect(
@@ -324,31 +314,14 @@ def collect(
     found = (_line(workspace, planned, entry) for entry in planned.documents)  # one result at a time
     lines = [(line, RunDocument.of(run_id, line, result)) for line, result in found]
     candidates = CandidateSet(
-        corpus=key.corpus,
-        scenario=key.scenario,
-        mode=key.mode,
-        run_id=run_id,
-        profile=planned.profile_name,
-        models=planned.models,
-        prompts=planned.prompts,
-        fingerprint=planned.fingerprint,
+        **planned.record(run_id, started).shared(CandidateSet, **planned.limits.shared(CandidateSet)),
         configuration=planned.configuration,
-        target_count=planned.limits.target_count,
-        max_attempts=planned.limits.max_attempts,
-        max_consecutive_failures=planned.limits.max_consecutive_failures,
         mix=mix_of(planned.limits),
-        started=started,
         ended=ended,
         documents=tuple(line for line, _ in lines),
         retired=planned.earlier(workspace).retired(),
     )
-    given = RunResults(
-        corpus=key.corpus,
-        scenario=key.scenario,
-        mode=key.mode,
-        run_id=run_id,
-        documents=tuple(document for _, document in lines),
-    )
+    given = RunResults(**dict(key), run_id=run_id, documents=tuple(document for _, document in lines))
     workspace.store.write(key.history_key(run_id, RESULTS), given)
     workspace.store.write(CandidateSet.run_key(run_id, key), candidates)
     workspace.store.write(CandidateSet.key(key), candidates)

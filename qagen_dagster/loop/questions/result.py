@@ -15,7 +15,11 @@ _EXHAUSTED = (results.DocumentEnd.EXHAUSTED_REPORTED, results.DocumentEnd.CONSEC
 
 
 def result_of(
-    work: DocumentWork, models: QAModels, state: QAState, done: Done, calls: tuple[results.CallSummary, ...]
+    work: DocumentWork,
+    models: QAModels,
+    state: QAState,
+    done: Done,
+    calls: tuple[results.CallSummary, ...] = (),
 ) -> results.GenerationResult:
     """The result of a finished document."""
     view = work.context.view
@@ -53,24 +57,6 @@ def _looks(work: DocumentWork, pairs: Iterable[results.QAPair]) -> dict[str, str
     return {one.label: look(view, one) for one in view.visuals if one.label in labels}
 
 
-def empty_result(
-    work: DocumentWork, end: results.DocumentEnd, detail: str, retired: tuple[results.RetiredQA, ...] = ()
-) -> results.GenerationResult:
-    """The result of a document for which no model was asked."""
-    return results.GenerationResult(
-        accepted=(),
-        rejected=(),
-        stats=_stats(work, QAState(), end),
-        document_id=work.context.view.document.id,
-        document_version=work.context.view.document.version,
-        fingerprint=work.fingerprint,
-        end=end,
-        end_detail=detail,
-        text_sha256=work.context.view.document.text_sha256,
-        retired=retired,
-    )
-
-
 def pairs_of(
     state: QAState, work: DocumentWork, generator: str | Mapping[int, str], validator: str
 ) -> tuple[results.QAPair, ...]:
@@ -78,19 +64,13 @@ def pairs_of(
     document = work.context.view.document
     return tuple(
         results.QAPair(
+            **one.candidate.shared(results.QAPair),
             id=one.id
             or question_id(work.combination, document.id, one.candidate.question, one.candidate.answer),
-            question=one.candidate.question,
-            answer=one.candidate.answer,
             source_document=work.source_document,
             document_id=document.id,
             category=work.combination.mode,
             content_refs=one.candidate.visuals,
-            question_type=one.candidate.question_type,
-            evidence=one.candidate.evidence,
-            computation=one.candidate.computation,
-            no_answer=one.candidate.no_answer,
-            origin=one.candidate.origin,
             generation_metadata=results.GenerationMetadata(
                 generator_model=one.candidate.writer
                 or (generator if isinstance(generator, str) else generator[one.attempt]),
@@ -106,18 +86,12 @@ def rejections_of(state: QAState, work: DocumentWork) -> tuple[results.RejectedQ
     """Rejected candidates, in order."""
     return tuple(
         results.RejectedQA(
-            question=one.candidate.question,
-            answer=one.candidate.answer,
+            **one.candidate.shared(results.RejectedQA, question_type=one.candidate.question_type or None),
+            **one.shared(results.RejectedQA),
             rejection_reason=one.reason,
             rejection_detail=one.detail,
-            duplicate_of=one.duplicate_of,
-            duplicate_score=one.duplicate_score,
-            duplicate_step=one.duplicate_step,
             document_id=work.context.view.document.id,
             attempt_number=one.attempt,
-            evidence=one.candidate.evidence,
-            question_type=one.candidate.question_type or None,
-            origin=one.candidate.origin,
         )
         for one in state.rejected
     )

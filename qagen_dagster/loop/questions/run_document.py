@@ -7,23 +7,23 @@ validator answers the question of a candidate while a model compares it with the
 from __future__ import annotations
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from typing import Protocol, Self, TypeVar
 
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
+from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions import controls, model_checks, state_machine
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import DocumentJournal, agent_events
+from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits
-from qagen_dagster.loop.questions.result import empty_result, pairs_of, rejections_of, result_of
+from qagen_dagster.loop.questions.result import pairs_of, rejections_of, result_of
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.document import Document, IndexEntry, Outcome
+from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
@@ -40,15 +40,16 @@ def run_document(
     `earlier` is the result of the document before it changed. A document that starts takes over its questions. Raises ModelError.
     After an error or an exhausted budget, a later run resumes from the journal.
     """
-    reason = unusable(work.context)
-    if reason is not None:
+    end = unusable(work.context)
+    if end is not None:
         lost = "the document cannot be used any more"
-        return empty_result(work, *reason, retired=() if earlier is None else all_retired(earlier, lost))
+        retired = () if earlier is None else all_retired(earlier, lost)
+        return result_of(work, models, qa.QAState(retired=retired), end)
     if earlier is not None and not journal.events:
         journal.append(carried(work, earlier))
     if isinstance(work.limits, BatchLimits):
         return run_batch(work, work.limits, models, journal)
-    events = agent_events(journal)
+    events: tuple[qa.Event, ...] = events_of(qa.Event, journal)
     state, taken = state_machine.replay(events, work.limits)
     state = state_machine.ask_again(state, work.limits)
     used: list[qa.Event] = list(events[:taken])
@@ -71,22 +72,24 @@ def run_document(
     return result_of(work, models, chosen, step, (*calls, *steps.unused_calls()))
 
 
-def unusable(context: QAContext) -> tuple[results.DocumentEnd, str] | None:
-    """Why a document cannot give questions in this mode, as its end and a detail; None if it can. No model is asked."""
+def unusable(context: QAContext) -> qa.Done | None:
+    """The end of a document that cannot give questions in this mode; None if it can. No model is asked."""
     view = context.view
     return why_unusable(view.document, context.mode, has_text=view.has_text, visuals=len(view.visuals))
 
 
 def why_unusable(
     document: Document | IndexEntry, mode: Mode, *, has_text: bool, visuals: int
-) -> tuple[results.DocumentEnd, str] | None:
+) -> qa.Done | None:
     """As `unusable`, for a document that is not open."""
-    if document.outcome not in (Outcome.PARSED, Outcome.NO_TEXT):
-        return results.DocumentEnd.NOT_USABLE, f"{document.outcome.value}: {document.detail}"
+    end, outcome = results.DocumentEnd.NOT_USABLE, document.outcome
+    if outcome not in USABLE:
+        return qa.Done(end=end, detail=f"{outcome.value}: {document.detail}")
     if mode is Mode.TEXTUAL and not has_text:
-        return results.DocumentEnd.NOT_USABLE, f"{document.outcome.value}: there is no text to ask about"
+        return qa.Done(end=end, detail=f"{outcome.value}: there is no text to ask about")
     if mode is Mode.VISUAL and not visuals:
-        return results.DocumentEnd.NO_VISUALS, "the document has no tables, figures or page pictures"
+        detail = "the document has no tables, figures or page pictures"
+        return qa.Done(end=results.DocumentEnd.NO_VISUALS, detail=detail)
     return None
 
 
@@ -127,15 +130,8 @@ class DocumentSteps:
             case qa.Validate():
                 begun, self._answer = self._answer, None
                 found = begun.result() if begun is not None else None
-                if _same_question(
-                    step.candidate, state.first
-                ):  # a mended candidate: the ledger replays the earlier blind answer
-                    found = replace(model_checks.answer_blind(step, self._work, self._models), calls=())
-                judged = controls.validate(step, self._work, self._models, found)
-                event = controls.control(step, self._work, self._models, judged)
-                event = controls.without_document(step, self._work, self._models, event)
-                able = isinstance(event, qa.Judged) and self._writer(step.attempt).spec.provider != "embedded"
-                return event.model_copy(update={"may_mend": True}) if able else event
+                writer = self._writer(step.attempt)
+                return controls.judge(step, state, self._work, self._models, writer, found)
             case qa.Mend():
                 return self._mend(step, state)
             case qa.Done():
@@ -162,19 +158,7 @@ class DocumentSteps:
 
     def _generate(self, step: qa.Generate, state: qa.QAState) -> qa.Event:
         model, seen = self._writer(step.attempt), self._history(state_machine.as_generator_sees(state))
-        found = generator.propose(self._work.context, model, seen, step.attempt)
-        if found.candidate is not None:
-            return qa.Proposed(
-                candidate=found.candidate,
-                viewed_pages=found.viewed_pages,
-                also_seen=found.also_seen,
-                calls=found.calls,
-            )
-        if found.exhausted is not None:
-            return qa.Exhausted(reason=found.exhausted, viewed_pages=found.viewed_pages, calls=found.calls)
-        return qa.GenerationFailed(
-            reason=found.failure or "no result", viewed_pages=found.viewed_pages, calls=found.calls
-        )
+        return generator.propose(self._work.context, model, seen, step.attempt)
 
     def _mend(self, step: qa.Mend, state: qa.QAState) -> qa.Mended:
         """Ask for a correction in the conversation that made the candidate. The ledger replays the earlier turns."""
@@ -187,7 +171,7 @@ class DocumentSteps:
             step.candidate,
             refusal(step),
         )
-        return qa.Mended(candidate=found.candidate, calls=found.calls[step.calls :])
+        return found.model_copy(update={"calls": found.calls[step.calls :]})
 
     def _writer(self, attempt: int) -> Model:
         return self._models.writing(self._work.context.view.document.id, attempt).generator
@@ -197,10 +181,6 @@ class DocumentSteps:
         return History(
             accepted=pairs_of(seen, self._work, model.spec.name, ""),
             rejected=(*self._work.avoided, *rejections_of(seen, self._work)),
-            rejected_evidence=(
-                *(one.evidence for one in self._work.avoided),
-                *(one.candidate.evidence for one in seen.rejected),
-            ),
             viewed_pages=seen.viewed_pages,
             also_seen=(*seen.also_seen, *(f"{NOT_COVERED}: {one}" for one in self._work.missing)),
         )
@@ -211,10 +191,6 @@ def refusal(step: qa.Mend) -> str:
     if step.reason is results.RejectionReason.TRIVIAL:
         return f"{generator.TRIVIAL} ({step.detail})"
     return generator.REFUSED[step.reason]
-
-
-def _same_question(candidate: results.Candidate, first: results.Candidate | None) -> bool:
-    return first is not None and first.question == candidate.question
 
 
 def _unused(begun: Future[_Found] | None) -> tuple[results.CallSummary, ...]:

@@ -1,4 +1,7 @@
-"""The events of the work on a document, its steps, and its state. All of them are values; no work is done here."""
+"""The events of the work on a document, its steps, and its state. All of them are values; no work is done here.
+
+The agents make the events that are imported here.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
+from qagen_dagster.agents.questions.deduplicator import Compared
+from qagen_dagster.agents.questions.generator import Exhausted, GenerationFailed, Mended, Proposed
+from qagen_dagster.agents.questions.validator import Judged
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions import results
 
@@ -37,63 +43,6 @@ class Carried(Record):
     kept: tuple[Kept, ...] = ()
     recheck: tuple[Recheck, ...] = ()
     retired: tuple[results.RetiredQA, ...] = ()
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class Proposed(Record):
-    """The generator submitted a candidate."""
-
-    kind: Literal["proposed"] = "proposed"
-    candidate: results.Candidate
-    viewed_pages: tuple[int, ...] = ()
-    also_seen: tuple[str, ...] = ()
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class GenerationFailed(Record):
-    """The generator ended without a candidate: a limit, a refusal, text instead of a tool call."""
-
-    kind: Literal["generation_failed"] = "generation_failed"
-    reason: str
-    viewed_pages: tuple[int, ...] = ()
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class Exhausted(Record):
-    """The generator reported that no more questions can be asked."""
-
-    kind: Literal["exhausted"] = "exhausted"
-    reason: str
-    viewed_pages: tuple[int, ...] = ()
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class Compared(Record):
-    """The candidate was compared with the accepted questions. `duplicate_of` is the index of the one that it repeats."""
-
-    kind: Literal["compared"] = "compared"
-    duplicate_of: int | None
-    detail: str = ""
-    score: float | None = None  # similarity to that question, or to the nearest one
-    step: results.DuplicateStep = ""  # what decided; empty in older journals
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class Judged(Record):
-    """The validator gave a verdict, or `failure` says why not. `may_mend`: the generator is able to correct the candidate."""
-
-    kind: Literal["judged"] = "judged"
-    verdict: results.VerdictRecord | None
-    failure: str = ""
-    may_mend: bool = False
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-class Mended(Record):
-    """The generator was asked to correct its refused candidate. `candidate` is None if it did not."""
-
-    kind: Literal["mended"] = "mended"
-    candidate: results.Candidate | None
     calls: tuple[results.CallSummary, ...] = ()
 
 

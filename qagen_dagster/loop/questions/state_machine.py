@@ -198,9 +198,7 @@ def _awaits_candidate(state: qa.QAState) -> bool:
 def _carried(event: qa.Carried) -> qa.QAState:
     attempts = max((one.attempt for one in event.kept), default=0)
     return qa.QAState(
-        accepted=tuple(
-            qa.Accepted(candidate=one.candidate, attempt=one.attempt, id=one.id) for one in event.kept
-        ),
+        accepted=tuple(qa.Accepted(**one.shared(qa.Accepted)) for one in event.kept),
         verdicts=tuple(one.verdict for one in event.kept if one.verdict is not None),
         validated_count=len(event.kept),
         recheck=event.recheck,

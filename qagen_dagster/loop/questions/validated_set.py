@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
+from qagen_dagster.agents.questions.deduplicator import Compared
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.apply_reviews import apply_decisions, left_out
@@ -74,20 +74,14 @@ def validate_set(
     )
     undecided = sum(one.rejection_reason is results.RejectionReason.VALIDATION_FAILED for one in removed)
     validated = results.ValidatedSet(
-        corpus=combination.corpus,
-        scenario=combination.scenario,
-        mode=combination.mode,
+        **dict(combination),
         fingerprint=candidates.fingerprint,
         run_id=candidates.run_id,
         questions=tuple(kept),
-        removed=(
-            *unproved,
-            *reviewed.removed,
-            *removed,
-        ),
+        removed=(*unproved, *reviewed.removed, *removed),
         undecided=undecided + reviewed.undecided,
         calls=(*reviewed.calls, *calls),
-        review=_remaining(reviewed.review, kept),
+        review=_remaining(reviewed.review, {pair.id for pair in kept}),
     )
     workspace.store.write(results.ValidatedSet.key(combination), validated)
     removed_only = validated.model_copy(update={"questions": ()})
@@ -112,11 +106,8 @@ def _proved(
     return [pair for pair in pairs if pair.no_answer is None], lost
 
 
-def _remaining(
-    review: results.AppliedReview | None, kept: Sequence[results.QAPair]
-) -> results.AppliedReview | None:
-    """The applied review, with approvals of the questions in `kept` only."""
-    ids = {pair.id for pair in kept}
+def _remaining(review: results.AppliedReview | None, ids: Collection[str]) -> results.AppliedReview | None:
+    """The applied review, with approvals of the questions with these ids only."""
     if review is None:
         return None
     return review.model_copy(update={"approved": tuple(name for name in review.approved if name in ids)})
@@ -163,8 +154,8 @@ def deduplicate(
             why = f"not compared with similar questions ({error}); the next run decides"
             removed[index] = left_out(pair, results.RejectionReason.VALIDATION_FAILED, why)
             return ()
-        if finding.index is not None:
-            removed[index] = _removed(pair, pairs[finding.index], finding)
+        if finding.duplicate_of is not None:
+            removed[index] = _removed(pair, pairs[finding.duplicate_of], finding)
         return finding.calls
 
     needs = [[place[link.index] for link in near[number] if link.index in place] for number in compared]
@@ -184,7 +175,7 @@ def _may_be_duplicate(new: results.QAPair, old: results.QAPair, edited: Collecti
     return new.document_id != old.document_id or normalise(new.question) == normalise(old.question)
 
 
-def _removed(pair: results.QAPair, of: results.QAPair, found: DuplicateFinding) -> results.RejectedQA:
+def _removed(pair: results.QAPair, of: results.QAPair, found: Compared) -> results.RejectedQA:
     why = f"repeats a question on {of.document_id}: {found.detail}"
     row = left_out(pair, results.RejectionReason.DUPLICATE, why, of.question)
     return row.model_copy(update={"duplicate_score": found.score, "duplicate_step": found.step})

@@ -117,14 +117,9 @@ class EvalSet(Record):
 
     def published(self) -> CorpusGenerationResult:
         """The set in its published form, ordered by document, place in the document, and id."""
-        return CorpusGenerationResult(
-            corpus_name=self.corpus_name,
-            corpus_path=self.corpus_path,
-            scenario=self.scenario,
-            mode=self.mode,
-            questions=tuple(sorted(self.questions, key=_place)),
-            timestamp=self.timestamp.isoformat(),
-        )
+        questions = tuple(sorted(self.questions, key=_place))
+        shown = {"questions": questions, "timestamp": self.timestamp.isoformat()}
+        return CorpusGenerationResult(**self.shared(CorpusGenerationResult, **shown))
 
 
 def _place(question: PublishedQuestion) -> tuple[str, str, int, str]:

@@ -11,11 +11,10 @@ from typing import Self
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import Strategy
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.ids import OfCombination
 from qagen_dagster.records.questions.results import (
     CONTROLLED,
     CandidateDocument,
-    CandidateSet,
     DocumentEnd,
     GenerationResult,
 )
@@ -24,12 +23,9 @@ from qagen_dagster.records.run import CallSummary, Usage
 PLAN, RESULTS, REMOVED = "plan.json", "results.json", "removed.json"  # `removed` is a ValidatedSet
 
 
-class RunPlan(Record):
+class RunPlan(OfCombination):
     """The plan of a run: the models, the prompts, and the texts of the corpus and the scenario."""
 
-    corpus: str
-    scenario: str
-    mode: Mode
     run_id: str
     started: str  # ISO 8601, UTC
     profile: str
@@ -94,14 +90,7 @@ class RunDocument(Record):
         """The numbers of a line of the candidate set of a run. `result` is None if it no longer exists."""
         if result is not None:
             return cls.made(run_id, result)
-        return cls(
-            document_id=line.document_id,
-            document_version=line.document_version,
-            end=line.end,
-            detail=line.end_detail,
-            accepted=line.accepted,
-            rejected=line.rejected,
-        )
+        return cls(**line.shared(cls), detail=line.end_detail)
 
     @classmethod
     def made(cls, run_id: str, result: GenerationResult) -> Self:
@@ -109,12 +98,8 @@ class RunDocument(Record):
         reused = result.run_id != run_id
         controlled = {pair.attempt_number for pair in result.rejected if pair.rejection_reason in CONTROLLED}
         return cls(
-            document_id=result.document_id,
-            document_version=result.document_version,
-            end=result.end,
+            **result.shared(cls, accepted=len(result.accepted), rejected=len(result.rejected)),
             detail=result.end_detail,
-            accepted=len(result.accepted),
-            rejected=len(result.rejected),
             validated=len(result.verdicts),
             passed=sum(verdict.passed and verdict.attempt not in controlled for verdict in result.verdicts),
             rejected_by_reason=Counter(pair.rejection_reason.value for pair in result.rejected),
@@ -124,15 +109,8 @@ class RunDocument(Record):
         )
 
 
-class RunResults(Record):
+class RunResults(OfCombination):
     """The results of all documents of a combination in one run, as numbers."""
 
-    corpus: str
-    scenario: str
-    mode: Mode
     run_id: str
     documents: tuple[RunDocument, ...]
-
-
-def combination_of(record: CandidateSet | RunPlan | RunResults) -> Combination:
-    return Combination(corpus=record.corpus, scenario=record.scenario, mode=record.mode)

@@ -47,7 +47,7 @@ class PublishedVerdict(Record):
 
     @classmethod
     def of(cls, verdict: results.VerdictRecord) -> PublishedVerdict:
-        return cls(**{name: getattr(verdict, name) for name in cls.model_fields})
+        return cls(**verdict.shared(cls))
 
 
 class PublishedGrade(Record):

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
-from qagen_dagster.records.ids import Combination, Mode, store_key
+from qagen_dagster.records.ids import Combination, Mode, OfCombination, store_key
 from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.run import CallSummary
 
@@ -96,10 +96,9 @@ class QAPair(Record):
 
     def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> Candidate:
         """The question as a candidate, with its evidence or with that which was found anew."""
-        same = {name: getattr(self, name) for name in Candidate.model_fields if name in QAPair.model_fields}
-        own = {"visuals": self.content_refs, "writer": self.generation_metadata.generator_model}
-        found = {} if evidence is None else {"evidence": evidence}
-        return Candidate.model_validate(same | own | found)
+        shown = self.evidence if evidence is None else evidence
+        made = self.shared(Candidate, evidence=shown, visuals=self.content_refs)
+        return Candidate(**made, writer=self.generation_metadata.generator_model)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -316,12 +315,9 @@ class AppliedReview(Record):
     verdicts: dict[str, VerdictRecord] = Field(default_factory=dict)
 
 
-class ValidatedSet(Record):
+class ValidatedSet(OfCombination):
     """Accepted questions of one combination after corpus-wide deduplication and the decisions of reviewers."""
 
-    corpus: str
-    scenario: str
-    mode: Mode
     fingerprint: str
     run_id: str
     questions: tuple[QAPair, ...]
@@ -389,7 +385,7 @@ class CandidateDocument(Record):
     rejected: int = 0
 
 
-class CandidateSet(Record):
+class CandidateSet(OfCombination):
     """The results of one run of a combination, before corpus-wide deduplication.
 
     Attributes:
@@ -397,9 +393,6 @@ class CandidateSet(Record):
         mix: the number of questions of each type, if the scenario declares it.
     """
 
-    corpus: str
-    scenario: str
-    mode: Mode
     run_id: str
     profile: str
     models: dict[str, str]  # role -> provider:model

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.agents.questions.context import History, QAContext
-from qagen_dagster.agents.questions.generator import Proposal, propose
+from qagen_dagster.agents.questions.generator import Exhausted, GenerationFailed, Proposal, Proposed, propose
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.messages import AssistantMessage, ToolMessage
 from qagen_dagster.records.document import Outcome, Visual, VisualType
@@ -51,14 +51,13 @@ def run(
 
 def test_a_proven_question_becomes_a_candidate() -> None:
     found, model = run(call("read_lines"), submit(GOOD, question_type="temporal"))
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.question == "How often must the CT-15 probe be calibrated?"
     assert found.candidate.answer == "every 90 days"
     assert found.candidate.evidence == (
         Evidence(quote="Calibrate the probe every 90 days.", start_line=4, end_line=4),
     )
     assert (found.candidate.gate, found.candidate.question_type) == (None, "temporal")
-    assert (found.exhausted, found.failure) == (None, None)
     assert [one.attempt for one in found.calls] == [2, 2]
     assert {request.sample for request in model.requests} == {2}
     assert [tool.name for tool in model.requests[0].tools] == [
@@ -72,7 +71,7 @@ def test_a_proven_question_becomes_a_candidate() -> None:
 def test_what_is_kept_as_evidence_is_the_documents_own_text() -> None:
     quote = "4| calibrate  the probe\nevery 90 days"
     found, _ = run(submit(GOOD, evidence=[{"quote": quote, "start_line": 4}]))
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.evidence[0].quote == "Calibrate the probe every 90 days"
 
 
@@ -98,7 +97,7 @@ def test_what_is_not_proven_is_told_once_and_then_final(
     wrong: dict[str, Any], reason: RejectionReason, said: str
 ) -> None:
     found, model = run(submit(wrong), submit(wrong))
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate is reason
     assert said in found.candidate.gate_detail
     assert len(model.requests) == 2
@@ -110,13 +109,13 @@ def test_what_is_not_proven_is_told_once_and_then_final(
 def test_a_computed_answer_is_proven_by_its_computation() -> None:
     question = {"question": "How many days pass in 3 calibration intervals of the CT-15 probe?"}
     found, _ = run(submit(SUM | question))
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert (found.candidate.gate, found.candidate.computation) == (None, "product of 90; 3 = 270")
 
 
 def test_after_being_told_a_corrected_question_is_a_candidate_like_any_other() -> None:
     found, model = run(submit(LOST), submit(GOOD))
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate is None
     assert len(model.requests) == 2
 
@@ -124,25 +123,27 @@ def test_after_being_told_a_corrected_question_is_a_candidate_like_any_other() -
 def test_one_lost_quote_among_found_ones_is_a_fault() -> None:
     evidence = [*GOOD["evidence"], {"quote": "Its battery lasts two years."}]
     found, _ = run(submit(GOOD, evidence=evidence), submit(GOOD, evidence=evidence))
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate is RejectionReason.EVIDENCE_NOT_FOUND
     assert "quote 2 of 2" in found.candidate.gate_detail
 
 
 def test_exhaustion_carries_its_reason() -> None:
     found, _ = run(call("report_exhausted", reason="Every line was asked about."))
-    assert (found.candidate, found.exhausted, found.failure) == (None, "Every line was asked about.", None)
+    assert isinstance(found, Exhausted)
+    assert found.reason == "Every line was asked about."
 
 
 def test_exhaustion_needs_no_proof() -> None:
     found, _ = run(submit(LOST), call("report_exhausted", reason="Nothing can be proven."))
-    assert found.exhausted == "Nothing can be proven."
+    assert isinstance(found, Exhausted)
+    assert found.reason == "Nothing can be proven."
 
 
 def test_a_run_without_a_result_is_a_failure_by_name() -> None:
     found, _ = run(*[say("Let me think.")] * 4)
-    assert (found.candidate, found.exhausted) == (None, None)
-    assert found.failure == "no_tool_call: Let me think."
+    assert isinstance(found, GenerationFailed)
+    assert found.reason == "no_tool_call: Let me think."
     assert len(found.calls) == 4
 
 
@@ -154,7 +155,7 @@ def test_a_model_that_cannot_be_had_is_no_result() -> None:
 def test_in_textual_mode_there_are_no_visuals_to_name() -> None:
     context = context_of(visual_context().view, Mode.TEXTUAL)
     found, _ = run(submit(GOOD, visuals=["Table 1"]), context=context)
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert (found.candidate.gate, found.candidate.visuals) == (None, ())
     assert found.candidate.evidence[0].visual is None
 
@@ -178,6 +179,7 @@ def rejected(number: int) -> RejectedQA:
         answer="a",
         rejection_reason=RejectionReason.AMBIGUOUS,
         rejection_detail="two things fit",
+        evidence=(Evidence(quote="y", start_line=7, end_line=7),),
     )
 
 
@@ -193,7 +195,6 @@ def test_the_generator_learns_what_was_asked_and_what_failed() -> None:
                 rejection_detail="max_turns",
             ),
         ),
-        rejected_evidence=((Evidence(quote="y", start_line=7, end_line=7),), ()),
     )
     _, model = run(submit(GOOD), history=history)
     asked = told(model.requests[0])
@@ -210,7 +211,6 @@ def test_a_long_history_is_cut_to_the_latest() -> None:
     history = History(
         accepted=tuple(pair(number) for number in range(300)),
         rejected=tuple(rejected(number) for number in range(50)),
-        rejected_evidence=((),) * 50,
     )
     asked = told(run(submit(GOOD), history=history)[1].requests[0])
     assert "What is fact 299?" in asked
@@ -236,7 +236,7 @@ SEEN: dict[str, Any] = {
 
 def test_a_visual_question_names_what_must_be_looked_at() -> None:
     found, _ = run(call("view_page", page_number=2), submit(SEEN), context=visual_context())
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert (found.candidate.gate, found.candidate.visuals) == (None, ("Table 1",))
     assert (
         found.candidate.evidence
@@ -256,7 +256,7 @@ def test_a_visual_question_names_what_must_be_looked_at() -> None:
 def test_unknown_labels_are_told_once_and_then_final(visuals: tuple[str, ...], said: str) -> None:
     wrong = submit(SEEN, visuals=visuals)
     found, model = run(wrong, wrong, context=visual_context())
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate is RejectionReason.EVIDENCE_NOT_FOUND
     assert said in told(model.requests[1])
 
@@ -264,7 +264,7 @@ def test_unknown_labels_are_told_once_and_then_final(visuals: tuple[str, ...], s
 def test_a_visual_question_without_a_visual_does_not_fit() -> None:
     found, model = run(submit(SEEN, visuals=[]), submit(SEEN), context=visual_context())
     assert "submit_qa was not accepted: visuals" in told(model.requests[1])
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate is None
 
 
@@ -276,7 +276,7 @@ def test_a_label_counts_as_the_tools_show_it() -> None:
     shown = shown_label(long.label)
     assert shown in listing
     found, _ = run(submit(SEEN, visuals=[shown.upper(), "table  1"]), context=context)
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate_detail == ""
     assert found.candidate.visuals == (long.label, "Table 1")
 
@@ -284,7 +284,7 @@ def test_a_label_counts_as_the_tools_show_it() -> None:
 def test_a_picture_without_text_is_its_own_evidence() -> None:
     view = view_of("", visuals=(TABLE,), page_count=2, outcome=Outcome.NO_TEXT)
     found, _ = run(submit(SEEN, evidence=[{"quote": "June: 0.8 %"}]), context=context_of(view, Mode.VISUAL))
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate is None
     assert found.candidate.evidence == (
         Evidence(quote="June: 0.8 %", start_line=None, end_line=None, page=2, visual="Table 1"),
@@ -294,7 +294,7 @@ def test_a_picture_without_text_is_its_own_evidence() -> None:
 def test_where_there_is_text_a_visual_question_is_proven_by_it() -> None:
     wrong = submit(SEEN, evidence=[{"quote": "June: 0.9 %"}])
     found, _ = run(wrong, wrong, context=visual_context())
-    assert found.candidate is not None
+    assert isinstance(found, Proposed)
     assert found.candidate.gate is RejectionReason.EVIDENCE_NOT_FOUND
 
 

@@ -1,17 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
 import pytest
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.validator import Judgement, TypeRule, judge, rejection
+from qagen_dagster.agents.questions.validator import Judged, TypeRule, judge, rejection
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord
 from tests.support.documents import context_of, visual_context
 from tests.support.models import CRITERIA, FakeModel, Turn, call, say, told
@@ -46,14 +48,14 @@ def compare(**changed: Any) -> AssistantMessage:
 
 def run(
     *turns: Turn, context: QAContext | None = None, rule: TypeRule | None = None
-) -> tuple[Judgement, FakeModel]:
+) -> tuple[Judged, FakeModel]:
     model = FakeModel(turns)
     return judge(context or context_of(), model, CANDIDATE, 5, rule), model
 
 
-def verdict_of(found: Judgement) -> VerdictRecord:
+def verdict_of(found: Judged) -> VerdictRecord:
     assert found.verdict is not None
-    assert found.failure is None
+    assert found.failure == ""
     return found.verdict
 
 
@@ -186,7 +188,7 @@ def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
     fault = rejection(verdict_of(found))
     assert fault == (RejectionReason.IRRELEVANT, "it is no multi_hop question: One line answers it.")
     seen = told(model.requests[1])
-    assert all(words in seen for words in (HOP.name, HOP.means, HOP.asks, HOP.fails, SECRET_QUOTE))
+    assert all(words in seen for words in (*asdict(HOP).values(), SECRET_QUOTE))
     assert "multi_hop" not in model.requests[0].canonical()
     (tool,) = model.requests[1].tools
     assert "of_type" in tool.parameters["required"]
@@ -275,22 +277,23 @@ def test_the_embedded_reader_understands_these_prompts(
 
 
 JUDGED = {
+    "answer": SECRET_ANSWER,
     "self_contained": True,
     "relevant": True,
     "evidence": [{"quote": SECRET_QUOTE, "start_line": 7}],
 }
 
 
-def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judgement:
-    """A judgement by code that finds every answer equal to every other."""
-    return judge(context or context_of(), model, CANDIDATE, 5, rule, equal=lambda _one, _other: True)
+def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judged:
+    """The judgement of a candidate whose answer is the one that the tests of equal answers give."""
+    return judge(context or context_of(), model, CANDIDATE, 5, rule)
 
 
 def test_no_model_compares_equal_answers_to_a_question_without_fault() -> None:
     model = FakeModel([blind(**JUDGED)])
     verdict = verdict_of(alone(model))
     assert rejection(verdict) is None
-    assert (verdict.blind_answer, len(model.requests)) == ("each quarter", 1)
+    assert (verdict.blind_answer, len(model.requests)) == (SECRET_ANSWER, 1)
 
 
 @pytest.mark.parametrize(
@@ -322,11 +325,11 @@ def test_a_model_compares_where_the_blind_step_has_a_doubt(said: dict[str, Any])
 
 
 def test_a_model_compares_different_answers_types_and_what_was_seen() -> None:
-    different, _ = run(blind(**JUDGED), compare())
+    different, _ = run(blind(**JUDGED | {"answer": "each quarter"}), compare())
     assert verdict_of(different).explanation == "Both say so."
     typed = alone(FakeModel([blind(**JUDGED), compare(of_type=True)]), HOP)
     assert verdict_of(typed).explanation == "Both say so."
-    seen = alone(FakeModel([blind(), compare()]), context=visual_context())
+    seen = alone(FakeModel([blind(answer=SECRET_ANSWER), compare()]), context=visual_context())
     assert verdict_of(seen).explanation == "Both say so."
 
 
@@ -337,23 +340,28 @@ def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
     assert {"self_contained", "relevant"} <= set(tool.parameters["required"])
 
 
-def test_code_refuses_an_answer_that_contradicts_the_blind_one() -> None:
-    model = FakeModel([blind(**JUDGED)])
-    judged = judge(
-        context_of(), model, CANDIDATE, 5, contradiction=lambda _one, _other: "their numbers differ"
-    )
-    fault = rejection(verdict_of(judged))
-    assert fault is not None
-    assert fault[0] is RejectionReason.WRONG_ANSWER
-    assert fault[1].endswith("code compared the two answers: their numbers differ")
-    assert len(model.requests) == 1
+NUMBERS = CANDIDATE.model_copy(update={"answer": "60 days"})
 
 
-def test_a_model_compares_an_answer_that_code_has_computed() -> None:
-    model = FakeModel([blind(**JUDGED), compare()])
-    computed = CANDIDATE.model_copy(update={"computation": "sum of 60; 30 = 90"})
-    judged = judge(
-        context_of(), model, computed, 5, contradiction=lambda _one, _other: "their numbers differ"
-    )
-    assert rejection(verdict_of(judged)) is None
-    assert "Computed by code from these: sum of 60; 30 = 90" in told(model.requests[1])
+@pytest.mark.parametrize(
+    ("context", "computation", "reason"),
+    [
+        (context_of(), "", RejectionReason.WRONG_ANSWER),
+        (context_of(), "sum of 30; 30 = 60", None),
+        (visual_context(), "", None),
+    ],
+    ids=["textual", "computed by code", "visual"],
+)
+def test_other_numbers_are_refused_by_code_where_the_text_has_them(
+    context: QAContext, computation: str, reason: RejectionReason | None
+) -> None:
+    own = set[str]() if context.mode is Mode.TEXTUAL else {"self_contained", "relevant"}
+    said = {name: value for name, value in JUDGED.items() if name not in own}
+    model = FakeModel([blind(**said | {"answer": "90 days"}), compare()])
+    verdict = verdict_of(judge(context, model, NUMBERS.model_copy(update={"computation": computation}), 5))
+    fault = rejection(verdict)
+    assert (len(model.requests), fault and fault[0]) == (1 if reason else 2, reason)
+    if reason:
+        assert verdict.explanation.startswith("code compared the two answers: ")
+    if computation:
+        assert f"Computed by code from these: {computation}" in told(model.requests[1])

@@ -25,6 +25,7 @@ from qagen_dagster.loop.problems.code_checks import (
     select_range,
     variant_breaches,
 )
+from qagen_dagster.loop.problems.text_faults import answer_kept
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.problems.item import (
     AlternateResult,
@@ -374,3 +375,11 @@ def test_an_impossible_value_in_the_statement_of_a_picture_is_refused(old: str, 
     assert scan_breaches(good, QuestionKind.SUBJECTIVE) == ()
     assert good.replace(old, new) != good
     assert scan_breaches(good.replace(old, new), QuestionKind.SUBJECTIVE)
+
+
+@pytest.mark.parametrize("key", ["P-2, Q-1, R-3", "$P \\to 2$; $Q \\to 1$; $R \\to 3$"])
+def test_one_pair_of_a_matching_may_become_the_conversion(key: str) -> None:
+    source = mcq(7, 3).replace("$21\\,\\mathrm{m\\,s^{-1}}$ \\ans", f"{key} \\ans")
+    assert key in source
+    assert list(answer_kept(source, Format.MCQ_SC, mcq())) == []
+    assert list(answer_kept(source.replace(key, "2 pairs"), Format.MCQ_SC, mcq())) != []

@@ -14,7 +14,6 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.loop.problems.text_faults import answer_kept
 from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
 from tests.support.problems.play import MERGED, integer, item, mcq
 
@@ -175,14 +174,6 @@ def test_an_item_is_no_document(alien: str) -> None:
 )  # fmt: skip
 def test_a_conversion_hides_no_options_and_loses_no_answer(target: Format, converted: str, said: str) -> None:
     assert only(conversion_breaches(item(), target, converted), 11, said)
-
-
-@pytest.mark.parametrize("key", ["P-2, Q-1, R-3", "$P \\to 2$; $Q \\to 1$; $R \\to 3$"])
-def test_one_pair_of_a_matching_may_become_the_conversion(key: str) -> None:
-    source = mcq(7, 3).replace("$21\\,\\mathrm{m\\,s^{-1}}$ \\ans", f"{key} \\ans")
-    assert key in source
-    assert list(answer_kept(source, Format.MCQ_SC, mcq())) == []
-    assert list(answer_kept(source.replace(key, "2 pairs"), Format.MCQ_SC, mcq())) != []
 
 
 TWO_BOXES = """\\begin{solution}

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.limits import QALimits
-from qagen_dagster.loop.questions.result import empty_result, result_of
+from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_document import DocumentSteps
 from qagen_dagster.loop.questions.state import Accepted, Done, Generate, QAState
 from qagen_dagster.loop.questions.state_machine import next_step, replay
@@ -22,6 +22,10 @@ WORK = DocumentWork(
     QALimits(target_count=3, max_consecutive_failures=3, max_attempts=12),
     fingerprint="f" * 16,
 )
+
+
+def empty_result(end: DocumentEnd, detail: str) -> GenerationResult:
+    return result_of(WORK, Play([]).models, QAState(), Done(end=end, detail=detail))
 
 
 def play_out(piece: list[Outcome]) -> GenerationResult:
@@ -112,7 +116,7 @@ def test_every_call_is_in_the_result_in_order() -> None:
 
 
 def test_an_empty_result_measures_nothing() -> None:
-    result = empty_result(WORK, DocumentEnd.NOT_USABLE, "corrupt: no pages")
+    result = empty_result(DocumentEnd.NOT_USABLE, "corrupt: no pages")
     assert (result.accepted, result.rejected, result.calls) == ((), (), ())
     assert (result.end, result.end_detail) == (DocumentEnd.NOT_USABLE, "corrupt: no pages")
     assert (result.stats.validation_pass_rate, result.stats.dedup_rejection_rate) == (None, None)
@@ -130,5 +134,5 @@ def test_an_accepted_question_keeps_its_computation() -> None:
         question="How many?", answer="3", evidence=(), question_type="numeric", computation="sum of 1; 2 = 3"
     )
     state = QAState(accepted=(Accepted(candidate=candidate, attempt=1),))
-    (pair,) = result_of(WORK, Play([]).models, state, Done(end=DocumentEnd.TARGET_REACHED), ()).accepted
+    (pair,) = result_of(WORK, Play([]).models, state, Done(end=DocumentEnd.TARGET_REACHED)).accepted
     assert pair.computation == "sum of 1; 2 = 3"

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError, PermanentModelError
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJournal, agent_events
+from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJournal, events_of
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document, unusable
+from qagen_dagster.loop.questions.state import Event
 from qagen_dagster.loop.questions.state_machine import replay
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import Outcome as Parsing
@@ -107,7 +108,9 @@ def test_every_step_is_durable_before_a_step_that_needs_it() -> None:
 
     def before(role: str, request: Request) -> None:
         found = store.find(KEY, QuestionJournal)
-        state, _ = replay(agent_events(DocumentJournal(store, KEY, "w")) if found else (), work_of().limits)
+        state, _ = replay(
+            events_of(Event, DocumentJournal(store, KEY, "w")) if found else (), work_of().limits
+        )
         ended = state.attempts
         if role == "generator" and ended == request.sample - 2:  # ahead of the check of the one before
             assert state.current is not None
@@ -125,7 +128,7 @@ def test_killed_anywhere_it_pays_nothing_twice_and_asks_nothing_of_a_finished_st
         dying = Play(PIECE, killer(at), paid)
         with pytest.raises(Killed):
             run(dying, store)
-        state, _ = replay(agent_events(DocumentJournal(store, KEY, "w")), work_of().limits)
+        state, _ = replay(events_of(Event, DocumentJournal(store, KEY, "w")), work_of().limits)
         resumed = Play(PIECE, paid=paid)
         assert run(resumed, store) == expected
         assert Counter(dying.log + resumed.log) == Counter(undisturbed.log)
@@ -138,7 +141,7 @@ def test_resumed_without_the_ledger_it_repeats_only_unfinished_steps() -> None:
         store = fresh()
         with pytest.raises(Killed):
             run(Play(PIECE, killer(at)), store)
-        state, _ = replay(agent_events(DocumentJournal(store, KEY, "w")), work_of().limits)
+        state, _ = replay(events_of(Event, DocumentJournal(store, KEY, "w")), work_of().limits)
         resumed = Play(PIECE)
         assert run(resumed, store) == expected
         asked = attempts_of(resumed.log)

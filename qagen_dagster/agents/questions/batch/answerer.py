@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
@@ -39,13 +40,13 @@ class Asked:
     rejected: Sequence[tuple[str, str]] = ()
 
 
-@dataclass(frozen=True)
-class Answered:
-    """A candidate, whose `gate` may name a fault, or why there is none."""
+class Answered(Record):
+    """A question was answered, or `failure` says why it was not. The `gate` of the candidate may name a fault."""
 
+    kind: Literal["answered"] = "answered"
     candidate: Candidate | None
-    failure: str
-    calls: tuple[CallSummary, ...]
+    failure: str = ""
+    calls: tuple[CallSummary, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, tas
     reply = ask(spec, model, context, reading, task, values)
     found = _submitted(reply)
     if found is None:
-        return Answered(None, reply.failure, reply.calls)
-    return Answered(check.candidate_of(found), "", reply.calls)
+        return Answered(candidate=None, failure=reply.failure, calls=reply.calls)
+    return Answered(candidate=check.candidate_of(found), calls=reply.calls)
 
 
 def answer_many(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
@@ -168,13 +169,17 @@ class Questions:
     was_cut: bool = False  # at the output limit
 
 
-@dataclass(frozen=True)
-class Rewritten:
-    """The new question. It may be empty, with or without a failure."""
+class Rewritten(Record):
+    """The generator was asked for another wording of a question.
 
+    If `question` is empty, the wording stays as it is. Then `failure` may say why, and `refused` is a new wording that was not accepted.
+    """
+
+    kind: Literal["rewritten"] = "rewritten"
     question: str
-    failure: str
-    calls: tuple[CallSummary, ...]
+    failure: str = ""
+    refused: str = ""
+    calls: tuple[CallSummary, ...] = ()
 
 
 def prompt() -> Prompt:
@@ -241,9 +246,11 @@ def rewrite(
     reply = ask(spec, model, context, reading, task, values)
     if isinstance(reply.run.end, Finish):
         submitted = SubmitRewrite.model_validate(reply.run.end.result)
-        return Rewritten(one_reply.untagged(submitted.question)[0], "", reply.calls)
+        return Rewritten(question=one_reply.untagged(submitted.question)[0], calls=reply.calls)
     found = one_reply.questions(reply.texts, rejected.question_type)
-    return Rewritten(found[0].question if found else "", "" if found else reply.failure, reply.calls)
+    if found:
+        return Rewritten(question=found[0].question, calls=reply.calls)
+    return Rewritten(question="", failure=reply.failure, calls=reply.calls)
 
 
 @dataclass(frozen=True)

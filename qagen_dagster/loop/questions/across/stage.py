@@ -76,7 +76,7 @@ class AcrossStage(stage.JournaledStage):
         spans = tuple((one.start_line, one.end_line) for one in found.spans)
         return Member(self.corpus.document(name), found.lines, spans)
 
-    def proved(self, step: Validate, members: list[Member]) -> tuple[Judged, tuple[CallSummary, ...]]:
+    def proved(self, step: Validate, members: list[Member]) -> Judged:
         """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
@@ -93,21 +93,17 @@ class AcrossStage(stage.JournaledStage):
             relevant=None,
             explanation=f"answered from passages of {len(taken)} documents, and from them without each one",
         )
+        judged = Judged(verdict=verdict, calls=calls)
         if validator.rejection(verdict) is not None:
-            return Judged(verdict=verdict), calls
+            return judged
         for hidden in taken:
             others = [one for one in taken if one is not hidden]
             found, again, more = self._answer(step, others)
-            calls = (*calls, *more)
+            judged = judged.model_copy(update={"calls": (*judged.calls, *more)})
             if again:
                 why = f"without {hidden.document.id} the validator answered {found[:300]!r}"
-                return Judged(verdict=verdict, failure=why), calls
-        judged = controls.without_document(step, self.work, self.models, Judged(verdict=verdict))
-        found_ = judged if isinstance(judged, Judged) else Judged(verdict=judged.verdict)
-        return found_.model_copy(update={"failure": "" if found_.verdict else found_.failure}), (
-            *calls,
-            *judged.calls,
-        )
+                return judged.model_copy(update={"failure": why})
+        return controls.without_document(step, self.work, self.models, judged)
 
     def _answer(self, step: Validate, members: list[Member]) -> tuple[str, bool, tuple[CallSummary, ...]]:
         """The validator's answer from passages of documents, empty if there is none, and whether it is the proposed one."""

@@ -5,8 +5,8 @@ New questions are first compared without a model. The deduplicator compares them
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, singledispatchmethod
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
@@ -26,7 +26,7 @@ from qagen_dagster.loop.questions.batch.result import batch_result
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
-from qagen_dagster.loop.questions.journal import DocumentJournal, batch_events
+from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
 from qagen_dagster.models.base import Model, ModelSpec
@@ -50,7 +50,7 @@ def run_batch(
     fit = fit_of(models.generator.spec, answering, models.validator.spec)
     limits = limits.model_copy(update={"fit": fit})
     run = DocumentRun(work, limits, models)
-    events = batch_events(journal)
+    events: tuple[batch.BatchEvent, ...] = events_of(batch.BatchEvent, journal)
     state, taken = replay(events, limits, run.wanted)
     used: list[batch.BatchEvent] = list(events[:taken])
     while not isinstance(step := next_step(state, limits, run.wanted), qa.Done):
@@ -96,31 +96,25 @@ class DocumentRun:
     def _answerer(self) -> Model:
         return self.models.answerer or self.models.generator
 
+    @singledispatchmethod
     def perform(self, step: batch.Step, state: batch.BatchState) -> batch.BatchEvent:
         """Perform one step. Raises ModelError."""
-        match step:
-            case batch.Ask():
-                return self._ask(step, state)
-            case batch.GradeQuestion():
-                return self._grade_question(step)
-            case batch.Rewrite():
-                return self._rewrite(step, state)
-            case batch.Answer() | batch.Prepare():
-                return (
-                    self._answer(step, state)
-                    if isinstance(step, batch.Answer)
-                    else self._prepare(step, state)
-                )
-            case batch.GradeAnswer():
-                return batch.AnswerGraded(grade=self._graded(step.candidate, state))
-            case batch.Settle():
-                return qa.Proposed(candidate=step.candidate)
-            case qa.Dedupe() | batch.AnswerBlind() | qa.Validate() | qa.Mend():
-                return self._check(step, state)
-            case qa.Done():
-                raise ValueError("a finished document has no step to perform")
+        raise ValueError("a finished document has no step to perform")
 
-    def _grade_question(self, step: batch.GradeQuestion) -> batch.QuestionGraded:
+    @perform.register
+    def _grade_answer(self, step: batch.GradeAnswer, state: batch.BatchState) -> batch.AnswerGraded:
+        return batch.AnswerGraded(grade=self._graded(step.candidate, state))
+
+    @perform.register
+    def _settle(self, step: batch.Settle, _state: batch.BatchState) -> qa.Proposed:
+        return qa.Proposed(candidate=step.candidate)
+
+    @perform.register
+    def _compare(self, step: qa.Dedupe, state: batch.BatchState) -> qa.Compared:
+        return model_checks.compare(step, state.qa, self.work, self.models)
+
+    @perform.register
+    def _grade_question(self, step: batch.GradeQuestion, _state: batch.BatchState) -> batch.QuestionGraded:
         context = self.work.context
         document, values = context.view.document, context.task_values()
         about = document.metadata
@@ -131,6 +125,7 @@ class DocumentRun:
         )
         return batch.QuestionGraded(number=step.draft.number, grade=grade)
 
+    @perform.register
     def _ask(self, step: batch.Ask, state: batch.BatchState) -> batch.Asked:
         wanted = questioner.asked_for(dict(step.wanted), step.most)
         found = questioner.propose(
@@ -147,13 +142,7 @@ class DocumentRun:
         of = find_duplicates(texts, _every(state), self.models.encode, self.limits.options.similarity)
         for question, duplicate in zip(found.questions, of, strict=True):
             number = len(state.drafts) + len(drafts) + 1
-            draft = batch.Draft(
-                number=number,
-                question=question.question,
-                question_type=question.question_type,
-                parts=found.parts,
-                lines=question.lines,
-            )
+            draft = batch.Draft(**question.shared(batch.Draft), number=number, parts=found.parts)
             if duplicate is None:
                 drafts.append(draft)
             else:
@@ -173,6 +162,7 @@ class DocumentRun:
             calls=found.calls,
         )
 
+    @perform.register
     def _rewrite(self, step: batch.Rewrite, state: batch.BatchState) -> batch.Rewritten:
         draft = step.current.draft
         others = [one for one in _known(state) if one[0] not in (step.question, draft.question)]
@@ -185,9 +175,8 @@ class DocumentRun:
             self._passages(state, step.question, step.current.rewrites),
         )
         why = self._refused(found.question, step.current, state) if found.question else ""
-        if why:
-            return batch.Rewritten(question="", failure=why, refused=found.question, calls=found.calls)
-        return batch.Rewritten(question=found.question, failure=found.failure, calls=found.calls)
+        refused = {"question": "", "failure": why, "refused": found.question}
+        return found.model_copy(update=refused) if why else found
 
     def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
         """Why a new wording is refused: it is a former wording, or repeats another question. Empty if it is not refused."""
@@ -198,13 +187,14 @@ class DocumentRun:
         (duplicate,) = find_duplicates([question], others, self.models.encode, self.limits.options.similarity)
         return "" if duplicate is None else f"it repeats {duplicate.of!r}"
 
+    @perform.register
     def _answer(self, step: batch.Answer, state: batch.BatchState) -> batch.Answered:
         draft = step.current.draft
         asked = answerer.Asked(step.question, draft.question_type, step.rejected)
         task = self._answer_task(state, draft, asked, len(step.current.tries))
-        found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
-        return batch.Answered(candidate=found.candidate, failure=found.failure, calls=found.calls)
+        return answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
 
+    @perform.register
     def _prepare(self, step: batch.Prepare, state: batch.BatchState) -> batch.Prepared:
         asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]
         near = self._near(step.drafts)
@@ -238,20 +228,8 @@ class DocumentRun:
             return ()
         return self._narrow.around(line for one in drafts for line in one.lines)
 
-    def _check(
-        self, step: qa.Dedupe | batch.AnswerBlind | qa.Validate | qa.Mend, state: batch.BatchState
-    ) -> batch.BatchEvent:
-        match step:
-            case qa.Dedupe():
-                return model_checks.compare(step, state.qa, self.work, self.models)
-            case batch.AnswerBlind():
-                return self._answer_blind(step)
-            case qa.Validate():
-                return self._validate(step, state)
-            case qa.Mend():
-                return self._mend(step, state)
-
-    def _answer_blind(self, step: batch.AnswerBlind) -> batch.BlindAnswered:
+    @perform.register
+    def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:
         found = validator.answer_all_blind(
             self.work.context, self.models.validator, step.questions, step.attempt
         )
@@ -261,20 +239,14 @@ class DocumentRun:
             answers={one: found.answers.get(one) for one in asked}, fit=fit, calls=found.calls
         )
 
+    @perform.register
     def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
         known = state.blind.get(step.candidate.question)
         found = None if known is None else BlindFinding(known, "", ())
-        first = state.qa.first
-        if found is None and first is not None and first.question == step.candidate.question:
-            # replay the earlier blind answer from the ledger
-            found = replace(model_checks.answer_blind(step, self.work, self.models), calls=())
         rule = questioner.rule_of(QuestionType(step.candidate.question_type))
-        judged = model_checks.validate(step, self.work, self.models, rule, found)
-        event = controls.control(step, self.work, self.models, judged)
-        event = controls.without_document(step, self.work, self.models, event)
-        able = isinstance(event, qa.Judged) and self._answerer.spec.provider != "embedded"
-        return event.model_copy(update={"may_mend": True}) if able else event
+        return controls.judge(step, state.qa, self.work, self.models, self._answerer, found, rule)
 
+    @perform.register
     def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:
         """Ask once more for an answer that the validator refused, or for another wording of a trivial question.
 

@@ -1,6 +1,6 @@
 """The events of the work on a document by the batch strategy, its steps, and its state.
 
-All of them are values; no work is done here.
+All of them are values; no work is done here. The agents make the events `Answered` and `Rewritten` of the current question.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from qagen_dagster.agents.questions.batch.answerer import Answered
+from qagen_dagster.agents.questions.batch.questioner import Rewritten
 from qagen_dagster.loop.questions import state
 from qagen_dagster.loop.questions.limits import Fit, Wanted
 from qagen_dagster.records.base import Record
@@ -94,28 +96,6 @@ class QuestionGraded(Record):
     @property
     def calls(self) -> tuple[CallSummary, ...]:
         return self.grade.calls
-
-
-class Rewritten(Record):
-    """The generator was asked for another wording of the current question.
-
-    If `question` is empty, the wording stays as it is. Then `failure` says why, and `refused` is a new wording that was not accepted.
-    """
-
-    kind: Literal["rewritten"] = "rewritten"
-    question: str
-    failure: str = ""
-    refused: str = ""
-    calls: tuple[CallSummary, ...] = ()
-
-
-class Answered(Record):
-    """The current question was answered, or `failure` says why it was not."""
-
-    kind: Literal["answered"] = "answered"
-    candidate: Candidate | None
-    failure: str = ""
-    calls: tuple[CallSummary, ...] = ()
 
 
 class PreparedAnswer(Record):

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
 import numpy as np
 
-from qagen_dagster.agents.questions.deduplicator import DuplicateFinding, find_duplicate
+from qagen_dagster.agents.questions.deduplicator import Compared, find_duplicate
 from qagen_dagster.english.answers import Match, can_be_same, informative, match
 from qagen_dagster.loop.questions.duplicates.question_form import form, without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import Encode, Vectors
 from qagen_dagster.records.ids import normalise
-
-__all__ = [
-    "Encode",
-    "Known",
-    "Link",
-    "Progress",
-    "compare",
-    "decide",
-    "find_duplicates",
-    "links",
-    "links_among",
-    "vetoed",
-]
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
 MERGE_THRESHOLD = 0.8  # from here on, questions with the same content words, roles and answer are duplicates without a model
@@ -54,14 +41,10 @@ class Link:
     score: float | None  # cosine of the questions; None if words alone decided
     merged: str = ""  # why the two are duplicates without asking a model; empty if the model decides
 
-    def finding(self) -> DuplicateFinding:
-        exact = self.score is None
-        return DuplicateFinding(
-            self.index,
-            self.merged,
-            score=1.0 if exact else self.score,
-            step="exact" if exact else "similarity",
-        )
+    def finding(self) -> Compared:
+        if self.score is None:
+            return Compared(duplicate_of=self.index, detail=self.merged, score=1.0, step="exact")
+        return Compared(duplicate_of=self.index, detail=self.merged, score=self.score, step="similarity")
 
 
 def vetoed(question: str, other: str) -> bool:
@@ -78,7 +61,7 @@ def compare(
     document_id: str,
     attempt: int,
     before_asking: Callable[[], None] = lambda: None,
-) -> DuplicateFinding:
+) -> Compared:
     """The accepted question that `new` is a duplicate of. `before_asking` runs first if a model decides. Raises ModelError."""
     found = links(new, accepted, encode)
     if undecided(found):
@@ -155,19 +138,19 @@ def decide(
     *,
     document_id: str,
     attempt: int,
-) -> DuplicateFinding:
+) -> Compared:
     """Decide which of the linked questions `new` is a duplicate of. The model is asked if none is sure. Raises ModelError."""
     if not found:
-        return DuplicateFinding(None, UNLIKE, step="")
+        return Compared(duplicate_of=None, detail=UNLIKE)
     if not undecided(found):
         return found[0].finding()
     chosen = sorted(found[:MAX_COMPARED], key=lambda link: link.index)
     listed = [(accepted[link.index].question, accepted[link.index].answer) for link in chosen]
     reply = find_duplicate(model, new.question, new.answer, listed, document_id=document_id, attempt=attempt)
-    if reply.index is None:
-        return replace(reply, score=found[0].score)
-    link = chosen[reply.index]
-    return replace(reply, index=link.index, score=link.score)
+    if reply.duplicate_of is None:
+        return reply.model_copy(update={"score": found[0].score})
+    link = chosen[reply.duplicate_of]
+    return reply.model_copy(update={"duplicate_of": link.index, "score": link.score})
 
 
 @lru_cache(maxsize=20_000)

@@ -7,16 +7,17 @@ of the other documents find out the same: their requests are equal, so the ledge
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
+from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.no_answer import stage as stages
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages, DocumentPassages
@@ -108,13 +109,12 @@ class ImportStage(stages.JournaledStage):
         asked = answerer.Asked(logged.question, QuestionType.FACTUAL)
         model, task = self.models.answerer or self.models.generator, Task([*choices, found], attempt, 0)
         given = answerer.answer(work.context, model, reading, asked, task)
-        return replace(given, candidate=given.candidate and _as_logged(work, logged, given.candidate))
+        candidate = given.candidate and _as_logged(work, logged, given.candidate)
+        return given.model_copy(update={"candidate": candidate})
 
-    def _judge(self, step: Validate) -> tuple[Judged, tuple[results.CallSummary, ...]]:
-        judged = model_checks.validate(step, self.work, self.models)
-        judged = controls.without_document(step, self.work, self.models, judged)
-        failure = judged.failure if isinstance(judged, Judged) and judged.verdict is None else ""
-        return Judged(verdict=judged.verdict, failure=failure), judged.calls
+    def _judge(self, step: Validate) -> Judged:
+        judged = validator.judge(self.work.context, self.models.validator, step.candidate, step.attempt)
+        return controls.without_document(step, self.work, self.models, judged)
 
 
 def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candidate) -> results.Candidate:

@@ -73,7 +73,7 @@ class Decided(Record):
 
 
 EventT = TypeVar("EventT", Drafted, Decided)
-Judge = Callable[[Validate], tuple[Judged, tuple[CallSummary, ...]]]
+Judge = Callable[[Validate], Judged]
 StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
 
 
@@ -202,7 +202,7 @@ class JournaledStage:
         early, before = self.refuse(candidate, state.accepted, state.attempts + 1)
         if early is not None:
             return early
-        judged, calls = judge(Validate(candidate=candidate, attempt=state.attempts + 1))
+        judged = judge(Validate(candidate=candidate, attempt=state.attempts + 1))
         fault = None if judged.verdict is None else validator.rejection(judged.verdict)
         if judged.verdict is None:
             fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
@@ -213,7 +213,7 @@ class JournaledStage:
             reason=None if fault is None else fault[0],
             detail="" if fault is None else fault[1],
             verdict=judged.verdict,
-            calls=(*before, *calls),
+            calls=(*before, *judged.calls),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.ingest.files import stored_text, visual_image
@@ -44,7 +44,7 @@ class ExportedRows:
     def __init__(self, space: Workspace, combination: Combination) -> None:
         self._space, self._combination = space, combination
         self._pictures: dict[tuple[str, str], Picture | None] = {}
-        self._texts: dict[str, PassageText] = {}
+        self._text = cache(self._read)
         self._labels = labels_of(space.store, combination)
         self.no_picture: list[str] = []
 
@@ -94,13 +94,11 @@ class ExportedRows:
                 title = self._space.store.read(key, Document).metadata.title or entry.source
                 yield ExportedDocument(entry.id, title, self._text(entry.id).passages)
 
-    def _text(self, document_id: str) -> PassageText:
-        if document_id not in self._texts:
-            store, corpus = self._space.store, self._combination.corpus
-            document = store.read(Document.key(corpus, document_id), Document)
-            text = stored_text(store, corpus, self._entries[document_id])
-            self._texts[document_id] = PassageText(document_id, text, document.wrapped)
-        return self._texts[document_id]
+    def _read(self, document_id: str) -> PassageText:
+        store, corpus = self._space.store, self._combination.corpus
+        document = store.read(Document.key(corpus, document_id), Document)
+        text = stored_text(store, corpus, self._entries[document_id])
+        return PassageText(document_id, text, document.wrapped)
 
     def _row(self, question: PublishedQuestion, rights: Mapping[str, Rights]) -> ExportedRow:
         places = [self._text(one.document_id or question.document_id).place(one) for one in question.evidence]

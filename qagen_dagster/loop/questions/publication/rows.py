@@ -63,10 +63,8 @@ def set_facts(
         corpus_context=corpus.corpus_context,
         scenario_name=scenario.name,
         scenario_description=scenario.description,
-        profile=candidates.profile,
+        **candidates.shared(SetFacts),
         strategy=scenario.strategy.value,
-        models=candidates.models,
-        prompts=candidates.prompts,
         documents_by_outcome=Counter(one.end.value for one in candidates.documents),
         planned=sum(planned),
         closed_book=scenario.closed_book,
@@ -133,13 +131,8 @@ class PublishedRows:
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: result_records.QAPair) -> PublishedQuestion:
-        given = {
-            name: getattr(pair, name)
-            for name in result_records.QAPair.model_fields
-            if name in PublishedQuestion.model_fields
-        }
         return PublishedQuestion(
-            **given,
+            **pair.shared(PublishedQuestion),
             text_path=self._text_path(pair.document_id),
             row=self._sources.get(pair.document_id, ("", None))[1],
             mode=pair.category,
@@ -153,7 +146,7 @@ class PublishedRows:
     def _rejected(self, one: result_records.RejectedQA) -> RejectedQuestion:
         source, row = self._sources.get(one.document_id, ("", None))
         return RejectedQuestion(
-            **{name: getattr(one, name) for name in result_records.RejectedQA.model_fields},
+            **dict(one),
             source_document=f"documents/{source}" if source else "",
             row=row,
             verdict=self._verdict(one.document_id, one.attempt_number, one.question),
@@ -234,7 +227,7 @@ def hops(evidence: Iterable[result_records.Evidence]) -> int:
 
 
 def _visual(visual: Visual) -> PublishedVisual:
-    return PublishedVisual(label=visual.label, type=visual.type, page=visual.page, box=visual.box)
+    return PublishedVisual(**visual.shared(PublishedVisual))
 
 
 def _grade(found: AnswerGrade) -> PublishedGrade:

@@ -171,7 +171,7 @@ def test_who_judges_a_question_is_told_the_rule_of_its_type_alone() -> None:
     rule = rule_of(QuestionType.COMPARISON)
     guide = guides().types[QuestionType.COMPARISON]
     assert rule == TypeRule("comparison", guide.means, guide.ask, guide.fails)
-    assert "Orrin Bay" not in f"{rule.means} {rule.asks} {rule.fails}"
+    assert "Orrin Bay" not in f"{rule.type_means} {rule.type_asks} {rule.type_fails}"
 
 
 def test_only_what_is_asked_for_is_told() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from benchmarks.dedupe.pairs import Pair, pairs
-from qagen_dagster.agents.questions.deduplicator import DuplicateFinding
+from qagen_dagster.agents.questions.deduplicator import Compared
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.loop.questions.duplicates import similarity as duplicates
 from qagen_dagster.loop.questions.duplicates.similarity import (
@@ -54,7 +54,7 @@ class Encoder:
 
 def run(
     new: Known, accepted: Sequence[Known], *turns: Turn, cosine: float = 0.9
-) -> tuple[DuplicateFinding, FakeModel]:
+) -> tuple[Compared, FakeModel]:
     model = FakeModel(turns)
     return compare(model, new, accepted, Encoder(cosine), document_id="d", attempt=1), model
 
@@ -78,21 +78,21 @@ def test_the_same_words_need_neither_model_nor_similarity() -> None:
         document_id="d",
         attempt=1,
     )
-    assert found == DuplicateFinding(1, "the same words", score=1.0, step="exact")
+    assert found == Compared(duplicate_of=1, detail="the same words", score=1.0, step="exact")
     assert encoder.seen == []
 
 
 def test_where_the_guard_speaks_no_model_is_asked() -> None:
     sold = [Known(f"What was sold in {year}?", "pipes") for year in (2022, 2023)]
     found, model = run(Known("What was sold in 2024?", "pipes"), sold, cosine=0.99)
-    assert (found.index, found.score, found.step, model.requests) == (None, None, "", [])
+    assert (found.duplicate_of, found.score, found.step, model.requests) == (None, None, "", [])
     assert "guard" in found.detail
 
 
 def test_with_the_same_content_and_answer_similarity_merges() -> None:
     new = Known("By whom was the probe built?", "Holm, Ida")
     found, model = run(new, [RANGE, BUILT], cosine=MERGE_THRESHOLD + 0.01)
-    assert (found.index, found.step, model.requests) == (1, "similarity", [])
+    assert (found.duplicate_of, found.step, model.requests) == (1, "similarity", [])
     assert found.score == pytest.approx(MERGE_THRESHOLD + 0.01)
     assert found.detail == "the same content words and the same answer, similarity 0.81"
 
@@ -107,7 +107,7 @@ def test_with_the_same_content_and_answer_similarity_merges() -> None:
 )
 def test_between_the_bounds_the_model_decides(question: str, answer: str, cosine: float) -> None:
     found, model = run(Known(question, answer), [BUILT], duplicate(1), cosine=cosine)
-    assert (found.index, found.detail, found.step) == (0, "same", "model")
+    assert (found.duplicate_of, found.detail, found.step) == (0, "same", "model")
     assert found.score == pytest.approx(cosine)
     assert (len(model.requests), len(found.calls)) == (1, 1)
 
@@ -117,7 +117,7 @@ def test_an_answer_that_many_questions_have_merges_nothing() -> None:
     found, model = run(
         Known("By whom was it built?", "yes"), [Known("Who built it?", "yes")], unique, cosine=0.99
     )
-    assert (found.index, found.detail, found.step) == (None, "new", "model")
+    assert (found.duplicate_of, found.detail, found.step) == (None, "new", "model")
     assert found.score == pytest.approx(0.99)
     assert len(model.requests) == 1
 
@@ -153,7 +153,7 @@ def test_the_model_sees_only_what_may_be_meant_and_its_number_is_translated() ->
         Known("Who sold the probe of 1998?", "Ida Holm"),
     ]
     found, model = run(Known("Who made the probe of 1998?", "Ida Holm"), accepted, duplicate(2))
-    assert (found.index, found.detail) == (3, "same")
+    assert (found.duplicate_of, found.detail) == (3, "same")
     asked = told(model.requests[0])
     assert (
         "1. Who built the probe of 1998? [answer: Ida Holm]\n2. Who sold the probe of 1998? [answer: Ida Holm]"
@@ -174,13 +174,13 @@ def test_of_many_only_the_most_alike_are_shown() -> None:
     model = FakeModel((duplicate(MAX_COMPARED),))
     new = Known("Who designed the big probe?", "a bell")
     found = compare(model, new, accepted, encode, document_id="d", attempt=1)
-    assert (found.index, found.score) == (60, 1.0)
+    assert (found.duplicate_of, found.score) == (60, 1.0)
     assert told(model.requests[0]).count("[answer: a bell]") == MAX_COMPARED
 
 
 def test_without_a_verdict_the_question_stays() -> None:
     found, _ = run(MADE, [BUILT], *[say("?")] * 4)
-    assert found.index is None
+    assert found.duplicate_of is None
     assert len(found.calls) == 4
 
 
@@ -193,7 +193,7 @@ def test_each_question_is_encoded_once_however_often_it_is_compared() -> None:
 
 def test_nothing_to_compare_with_is_unique() -> None:
     found, model = run(MADE, [])
-    assert (found.index, found.step, model.requests) == (None, "", [])
+    assert (found.duplicate_of, found.step, model.requests) == (None, "", [])
     assert links_among([], Encoder(1)) == []
 
 

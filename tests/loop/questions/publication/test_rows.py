@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from qagen_dagster.loop.questions.publication.rows import set_facts
-from qagen_dagster.loop.questions.result import empty_result
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
     CandidateSet,
@@ -13,7 +12,7 @@ from qagen_dagster.records.questions.results import (
     ValidatedSet,
 )
 from tests.loop.conftest import PlayedWorkspace
-from tests.loop.questions.test_result import WORK
+from tests.loop.questions.test_result import WORK, empty_result
 
 KEYS = {
     "corpus": "probes",
@@ -37,7 +36,7 @@ def result(*types: str, wanted: dict[str, int]) -> GenerationResult:
         Shortfall(question_type=kind, wanted=count, accepted=types.count(kind), reason="")
         for kind, count in wanted.items()
     )
-    made = empty_result(WORK, DocumentEnd.MAX_ATTEMPTS, "")
+    made = empty_result(DocumentEnd.MAX_ATTEMPTS, "")
     return made.model_copy(update={"accepted": pairs, "shortfalls": missing})
 
 
@@ -52,7 +51,7 @@ def test_the_plan_of_a_type_is_what_was_given_and_what_is_missing(workspace: Pla
     results = [
         result("causal", "causal", wanted={"temporal": 1}),
         result("causal", wanted={"causal": 2}),
-        empty_result(WORK, DocumentEnd.NOT_USABLE, "corrupt"),
+        empty_result(DocumentEnd.NOT_USABLE, "corrupt"),
     ]
     facts = set_facts(workspace, candidates, validated, results)
     assert facts.planned_by_type == {"causal": 4, "temporal": 1}
