@@ -76,7 +76,7 @@ OWNERS = {
     "py3langid": ("english/language.py",),
     "pydantic_core": ("catalog/",),
     "pymupdf": ("formats/",),
-    "re2": ("toolkit/matching.py",),
+    "re2": ("formats/pdf/hidden.py", "toolkit/matching.py"),
     "regex": ("index/chunks.py",),
     "rich": ("cli/",),
     "spacy": ("models/embedded/",),
