@@ -75,7 +75,7 @@ OWNERS = {
     "pandas": ("loop/questions/publication/published_set.py",),
     "py3langid": ("english/language.py",),
     "pymupdf": ("formats/",),
-    "re2": ("toolkit/matching.py",),
+    "re2": ("formats/pdf/hidden.py", "toolkit/matching.py"),
     "regex": ("index/chunks.py",),
     "rich": ("cli/",),
     "spacy": ("models/embedded/",),

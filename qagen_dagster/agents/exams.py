@@ -21,6 +21,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.exams.bank import Attempt, Finding
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.submissions import (
     BlindSolution,
@@ -100,14 +101,10 @@ class Reply(Generic[ResultT]):
 
 @dataclass(frozen=True)
 class Failed:
-    """The previous attempt: its question if there was one, the step that rejected it and why, and the reports."""
+    """The previous attempt, and why it failed."""
 
-    package: QuestionPackage | None
-    caught_by: str
-    detail: str
-    instructions: str
-    report: VerifierReport | None = None
-    style: StyleReport | None = None
+    attempt: Attempt
+    finding: Finding
 
 
 _ROLES: dict[
@@ -186,10 +183,10 @@ def implement(
     values |= {"least_score": str(thresholds.least_score), "least_mean": f"{thresholds.least_mean:g}"}
     if failed is not None:
         values |= {
-            "previous": _NONE if failed.package is None else _shown_package(failed.package),
-            "caught_by": failed.caught_by,
+            "previous": _NONE if failed.attempt.package is None else _shown_package(failed.attempt.package),
+            "caught_by": failed.finding.stage.value,
             "why": _why(failed),
-            "instructions": failed.instructions or _NONE,
+            "instructions": failed.finding.instructions or _NONE,
             "attempt": str(attempt),
         }
     return _ask(context, model, QuestionPackage, values, attempt, retried=failed is not None)
@@ -197,12 +194,14 @@ def implement(
 
 def _why(failed: Failed) -> str:
     """The reasons in the report that failed; without a report, what code found."""
-    if failed.style is not None:
-        kind, points = failed.style.failure_type, (failed.detail,)
-    elif failed.report is not None and failed.report.verdict is Verdict.FAILED:
-        kind, points = failed.report.failure_type, failed.report.reasons or (failed.detail,)
+    detail = f"{failed.finding.name}: {failed.finding.detail}"
+    style, report = failed.attempt.style, failed.attempt.report
+    if style is not None:
+        kind, points = style.failure_type, (detail,)
+    elif report is not None and report.verdict is Verdict.FAILED:
+        kind, points = report.failure_type, report.reasons or (detail,)
     else:
-        kind, points = "", tuple(failed.detail.split("; "))
+        kind, points = "", tuple(detail.split("; "))
     return block(filter(None, (kind, bullets(tuple(one_line(one, 1000) for one in points)))))
 
 
@@ -301,15 +300,8 @@ def bullets(lines: tuple[str, ...]) -> str:
 
 def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
     """The fields of a plan, without the schema's id."""
-    return {
-        "idea_summary": (plan.idea_summary,),
-        "function_or_object_type": (plan.function_or_object_type,),
-        "constraints_used": plan.constraints_used,
-        "what_is_asked": (plan.what_is_asked,),
-        "intended_wrong_paths": plan.intended_wrong_paths,
-        "difficulty_rationale": (plan.difficulty_rationale,),
-        "mcq_viability": (plan.mcq_viability,),
-    }
+    fields = ((name, said) for name, said in plan if name != "schema_id")
+    return {name: said if isinstance(said, tuple) else (said,) for name, said in fields}
 
 
 def shown_plan(plan: IdeaPlan) -> str:

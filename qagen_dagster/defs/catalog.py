@@ -20,9 +20,8 @@ _READ = (
 
 def build_catalog(layout: Layout) -> dg.AssetsDefinition:
     """The asset `catalog`, without partitions. Its pool allows one run at a time, so that no run waits for the lock of the file."""
-
-    @layout.asset(
-        "catalog",
+    return layout.asset(
+        catalog,
         Group.CATALOG,
         kinds={"duckdb"},
         pool=layout.name("catalog"),
@@ -30,12 +29,12 @@ def build_catalog(layout: Layout) -> dg.AssetsDefinition:
         description="A DuckDB database of everything. It has tables of documents, questions, verdicts, exam items, physics "
         "problems, model calls, and the history of runs and sets. It is rebuilt from the store.",
     )
-    def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        counts = rebuild_catalog(space.store)
-        return dg.MaterializeResult(metadata=_shown(space, counts))
 
-    return catalog
+
+def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
+    space = workspace.open()
+    counts = rebuild_catalog(space.store)
+    return dg.MaterializeResult(metadata=_shown(space, counts))
 
 
 def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:

@@ -111,18 +111,20 @@ class Layout:
 
     def asset(
         self,
-        name: str,
+        function: Function,
         group: str,
         *,
+        name: str = "",
         deps: Iterable[Dep] = (),
         checks: Mapping[str, str] | None = None,
         **more: Any,
-    ) -> Callable[[Function], dg.AssetsDefinition]:
-        """A decorator like `dg.asset`. `checks` are descriptions of the asset's checks by name.
+    ) -> dg.AssetsDefinition:
+        """The asset that `function` makes, called like the function or `name`. `checks` are descriptions of its checks by name.
 
         The checks have the asset's partitions, so that the result for one partition does not replace the result for another.
         """
-        key, partitions, shown = self.key(name), more.get("partitions_def"), more.pop("metadata", {})
+        key, partitions = self.key(name or function.__name__), more.get("partitions_def")
+        shown = more.pop("metadata", {})
         specs = [
             dg.AssetCheckSpec(
                 check, asset=key, description=text, partitions_def=partitions, blocking=self.blocking
@@ -130,7 +132,7 @@ class Layout:
             for check, text in (checks or {}).items()
         ]
         make: Any = dg.asset
-        return lambda function: make(
+        return make(
             key=key,
             group_name=self.name(group),
             deps=[self._dep(one) for one in deps],

@@ -184,7 +184,7 @@ def _parse(source: Source, options: ParseOptions) -> _Parsed:
             if title:
                 parsed.sections.append(Section(title=title, level=int(token.tag[1:]), start_line=start))
         elif token.type == "table_open":
-            parsed.visuals.append(_Unlabelled(VisualType.TABLE, start, _last_row(body, start, end)))
+            parsed.visuals.append(_Unlabelled(VisualType.TABLE, start, end))
         else:
             parsed.visuals.extend(_visuals_of(token, body, start, end))
             if token.type == "inline" and tokens[at - 1].type == "paragraph_open" and _is_running(token):
@@ -248,12 +248,6 @@ def _html_images(markup: str) -> Iterator[tuple[str, str | None]]:
         attributes = {name.lower(): double or single for name, double, single in _ATTRIBUTE.findall(image)}
         if not _BADGE.search(attributes.get("src", "")):
             yield attributes.get("alt", ""), attributes.get("src") or None
-
-
-def _last_row(body: Sequence[str], start: int, end: int) -> int:
-    while end > start and not body[end - 1].strip():
-        end -= 1
-    return end
 
 
 def _labelled(

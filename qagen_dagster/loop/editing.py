@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from qagen_dagster.agents.problems.roles import solve_blind
-from qagen_dagster.agents.problems.task import Asking
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.workspace import Workspace
@@ -28,7 +27,7 @@ def solver_answer(
     spec = space.profile(profile).roles.get(Role.SOLVER)
     if spec is None:
         return None
-    said = solve_blind(Asking[BlindSolution](space.model(spec), account, 16, lambda _: ()), question, options)
+    said = solve_blind(space.model(spec), account, question, options)
     if said.result is None:
         refuse([f"the solver gave no answer: {said.detail}"])
     return said.result

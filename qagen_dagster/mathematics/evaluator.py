@@ -24,13 +24,6 @@ MOST_NODES = 400
 MOST_GIVENS = 40
 MOST_DIGITS = 60
 CONSTANTS = frozenset(("pi", "E"))
-FUNCTIONS = frozenset(
-    (
-        "sqrt", "cbrt", "root", "Rational", "Abs", "abs", "Min", "Max", "min", "max", "sin", "cos", "tan", "cot", "sec", "csc",
-        "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "exp", "log", "ln", "factorial", "binomial", "gcd", "lcm",
-        "floor", "ceiling", "Mod",
-    )
-)  # fmt: skip
 OVER_A_RANGE = frozenset(("Sum", "Product", "integrate"))  # (expression, (name, from, to))
 OVER_A_NAME = frozenset(("diff", "solve", "limit"))  # (expression, name); a limit also takes the point
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
@@ -42,7 +35,6 @@ _HIGHEST_DEGREE = 60  # of a power with symbols
 _LARGEST_ROOT = 1_000
 _WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}
 _ONE, _TWO, _ONE_OR_TWO, _SOME = range(1, 2), range(2, 3), range(1, 3), range(1, 40)
-_Function = tuple[range, Callable[..., Any]]
 
 
 class FormFailure(StrEnum):
@@ -62,12 +54,15 @@ class FormError(ValueError):
         super().__init__(f"{failure.value}: {detail}")
 
 
+_Part = Callable[[Mapping[str, Any]], Any]  # the value of a part of an expression, from the values of names
+
+
 @dataclass(frozen=True)
 class Form:
-    """Trees that passed the allow-list; `free` holds the names that are symbols."""
+    """Expressions that passed the allow-list; `free` holds the names that are symbols."""
 
-    tree: ast.expr
-    givens: Mapping[str, ast.expr]
+    value: _Part
+    givens: Mapping[str, _Part]
     free: frozenset[str]
 
 
@@ -83,15 +78,15 @@ def parse_form(
     for name in {*given, *free}:
         if not name.isascii() or not name.isidentifier() or name.startswith("__"):
             raise _refused(f"the name {name[:40]!r}")
-    trees = {name: _checked(value, free=own) for name, value in given.items() if name not in own}
-    return Form(_checked(expression, free=own | frozenset(trees)), trees, own)
+    parts = {name: _read(value, free=own) for name, value in given.items() if name not in own}
+    return Form(_read(expression, free=own | frozenset(parts)), parts, own)
 
 
 def _refused(what: str) -> FormError:
     return FormError(FormFailure.REFUSED, what)
 
 
-def _checked(text: str, free: frozenset[str]) -> ast.expr:
+def _read(text: str, free: frozenset[str]) -> _Part:
     if len(text) > LONGEST:
         raise _refused(f"an expression of more than {LONGEST} characters")
     try:
@@ -100,81 +95,117 @@ def _checked(text: str, free: frozenset[str]) -> ast.expr:
         raise _refused(f"not an expression: {str(error)[:100]}") from None
     if sum(1 for _ in ast.walk(tree)) > MOST_NODES:
         raise _refused(f"more than {MOST_NODES} parts")
-    _check(tree, free)
-    return tree
+    return _part(tree, free)
 
 
-def _check(node: ast.expr, names: frozenset[str]) -> None:
+def _part(node: ast.expr, names: frozenset[str]) -> _Part:
+    """A part of an expression over `names`. Raises FormError for what is not on the allow-list; nothing is computed yet."""
     if isinstance(node, ast.Constant):
-        _check_number(node)
-    elif isinstance(node, ast.Name):
-        if node.id not in names and node.id not in CONSTANTS:
-            raise _refused(f"the name {node.id[:40]!r}, which is not a given")
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
-        _check(node.operand, names)
-    elif isinstance(node, ast.BinOp):
-        _check_operator(node, names)
-    elif isinstance(node, ast.Call):
-        _check_call(node, names)
-    elif isinstance(node, ast.Subscript):
-        _check_root(node, names)
-    else:
-        raise _refused(f"a {type(node).__name__}")
+        return _number(node)
+    if isinstance(node, ast.Name):
+        name = node.id
+        if name not in names and name not in CONSTANTS:
+            raise _refused(f"the name {name[:40]!r}, which is not a given")
+        return lambda known: known[name] if name in known else getattr(_sympy(), name)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
+        inner = _part(node.operand, names)
+        return (lambda known: -inner(known)) if isinstance(node.op, ast.USub) else inner
+    if isinstance(node, ast.BinOp):
+        return _operation(node, names)
+    if isinstance(node, ast.Call):
+        return _call(node, names)
+    if isinstance(node, ast.Subscript):
+        return _root(node, names)
+    raise _refused(f"a {type(node).__name__}")
 
 
-def _check_number(node: ast.Constant) -> None:
+def _number(node: ast.Constant) -> _Part:
     if type(node.value) not in (int, float):
         raise _refused(f"a {type(node.value).__name__}")
-    if len(str(node.value)) > MOST_DIGITS:
+    text = str(node.value)
+    if len(text) > MOST_DIGITS:
         raise FormError(FormFailure.TOO_LARGE, f"a number of more than {MOST_DIGITS} digits")
+    return lambda _: _sympy().Rational(text)
 
 
-def _check_operator(node: ast.BinOp, names: frozenset[str]) -> None:
+def _operation(node: ast.BinOp, names: frozenset[str]) -> _Part:
     if isinstance(node.op, ast.BitXor):
         raise _refused("the sign ^; a power is written **")
     if not isinstance(node.op, _OPERATORS):
         raise _refused(f"the operator {type(node.op).__name__}")
-    _check(node.left, names)
-    _check(node.right, names)
+    left, right = _part(node.left, names), _part(node.right, names)
+    return lambda known: _size(_operate(node.op, left(known), right(known)))
 
 
-def _check_call(node: ast.Call, names: frozenset[str]) -> None:
+def _called(node: ast.Call) -> str:
+    """The name of the function that is called."""
     if not isinstance(node.func, ast.Name):
         raise _refused("a call of something other than a function's name")
-    name = node.func.id
     if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
-        raise _refused(f"{name[:40]} with named or spread arguments")
+        raise _refused(f"{node.func.id[:40]} with named or spread arguments")
+    return node.func.id
+
+
+def _call(node: ast.Call, names: frozenset[str]) -> _Part:
+    name = _called(node)
     if name in OVER_A_RANGE:
-        _check_range(name, node.args, names)
+        part = _over_a_range(name, node.args, names)
     elif name in OVER_A_NAME:
-        _check_over_name(name, node.args, names)
+        part = _over_a_name(name, node.args, names)
     elif name in FUNCTIONS:
-        for one in node.args:
-            _check(one, names)
+        parts = [_part(one, names) for one in node.args]
+        return lambda known: _size(_function(name, [one(known) for one in parts]))
     else:
         raise _refused(f"the function {name[:40]!r}")
+    return lambda known: _size(part(known))
 
 
-def _check_range(name: str, args: list[ast.expr], names: frozenset[str]) -> None:
+def _over_a_range(name: str, args: list[ast.expr], names: frozenset[str]) -> _Part:
     bounds = args[1] if len(args) == 2 else None
     if not isinstance(bounds, ast.Tuple) or len(bounds.elts) != 3 or not isinstance(bounds.elts[0], ast.Name):
         raise _refused(f"{name} that is not {name}(expression, (name, from, to))")
-    _check(args[0], names | {bounds.elts[0].id})
-    for end in bounds.elts[1:]:
-        _check(end, names)
+    variable = bounds.elts[0].id
+    body = _part(args[0], names | {variable})
+    start, end = (_part(one, names) for one in bounds.elts[1:])
+
+    def compute(known: Mapping[str, Any]) -> Any:
+        first, last = start(known), end(known)
+        if name != "integrate":
+            return _repeat(name, first, last, lambda number: body({**known, variable: number}))
+        symbol = _symbol(variable)
+        return _sympy().integrate(body({**known, variable: symbol}), (symbol, first, last))
+
+    return compute
 
 
-def _check_over_name(name: str, args: list[ast.expr], names: frozenset[str]) -> None:
+def _over_a_name(name: str, args: list[ast.expr], names: frozenset[str]) -> _Part:
+    variable, body = _of_variable(name, args, names)
+    points = [_part(one, names) for one in args[2:]]
+    if name == "solve":
+        raise _refused("solve without an index; write solve(expression, x)[0]")
+
+    def compute(known: Mapping[str, Any]) -> Any:
+        symbol = _symbol(variable)
+        value = body({**known, variable: symbol})
+        if points:
+            return _sympy().limit(value, symbol, points[0](known))
+        slope = _sympy().diff(value, symbol)
+        at = known.get(variable)
+        return slope if at is None else slope.subs(symbol, at)
+
+    return compute
+
+
+def _of_variable(name: str, args: list[ast.expr], names: frozenset[str]) -> tuple[str, _Part]:
+    """The variable of `name(expression, variable)`, and the expression."""
     wanted = 3 if name == "limit" else 2
     if len(args) != wanted or not isinstance(args[1], ast.Name):
         raise _refused(f"{name} that is not {name}(expression, name{', point' if wanted == 3 else ''})")
-    _check(args[0], names | {args[1].id})
-    for point in args[2:]:
-        _check(point, names)
+    return args[1].id, _part(args[0], names | {args[1].id})
 
 
-def _check_root(node: ast.Subscript, names: frozenset[str]) -> None:
-    """Check `solve(expression, x)[0]` or `[-1]`: one of the real roots."""
+def _root(node: ast.Subscript, names: frozenset[str]) -> _Part:
+    """One of the real roots: `solve(expression, x)[0]` or `[-1]`."""
     place = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
     if not isinstance(place, ast.Constant) or type(place.value) is not int or place.value > 20:
         raise _refused("an index that is not a small whole number")
@@ -184,7 +215,14 @@ def _check_root(node: ast.Subscript, names: frozenset[str]) -> None:
         or node.value.func.id != "solve"
     ):
         raise _refused("an index of anything but solve(...)")
-    _check_call(node.value, names)
+    variable, body = _of_variable(_called(node.value), node.value.args, names)
+
+    def compute(known: Mapping[str, Any]) -> Any:
+        symbol = _symbol(variable)
+        roots = _sympy().solve(body({**known, variable: symbol}), symbol)
+        return _real_root(roots, int(ast.literal_eval(node.slice)))
+
+    return compute
 
 
 @lru_cache(maxsize=1)
@@ -196,7 +234,9 @@ def evaluate(form: Form) -> tuple[str, tuple[str | None, ...]]:
     """The exact value as text, and as decimals at `POINTS` points of its symbols (equal if it has no symbols).
     None stands for a point at which it is not real and finite. Raises FormError."""
     try:
-        value = _Walk(form).value()
+        known: dict[str, Any] = {name: _sympy().Symbol(name, positive=True) for name in form.free}
+        known |= {name: part(known) for name, part in form.givens.items()}
+        value = form.value(known)
         return str(value)[:300], _decimals(value)
     except FormError:
         raise
@@ -242,98 +282,33 @@ def _real_part(value: Any) -> Any:
     return real if real.is_Float and abs(imaginary) < 10**-45 else None
 
 
-class _Walk:
-    def __init__(self, form: Form) -> None:
-        self._form = form
-        symbol = _sympy().Symbol
-        self._names: dict[str, Any] = {name: symbol(name, positive=True) for name in form.free}
-        for name, tree in form.givens.items():
-            self._names[name] = self._of(tree, {})
+def _symbol(name: str) -> Any:
+    return _sympy().Symbol(name, real=True)
 
-    def value(self) -> Any:
-        return self._of(self._form.tree, {})
 
-    def _of(self, node: ast.expr, bound: Mapping[str, Any]) -> Any:
-        if isinstance(node, ast.Constant):
-            return _sympy().Rational(str(node.value))
-        if isinstance(node, ast.Name):
-            return self._name(node.id, bound)
-        if isinstance(node, ast.UnaryOp):
-            inner = self._of(node.operand, bound)
-            return -inner if isinstance(node.op, ast.USub) else inner
-        if isinstance(node, ast.BinOp):
-            return _size(_operate(node.op, self._of(node.left, bound), self._of(node.right, bound)))
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call):
-            return self._root(node.value, int(ast.literal_eval(node.slice)), bound)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            return _size(self._call(node.func.id, node.args, bound))
-        raise FormError(FormFailure.REFUSED, f"a {type(node).__name__}")
+def _repeat(name: str, start: Any, end: Any, term: Callable[[Any], Any]) -> Any:
+    """A sum or product term by term: exact, with a limited number of terms."""
+    if not (start.is_Integer and end.is_Integer):
+        raise FormError(FormFailure.UNDEFINED, f"{name} between ends that are not whole numbers")
+    if end - start >= MOST_TERMS:
+        raise FormError(FormFailure.TOO_LARGE, f"{name} of more than {MOST_TERMS} terms")
+    sympy = _sympy()
+    total = sympy.Integer(0 if name == "Sum" else 1)
+    for number in range(int(start), int(end) + 1):
+        value = term(sympy.Integer(number))
+        total = _size(total + value if name == "Sum" else total * value)
+    return total
 
-    def _name(self, name: str, bound: Mapping[str, Any]) -> Any:
-        for known in (bound, self._names):
-            if name in known:
-                return known[name]
-        return {"pi": _sympy().pi, "E": _sympy().E}[name]
 
-    def _call(self, name: str, args: list[ast.expr], bound: Mapping[str, Any]) -> Any:
-        if name in ("Sum", "Product"):
-            return self._repeat(name, args, bound)
-        if name == "integrate":
-            variable, start, end = self._range(args[1], bound)
-            body = self._of(args[0], {**bound, str(variable): variable})
-            return _sympy().integrate(body, (variable, start, end))
-        if name in ("diff", "limit"):
-            return self._calculus(name, args, bound)
-        if name == "solve":
-            raise FormError(FormFailure.REFUSED, "solve without an index; write solve(expression, x)[0]")
-        return _function(name, [self._of(one, bound) for one in args])
-
-    def _variable(self, node: ast.expr) -> Any:
-        return _sympy().Symbol(str(getattr(node, "id", "")), real=True)
-
-    def _range(self, node: ast.expr, bound: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        parts = node.elts if isinstance(node, ast.Tuple) else []
-        return self._variable(parts[0]), self._of(parts[1], bound), self._of(parts[2], bound)
-
-    def _repeat(self, name: str, args: list[ast.expr], bound: Mapping[str, Any]) -> Any:
-        """A sum or product term by term: exact, with a limited number of terms."""
-        variable, start, end = self._range(args[1], bound)
-        if not (start.is_Integer and end.is_Integer):
-            raise FormError(FormFailure.UNDEFINED, f"{name} between ends that are not whole numbers")
-        if end - start >= MOST_TERMS:
-            raise FormError(FormFailure.TOO_LARGE, f"{name} of more than {MOST_TERMS} terms")
-        sympy = _sympy()
-        total = sympy.Integer(0 if name == "Sum" else 1)
-        for number in range(int(start), int(end) + 1):
-            term = self._of(args[0], {**bound, str(variable): sympy.Integer(number)})
-            total = _size(total + term if name == "Sum" else total * term)
-        return total
-
-    def _calculus(self, name: str, args: list[ast.expr], bound: Mapping[str, Any]) -> Any:
-        variable = self._variable(args[1])
-        body = self._of(args[0], {**bound, str(variable): variable})
-        if name == "limit":
-            return _sympy().limit(body, variable, self._of(args[2], bound))
-        slope = _sympy().diff(body, variable)
-        at = self._names.get(str(variable)) if str(variable) not in bound else bound[str(variable)]
-        return slope if at is None else slope.subs(variable, at)
-
-    def _root(self, node: ast.Call, place: int, bound: Mapping[str, Any]) -> Any:
-        variable = self._variable(node.args[1])
-        body = self._of(node.args[0], {**bound, str(variable): variable})
-        roots = [root for root in _sympy().solve(body, variable) if root.is_real is not False]
-        if any(root.free_symbols for root in roots):
-            ordered = roots
-        else:
-            sizes = {root: _real_part(root) for root in roots}
-            ordered = sorted(
-                (root for root in roots if sizes[root] is not None), key=lambda root: sizes[root]
-            )
-        if not -len(ordered) <= place < len(ordered):
-            raise FormError(
-                FormFailure.UNDEFINED, f"there is no root number {place}: {len(ordered)} are real"
-            )
-        return ordered[place]
+def _real_root(roots: list[Any], place: int) -> Any:
+    """The root at `place` among those that may be real, in ascending order if they have no symbols."""
+    ordered = [root for root in roots if root.is_real is not False]
+    if not any(root.free_symbols for root in ordered):
+        sizes = {root: _real_part(root) for root in ordered}
+        ordered = sorted((root for root in ordered if sizes[root] is not None), key=lambda root: sizes[root])
+    if not -len(ordered) <= place < len(ordered):
+        raise FormError(FormFailure.UNDEFINED, f"there is no root number {place}: {len(ordered)} are real")
+    return ordered[place]
 
 
 def _size(value: Any) -> Any:
@@ -363,8 +338,32 @@ def _power(base: Any, exponent: Any) -> Any:
     return base**exponent
 
 
+_OF_ONE = frozenset((
+    "sqrt", "sin", "cos", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "factorial", "floor",
+    "ceiling", "Abs",
+))  # fmt: skip
+_OF_TWO = frozenset(("atan2", "binomial", "Mod"))
+# The functions that SymPy has under other names, or not at all
+_OF_NUMBERS: Mapping[str, tuple[range, Callable[..., Any]]] = {
+    "abs": (_ONE, lambda *of: _sympy().Abs(*of)),
+    "ln": (_ONE, lambda *of: _sympy().log(*of)),
+    "log": (_ONE_OR_TWO, lambda *of: _sympy().log(*of)),
+    **dict.fromkeys(("Min", "min"), (_SOME, lambda *of: _sympy().Min(*of))),
+    **dict.fromkeys(("Max", "max"), (_SOME, lambda *of: _sympy().Max(*of))),
+    "cbrt": (_ONE, lambda *of: _sympy().real_root(*of, 3)),
+    "root": (_TWO, lambda *of: _power(of[0], 1 / of[1])),
+    "Rational": (_TWO, lambda *of: of[0] / of[1]),
+    "gcd": (_SOME, lambda *numbers: _sympy().Integer(math.gcd(*map(int, numbers)))),
+    "lcm": (_SOME, lambda *numbers: _sympy().Integer(math.lcm(*map(int, numbers)))),
+}
+FUNCTIONS = _OF_ONE | _OF_TWO | _OF_NUMBERS.keys()
+
+
 def _function(name: str, args: list[Any]) -> Any:
-    wanted, function = _functions()[name]
+    if name in _OF_NUMBERS:
+        wanted, function = _OF_NUMBERS[name]
+    else:
+        wanted, function = _TWO if name in _OF_TWO else _ONE, getattr(_sympy(), name)
     if len(args) not in wanted:
         raise FormError(FormFailure.REFUSED, f"{name} with {len(args)} arguments")
     if name in _WHOLE:
@@ -375,20 +374,3 @@ def _function(name: str, args: list[Any]) -> Any:
     if name in ("exp", "sinh", "cosh", "tanh") and args[0].is_number and not abs(args[0].evalf(15)) < 1_000:
         raise FormError(FormFailure.TOO_LARGE, f"{name} beyond 1000")
     return function(*args)
-
-
-@lru_cache(maxsize=1)
-def _functions() -> Mapping[str, _Function]:
-    sympy = _sympy()
-    simple = "sqrt sin cos tan cot sec csc asin acos atan sinh cosh tanh exp factorial floor ceiling Abs"
-    table: dict[str, _Function] = {name: (_ONE, getattr(sympy, name)) for name in simple.split()}
-    table |= {"abs": (_ONE, sympy.Abs), "ln": (_ONE, sympy.log), "log": (_ONE_OR_TWO, sympy.log)}
-    table |= dict.fromkeys(("Min", "min"), (_SOME, sympy.Min))
-    table |= dict.fromkeys(("Max", "max"), (_SOME, sympy.Max))
-    table |= {name: (_TWO, getattr(sympy, name)) for name in ("atan2", "binomial", "Mod")}
-    table["cbrt"] = (_ONE, lambda *of: sympy.real_root(*of, 3))
-    table["root"] = (_TWO, lambda *of: _power(of[0], 1 / of[1]))
-    table["Rational"] = (_TWO, lambda *of: of[0] / of[1])
-    table["gcd"] = (_SOME, lambda *numbers: sympy.Integer(math.gcd(*map(int, numbers))))
-    table["lcm"] = (_SOME, lambda *numbers: sympy.Integer(math.lcm(*map(int, numbers))))
-    return table

@@ -32,7 +32,6 @@ _PIECE = re.compile(
 _ALWAYS_UNITS = ("\u03a9", "\u2126")
 DEEPEST = 25
 _FUNCTIONS: dict[str, str] = _NOTATION["functions"]
-_CONSTANTS = {"pi": "pi"}
 _GREEK = frozenset(_NOTATION["greek"].split())
 _TIMES = ("times", "cdot", "*")
 _GLUED = frozenset("FTCVHAJWKLNlx")  # "2F" is twice F, "2 F" is two farads
@@ -228,7 +227,7 @@ class Expressions:
         if token.text == "mu" and (unit := self._peek(ahead + 1)) and unit.kind is Kind.WORD:
             return False  # a micro-unit
         if token.kind is Kind.COMMAND:
-            return token.text in {"frac", "sqrt", "log", "exp", *_FUNCTIONS, *_CONSTANTS, *_GREEK}
+            return token.text in {"frac", "sqrt", "log", "exp", "pi", *_FUNCTIONS, *_GREEK}
         return self._word_starts(token, ahead)
 
     def _word_starts(self, token: Token, ahead: int) -> bool:
@@ -355,8 +354,8 @@ class Expressions:
             return f"(({top})/({self._digit()}))"
         if name == "sqrt":
             return self._root()
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
+        if name == "pi":
+            return name
         if name in _GREEK:
             return self._symbol(name)
         if name == "exp":

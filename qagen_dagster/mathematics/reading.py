@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qagen_dagster.mathematics.expressions import LONGEST, Expressions, Kind, Token, Unreadable, tokens
-from qagen_dagster.mathematics.units import INVERTED, ONE, Unit, named_unit
+from qagen_dagster.mathematics.units import INVERTED, ONE, Unit, named_unit, product
 
 CURRENCIES = {
     mark: unit.named(mark)
@@ -43,7 +43,7 @@ def read_units(found: list[Token], *, braces: bool = False) -> Unit:
         power, place = _power(kept, place)
         first = INVERTED.get(token.text)
         if first and power == -1:
-            one, power = _pair(*first), 1
+            one, power = product(token.text, first), 1
         unit = unit.times(one, sign * power)
         sign = 1 if token.text != "/" else sign
     return unit.named(" ".join(token.text for token in kept))
@@ -99,13 +99,6 @@ def _bounded(text: str) -> int:
     if len(text) > 3 or abs(int(text)) > _LARGEST_POWER:
         raise Unreadable(f"the power of a unit is above {_LARGEST_POWER} or below -{_LARGEST_POWER}")
     return int(text)
-
-
-def _pair(first: str, second: str) -> Unit:
-    numerator, denominator = named_unit(first), named_unit(second)
-    if numerator is None or denominator is None:
-        raise Unreadable("words")
-    return numerator.times(denominator, -1)
 
 
 @dataclass(frozen=True)

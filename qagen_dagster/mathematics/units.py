@@ -6,6 +6,7 @@ Factors are those of the SI Brochure, 9th edition. Degrees and radians are numbe
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -57,7 +58,7 @@ _PREFIXED = {name: _unit(**row) for name, row in _TABLES["prefixed"].items()}
 _WHOLE = {name: _unit(**row) for name, row in _TABLES["whole"].items()}
 SPELLED: dict[str, str] = _TABLES["spelled"]
 _JOINED = {"kmh": (("km", 1), ("h", -1)), "Nm": (("N", 1), ("m", 1))}
-INVERTED = {"ms": ("m", "s")}  # British papers write "ms^{-1}" for metres per second
+INVERTED = {"ms": (("m", 1), ("s", -1))}  # British papers write "ms^{-1}" for metres per second
 
 
 _OHM = re.compile(
@@ -80,7 +81,7 @@ def named_unit(word: str) -> Unit | None:
         scale = Fraction(10) ** _PREFIXES[word[0]]
         return Unit(word, scale, _NONE).times(_PREFIXED[word[1:]], 1)
     if word in _JOINED:
-        return _product(word)
+        return product(word, _JOINED[word])
     lower = word.lower()
     for name in (lower, lower.removesuffix("s"), lower.removesuffix("es")):
         if name in SPELLED:
@@ -91,9 +92,10 @@ def named_unit(word: str) -> Unit | None:
     return None
 
 
-def _product(word: str) -> Unit:
-    unit = Unit(word, Fraction(1))
-    for name, power in _JOINED[word]:
+def product(text: str, parts: Iterable[tuple[str, int]]) -> Unit:
+    """The product of powers of named units, spelled `text`."""
+    unit = Unit(text, Fraction(1))
+    for name, power in parts:
         found = named_unit(name)
         if found is not None:
             unit = unit.times(found, power)

@@ -80,6 +80,12 @@ class Allowance(Record):
     def unlimited(self) -> bool:
         return self.max_usd is None and self.max_tokens is None and self.max_calls is None
 
+    @property
+    def limits(self) -> Allowance | None:
+        """The limits alone, for options that have them among others; None without a limit."""
+        found = Allowance(max_usd=self.max_usd, max_tokens=self.max_tokens, max_calls=self.max_calls)
+        return None if found.unlimited else found
+
 
 class Budget(Record):
     """The allowances of the three scopes; a call must be within all of them."""

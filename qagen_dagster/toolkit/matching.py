@@ -1,6 +1,6 @@
 """Patterns for untrusted text that match in linear time, and the lines of a document where they match.
 
-A model's search becomes a compiled expression, or an error message that says why it cannot. Only this module uses google-re2.
+A model's search becomes a compiled expression, or an error message that says why it cannot. It uses google-re2, which needs linear time for any expression.
 """
 
 from __future__ import annotations

@@ -76,6 +76,7 @@ UNDEFINED = [
     "asin(2)",
     "solve(x**2+1, x)[0]",
     "solve(x-1, x)[3]",
+    "solve(x-1, x)[~0]",
     "Sum(k,(k,1,pi))",
     "factorial(1/2)",
 ]

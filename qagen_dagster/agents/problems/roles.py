@@ -1,20 +1,20 @@
-"""The roles that work on physics problems, as agents. Their callers check what they submit (`task.py`)."""
+"""The roles that work on physics problems, as agents: what each submits, and how prompts show what they work on. Callers check what they submit."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from qagen_dagster.agents.problems.task import Asking, Reply, ask
+from qagen_dagster.agents.problems.task import Asking, Assignment, Reply, ask
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.models.base import Model
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems.item import (
     AlternateResult,
     ClassificationResult,
     ConversionResult,
-    DiagramKind,
-    Format,
     IdeaResult,
     PageResult,
     QuestionKind,
@@ -23,8 +23,20 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
     VariantResult,
 )
+from qagen_dagster.records.problems.result import Stage
 from qagen_dagster.toolkit.excerpt import block, fence
 
+FIND = Assignment(Role.CLASSIFIER, "submit_problems", PageResult, 13)
+SOLVE = Assignment(Role.SOLVER, "submit_solution", BlindSolution, 16)
+ASSIGNMENTS: dict[Stage, Assignment[Any]] = {
+    Stage.CLASSIFY: Assignment(Role.CLASSIFIER, "submit_classification", ClassificationResult, 1),
+    Stage.SCAN: Assignment(Role.SCANNER, "submit_scan", ScanResult, 3),
+    Stage.DIAGRAM: Assignment(Role.TIKZ, "submit_tikz", TikzResult, 4),
+    Stage.IDEA: Assignment(Role.IDEA, "submit_ideas", IdeaResult, 5),
+    Stage.ALTERNATE: Assignment(Role.ALTERNATE, "submit_alternate", AlternateResult, 6),
+    Stage.VARIANT: Assignment(Role.VARIANT, "submit_variant", VariantResult, 9),
+    Stage.CONVERT: Assignment(Role.CONVERTER, "submit_conversion", ConversionResult, 11),
+}
 FALLBACK = QuestionKind.MCQ_SC  # unknown kinds use the scanner's prompt of this kind
 _NONE = "(none)"
 _PROMPTS = {
@@ -71,125 +83,13 @@ def variant_prompt(kind: VariantKind) -> Prompt:
     return load_prompt(f"problems/variant_{kind.value}")
 
 
-def find_places(asking: Asking[PageResult]) -> Reply[PageResult]:
-    """Ask the classifier for the places of the problems on a page, which is the picture. Raises ModelError."""
-    return ask(Role.CLASSIFIER, find_prompt(), "submit_problems", PageResult, asking, {})
-
-
-def classify(asking: Asking[ClassificationResult], text: str) -> Reply[ClassificationResult]:
-    """Classify a problem from its picture or from `text`. Raises ModelError."""
-    pictured = bool(asking.pictures)
-    values = {"input": input_word(pictured=pictured), "problem": material("problem", text, pictured=pictured)}
-    prompt = role_prompt(Role.CLASSIFIER)
-    return ask(Role.CLASSIFIER, prompt, "submit_classification", ClassificationResult, asking, values)
-
-
-def scan(
-    asking: Asking[ScanResult],
-    prompt: Prompt,
-    kind: str,
-    text: str,
-    *,
-    has_diagram: bool | None,
-    role: Role = Role.SCANNER,
-) -> Reply[ScanResult]:
-    """Transcribe a problem from its picture, or make an item from plain `text`. Raises ModelError."""
-    pictured = bool(asking.pictures)
-    values = {
-        "input": input_word(pictured=pictured),
-        "kind": kind,
-        "has_diagram": {True: "yes", False: "no", None: "not known"}[has_diagram],
-        "problem": material("problem", text, pictured=pictured),
-    }
-    return ask(role, prompt, "submit_scan", ScanResult, asking, values)
-
-
-def draw(
-    asking: Asking[TikzResult], kind: DiagramKind, problem: str, description: str | None
-) -> Reply[TikzResult]:
-    """Draw from a picture, a description, or both. Raises ModelError."""
-    values = {
-        "diagram": kind.value if kind is not DiagramKind.NONE else "not known",
-        "problem": material("problem", problem),
-        "description": material("description", description or "", pictured=bool(asking.pictures)),
-    }
-    return ask(Role.TIKZ, role_prompt(Role.TIKZ), "submit_tikz", TikzResult, asking, values)
-
-
-def extract_ideas(asking: Asking[IdeaResult], problem: str, solution: str) -> Reply[IdeaResult]:
-    """Ask for the concepts, formulas and techniques of a problem. Raises ModelError."""
-    values = {"problem": shown(problem), "solution": shown(solution)}
-    return ask(Role.IDEA, role_prompt(Role.IDEA), "submit_ideas", IdeaResult, asking, values)
-
-
-def solve_again(
-    asking: Asking[AlternateResult],
-    number: int,
-    problem: str,
-    solution: str,
-    ideas: IdeaResult | None,
-    earlier: Sequence[AlternateResult],
-) -> Reply[AlternateResult]:
-    """Solve the problem in a way that differs from the given solution and from `earlier`. Raises ModelError."""
-    values = {
-        "number": str(number),
-        "problem": shown(problem),
-        "solution": shown(solution),
-        "ideas": shown_ideas(ideas),
-        "earlier": numbered("alternate", [f"{one.method}\n{one.solution}" for one in earlier]),
-    }
-    return ask(
-        Role.ALTERNATE, role_prompt(Role.ALTERNATE), "submit_alternate", AlternateResult, asking, values
-    )
-
-
-def vary(
-    asking: Asking[VariantResult],
-    kind: VariantKind,
-    number: int,
-    item: str,
-    ideas: IdeaResult | None,
-    earlier: Sequence[str],
-) -> Reply[VariantResult]:
-    """A variant of `item` that differs from the `earlier` ones of its kind. Raises ModelError."""
-    values = {
-        "variant": kind.value,
-        "number": str(number),
-        "item": shown(item),
-        "ideas": shown_ideas(ideas),
-        "earlier": numbered("variant", earlier),
-    }
-    return ask(Role.VARIANT, variant_prompt(kind), "submit_variant", VariantResult, asking, values)
-
-
-def combine(
-    asking: Asking[VariantResult], number: int, items: Sequence[str], style: str, earlier: Sequence[str]
-) -> Reply[VariantResult]:
-    """One problem made from several. Raises ModelError."""
-    values = {
-        "number": str(number),
-        "items": numbered("problem", items),
-        "style": " ".join(style.split()) or "not named",
-        "earlier": numbered("variant", earlier),
-    }
-    prompt = variant_prompt(VariantKind.MULTI)
-    return ask(Role.VARIANT, prompt, "submit_variant", VariantResult, asking, values)
-
-
-def convert(
-    asking: Asking[ConversionResult], item: str, source: Format, target: Format
-) -> Reply[ConversionResult]:
-    """Convert `item`. Raises ModelError."""
-    values = {"source_format": source.value, "target_format": target.value, "item": shown(item)}
-    return ask(
-        Role.CONVERTER, role_prompt(Role.CONVERTER), "submit_conversion", ConversionResult, asking, values
-    )
-
-
-def solve_blind(asking: Asking[BlindSolution], question: str, options: str) -> Reply[BlindSolution]:
-    """Solve a problem from its question and options alone. Raises ModelError."""
+def solve_blind(
+    model: Model, account: str, question: str, options: str, prompt: Prompt | None = None, sample: int = 0
+) -> Reply[BlindSolution]:
+    """Solve a problem from its question and options alone; `prompt` replaces the shipped one. Raises ModelError."""
     values = {"question": shown(question), "options": shown(options)}
-    return ask(Role.SOLVER, role_prompt(Role.SOLVER), "submit_solution", BlindSolution, asking, values)
+    asking = Asking[BlindSolution](model, account, sample=sample)
+    return ask(SOLVE, prompt or role_prompt(Role.SOLVER), asking, values)
 
 
 def shown(text: str) -> str:
@@ -202,10 +102,6 @@ def material(name: str, text: str, *, pictured: bool = False) -> str:
     if not text.strip() and pictured:
         return f"The {name} is in the picture."
     return fence(name, shown(text))
-
-
-def input_word(*, pictured: bool) -> str:
-    return "image" if pictured else "tex"
 
 
 def shown_ideas(ideas: IdeaResult | None) -> str:

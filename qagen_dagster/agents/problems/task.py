@@ -5,7 +5,7 @@ The caller decides which properties an output must keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from qagen_dagster.agents import spec as agent_spec
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.json_reply import fitted
@@ -36,25 +37,32 @@ _SHAPELESS = (agent_spec.GiveUpReason.MAX_TURNS, agent_spec.GiveUpReason.MAX_TOO
 
 
 @dataclass(frozen=True)
+class Assignment(Generic[ResultT]):
+    """What a role submits, with which tool. `shape` is the property that an output without a valid result breaks."""
+
+    role: Role
+    terminal: str
+    kind: type[ResultT]
+    shape: int
+
+
+@dataclass(frozen=True)
 class Asking(Generic[ResultT]):
     """The model to ask, and how its output is checked.
 
-    `shape` is the property that an output without a valid result breaks. `settle` completes a result before it is
-    checked, `judge` says which properties it breaks, and `compile` compiles its LaTeX (None: it has no LaTeX). For which
-    `must_compile` holds, a second result that does not compile ends the run.
+    `settle` completes a result before it is checked, `judge` says which properties it breaks, and `compile` compiles its
+    LaTeX (None: it has no LaTeX). For which `must_compile` holds, a second result that does not compile ends the run.
     """
 
     model: Model
     account: str
-    shape: int
-    judge: Callable[[ResultT], tuple[Breach, ...]]
+    judge: Callable[[ResultT], tuple[Breach, ...]] = lambda _: ()
     compile: Callable[[ResultT], Compiled | None] = lambda _: None
     must_compile: Callable[[ResultT], bool] = lambda _: False
     settle: Callable[[ResultT], ResultT] = lambda result: result
     pictures: tuple[Image, ...] = ()
     tools: dict[str, Tool] = field(default_factory=dict[str, Tool])
     sample: int = 0
-    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # that replace shipped ones
 
 
 @dataclass(frozen=True)
@@ -94,16 +102,16 @@ class _Strikes:
 class _Judged(agent_spec.Terminal, Generic[ResultT]):
     """A terminal that refuses the first result that breaks a property; the second one ends the run."""
 
-    kind: type[ResultT]
+    job: Assignment[ResultT]
     asking: Asking[ResultT]
     strikes: _Strikes
 
     def submit(self, arguments: dict[str, object]) -> Record:
         try:
-            result = self.asking.settle(fitted(self.kind, arguments, ignore_unknown=True))
+            result = self.asking.settle(fitted(self.job.kind, arguments, ignore_unknown=True))
         except ValidationError as error:
             said = explain(error, self.name)
-            breach = Breach(property=self.asking.shape, detail=said)
+            breach = Breach(property=self.job.shape, detail=said)
             if not is_misfit(said, self.name):
                 return self._struck((breach,))
             self.strikes.breaches = self.strikes.breaches or (breach,)
@@ -121,7 +129,7 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
         if compiled is not None and failed and self.asking.must_compile(result):
             self.strikes.last = result
             said = f"it does not compile: {' '.join(compiled.message.split())[:300]}"
-            return Refused(breaches=(Breach(property=self.asking.shape, detail=said),))
+            return Refused(breaches=(Breach(property=self.job.shape, detail=said),))
         return result
 
     def _struck(self, breaches: tuple[Breach, ...]) -> Record:
@@ -148,23 +156,17 @@ class _Counted:
 
 
 def ask(
-    role: str,
-    prompt: Prompt,
-    terminal: str,
-    kind: type[ResultT],
-    asking: Asking[ResultT],
-    values: dict[str, str],
+    job: Assignment[ResultT], prompt: Prompt, asking: Asking[ResultT], values: dict[str, str]
 ) -> Reply[ResultT]:
     """Run the task. Raises ModelError when the model is not available, or no reply is usable."""
     strikes = _Strikes()
-    prompt = asking.prompts.get(prompt.name, prompt)
     spec = agent_spec.AgentSpec(
-        name=f"problem {role}",
-        role=role,
+        name=f"problem {job.role}",
+        role=job.role,
         prompt=prompt,
         tools=tuple(asking.tools),
         terminals=(
-            _Judged(terminal, kind, kind=kind, asking=asking, strikes=strikes),
+            _Judged(job.terminal, job.kind, job=job, asking=asking, strikes=strikes),
             agent_spec.Terminal("report_unable", Unable),
         ),
         limits=TOOL_LIMITS if asking.tools else LIMITS,
@@ -174,9 +176,9 @@ def ask(
     run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
     if isinstance(run.end, agent_spec.GiveUp) and agent_spec.is_unusable(str(run.end)):
         raise unfinished(str(run.end))
-    calls = call_summaries(run, role, model.spec, asking.account, 1)
-    last = strikes.last if isinstance(strikes.last, kind) else None
-    end, result, detail, breaches = _end(run.end, kind, asking.shape, last)
+    calls = call_summaries(run, job.role, model.spec, asking.account, 1)
+    last = strikes.last if isinstance(strikes.last, job.kind) else None
+    end, result, detail, breaches = _end(run.end, job, last)
     done = end is TaskEnd.DONE
     return Reply(
         end=end,
@@ -192,17 +194,17 @@ def ask(
 
 
 def _end(
-    end: agent_spec.Finish | agent_spec.GiveUp, kind: type[ResultT], shape: int, last: ResultT | None
+    end: agent_spec.Finish | agent_spec.GiveUp, job: Assignment[ResultT], last: ResultT | None
 ) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
     """How the task ended, its result, a detail, and the properties that the result lacks."""
     if isinstance(end, agent_spec.GiveUp):
         detail = str(end)
         if end.reason in _SHAPELESS:
-            return TaskEnd.REJECTED, last, detail, (Breach(property=shape, detail=detail),)
+            return TaskEnd.REJECTED, last, detail, (Breach(property=job.shape, detail=detail),)
         return TaskEnd.FAILED, None, detail, ()
     if isinstance(end.result, Refused):
         detail = "; ".join(str(one) for one in end.result.breaches)
         return TaskEnd.REJECTED, last, detail, end.result.breaches
     if isinstance(end.result, Unable):
         return TaskEnd.DECLINED, None, " ".join(end.result.reason.split()), ()
-    return TaskEnd.DONE, kind.model_validate(end.result), "", ()
+    return TaskEnd.DONE, job.kind.model_validate(end.result), "", ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,6 @@ from qagen_dagster.cli.exams.paper import (
 from qagen_dagster.cli.graph import open_quietly
 from qagen_dagster.cli.options import (
     Command,
-    asset_config,
     budget_options,
     json_option,
     profile_option,
@@ -173,22 +172,6 @@ def run_options(command: Command) -> Command:
     )
 
 
-def asset_fields(options: ExamOptions) -> dict[str, Any]:
-    """The options as fields of the assets' configuration. Options that were not given are left out."""
-    wished: dict[str, Any] = {
-        "items": options.n_items,
-        "seed": options.seed,
-        "weights": {key.value: share for key, share in (options.weights or {}).items()} or None,
-        "schema_prefixes": None if options.schema_prefixes is None else list(options.schema_prefixes),
-        "max_designer_retries": options.max_designer_retries,
-        "max_implementer_retries": options.max_implementer_retries,
-        "models": dict(options.models) or None,
-        "replace": options.replace or None,
-    }
-    given = {name: value for name, value in wished.items() if value is not None}
-    return given | asset_config(options.profile, options.run_budget)
-
-
 def replaces_all(options: ExamOptions) -> bool:
     """Whether the run also replaces the items of parts that the exam no longer has."""
     return options.replace and not options.schema_prefixes
@@ -224,7 +207,7 @@ def run(
     space = Workspace(settings)
     options = _options(profile, budget, wished)
     chosen = chosen_exams(settings, exam_key)
-    prefixes = options.schema_prefixes or ("",)
+    prefixes = tuple(options.schema_prefixes or ("",))
     _check_prefixes(chosen, options.schema_prefixes or ())
     plans = {  # the parts to run; planning them all first reports wrong options before any work
         exam.key: [
@@ -291,16 +274,15 @@ def export(
 def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
     return ExamOptions(
         profile=profile,
-        n_items=wished.pop("items"),
-        weights=weights_of(wished) or None,
-        schema_prefixes=prefixes_of(wished.pop("schema")) or None,
-        models={role: model for role in ROLES if (model := wished.pop(f"model_{role}"))},
-        run_budget=budget,
+        weights={level.value: weight for level, weight in weights_of(wished).items()} or None,
+        schema_prefixes=list(prefixes_of(wished.pop("schema"))) or None,
+        models={role: model for role in ROLES if (model := wished.pop(f"model_{role}"))} or None,
+        **(budget or Allowance()).model_dump(),
         **wished,
     )
 
 
-def _check_prefixes(chosen: list[Exam], prefixes: tuple[str, ...]) -> None:
+def _check_prefixes(chosen: list[Exam], prefixes: Sequence[str]) -> None:
     schemas = sorted({part.schema_id for exam in chosen for part in exam.parts()})
     for prefix in prefixes:
         if not any(schema.startswith(prefix) for schema in schemas):
@@ -368,7 +350,7 @@ def _make_bank(
     If a part or the publication fails, or the command is interrupted, the bank and the sets of these parts stay as they were.
     """
     before = {plan.part.set_key(): space.store.get(plan.part.set_key()) for plan in due}
-    fields, failures = asset_fields(options), ["interrupted"]
+    fields, failures = options.model_dump(exclude_defaults=True), ["interrupted"]
     try:
         made = (graph.make(Product.EXAM_PART, partition=plan.part.key, fields=fields) for plan in due)
         failures = [line for lines in made for line in lines]

@@ -140,7 +140,7 @@ def request_options(command: Command) -> Command:
     @functools.wraps(command)
     def start(settings: Settings, *, profile: str | None, budget: Allowance | None, **values: Any) -> int:
         shared = {name: values.pop(name) for name in _SHARED & values.keys()}
-        options = ProblemOptions(profile=profile, run_budget=budget)
+        options = ProblemOptions(profile=profile, **(budget or Allowance()).model_dump())
         return command(Request(Workspace(settings), options, **shared), **values)
 
     return profile_option(budget_options(json_option(click.pass_obj(start))))

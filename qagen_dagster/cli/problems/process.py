@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import open_quietly
-from qagen_dagster.cli.options import OneOf, asset_config
+from qagen_dagster.cli.options import OneOf
 from qagen_dagster.cli.output import Terminal, folder_to_write, print_json
 from qagen_dagster.cli.problems import command_runner
 from qagen_dagster.cli.progress import Progress
@@ -22,6 +22,7 @@ from qagen_dagster.loop.problems.finding import find_problems
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.refresh.products import Product
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
 from qagen_dagster.records.run import CallSummary
@@ -108,10 +109,7 @@ def process(request: command_runner.Request, set_key: str | None, replace: bool,
     done = command_runner.carry_out(request, problems, _wishes(wished), everything=True, run_id=run_id)
     title = (request.image or request.tex or request.output).stem
     bank = ProblemBank(name=done.plan.name, title=title, problems=done.records)
-    export = problem_bank.with_pictures(request.space, bank)
-    command_runner.write_folder(
-        request.output, problem_bank.bank_files(bank) | problem_bank.export_files(export)
-    )
+    undrawn = _write(request.space, bank, request.output)
     command_runner.keep_raw_texts(request, done, request.output)
     if request.as_json:
         found = {"finding": [call.model_dump(mode="json") for call in calls]} if calls else {}
@@ -125,7 +123,7 @@ def process(request: command_runner.Request, set_key: str | None, replace: bool,
             but = f", but it {unusable[record.id]}" if record.id in unusable else ""
             echo(f"{record.id}: {record.end.value}{f' ({made})' if made else ''}{but}")
         echo(f"{request.output}: {problem_bank.told_bank(bank)}")
-    return command_runner.tell([*done.warnings, *problem_bank.without_pictures(export)], done.errors)
+    return command_runner.tell([*done.warnings, *undrawn], done.errors)
 
 
 def _process_set(request: command_runner.Request, key: str, *, replace: bool = False) -> int:
@@ -134,7 +132,7 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
     If the graph fails, nothing is written. With `replace`, the new results replace those in the bank. Raises ConfigError, before any
     work, for a set or models that cannot be used.
     """
-    space, options = request.space, dataclasses.replace(request.options, replace=replace)
+    space, options = request.space, request.options.model_copy(update={"replace": replace})
     problem_set = find_problem_set(space.settings.corpora, key)
     problem_bank.keep_sources(space, problem_set)
     calls = expected_calls(space, problem_bank.plan_problem_set(space, problem_set, options))
@@ -143,7 +141,7 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
             progress.note(f"{key}: {told_calls(calls)}")
         progress.begin(2)
         with open_quietly(space, progress) as graph:
-            chosen = asset_config(options.profile, options.run_budget) | {"replace": replace}
+            chosen = options.model_dump(exclude_defaults=True)
             errors = graph.make(Product.PROBLEMS, partition=key, fields=chosen)
             unlisted = graph.catalog()
     output = None if errors else request.output
@@ -154,15 +152,20 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
     errors += [*plan.missing, *failed]
     warnings += problem_bank.changed_sources(space, plan)
     if output is not None:
-        export = problem_bank.with_pictures(space, bank)
-        command_runner.write_folder(output, problem_bank.bank_files(bank) | problem_bank.export_files(export))
-        warnings += problem_bank.without_pictures(export)
+        warnings += _write(space, bank, output)
     if request.as_json:
         print_json(command_runner.json_record(bank.problems, errors, warnings))
     else:
         where = space.store.path(ProblemBank.file_key(key, problem_bank.FILES[0]))
         echo(f"{bank.name}: {problem_bank.told_bank(bank)}, see {where}")
     return command_runner.tell(warnings, errors)
+
+
+def _write(space: Workspace, bank: ProblemBank, output: Path) -> list[str]:
+    """Write the files of a bank, and its exports. Returns a line about figures that are not drawn, if there are any."""
+    export = problem_bank.with_pictures(space, bank)
+    command_runner.write_folder(output, problem_bank.bank_files(bank) | problem_bank.export_files(export))
+    return problem_bank.without_pictures(export)
 
 
 def _wishes(wished: Mapping[str, Any]) -> Wishes:

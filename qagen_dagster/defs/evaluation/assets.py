@@ -93,15 +93,6 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
     configuration = [] if row.observed is None else [row.observed.name]
     searched: list[Dep] = [("document_index", partitions.fan_out)]
 
-    @layout.asset(
-        name,
-        Group.EVALUATION,
-        partitions_def=partitions.combinations,
-        kinds=stage.kinds,
-        deps=["corpus_json", *configuration, *(searched if kind in SEARCHING else [])],
-        checks=check_descriptions(kind),
-        description=stage.description,
-    )
     def evaluation(
         context: dg.AssetExecutionContext, config: ModelConfig, workspace: WorkspaceResource
     ) -> CheckedResult:
@@ -116,4 +107,13 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
             data_version=dg.DataVersion(report_version(report)),
         )
 
-    return evaluation
+    return layout.asset(
+        evaluation,
+        Group.EVALUATION,
+        name=name,
+        partitions_def=partitions.combinations,
+        kinds=stage.kinds,
+        deps=["corpus_json", *configuration, *(searched if kind in SEARCHING else [])],
+        checks=check_descriptions(kind),
+        description=stage.description,
+    )

@@ -17,19 +17,17 @@ from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import close
 from qagen_dagster.defs.spending import ModelConfig, spending_id
-from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
-from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
+from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
 from qagen_dagster.loop.refresh.products import Group
-from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.ids import fingerprint
 
 
-class ExamRunConfig(ModelConfig):
+class ExamRunConfig(ModelConfig, ExamOptions):
     """The settings of exam.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     items: int | None = Field(None, description="Goal for the number of slots of the whole exam.")
@@ -47,22 +45,6 @@ class ExamRunConfig(ModelConfig):
         description="Use the goal and the options of the last launch, and make only the changed results again.",
     )
 
-    @property
-    def options(self) -> ExamOptions:
-        """Raises ConfigError for a weight of an unknown difficulty."""
-        known = {one.value: one for one in Difficulty}
-        for name in set(self.weights or {}) - set(known):
-            raise ConfigError(f"weights: there is no difficulty {name!r} (there are: {', '.join(known)})")
-        names = ("profile", "seed", "max_designer_retries", "max_implementer_retries", "replace", "refresh")
-        return ExamOptions(
-            **{name: getattr(self, name) for name in names},
-            n_items=self.items,
-            weights={known[name]: share for name, share in (self.weights or {}).items()} or None,
-            schema_prefixes=tuple(self.schema_prefixes) if self.schema_prefixes else None,
-            models=self.models or {},
-            run_budget=self.allowance,
-        )
-
 
 class BankConfig(dg.Config):
     """The option of a launch that makes the bank."""
@@ -73,115 +55,99 @@ class BankConfig(dg.Config):
 def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
     """exam_schemas → idea_plans → exam_items → item_bank."""
     return [
-        _exam_schemas(layout, partitions),
-        _idea_plans(layout, partitions),
-        _exam_items(layout, partitions),
-        _item_bank(layout, partitions),
+        layout.asset(
+            exam_schemas,
+            Group.EXAMS,
+            partitions_def=partitions.exams,
+            kinds={"markdown"},
+            description="The schemas of an exam. They are kinds of reasoning, each with the mistakes that lead to wrong options.",
+        ),
+        layout.asset(
+            idea_plans,
+            Group.EXAMS,
+            partitions_def=partitions.parts,
+            kinds={MODELS},
+            deps=[("exam_schemas", partitions.fan_out), "exam_config"],
+            description="The ideas of the items of a part. An idea says what the item asks, and which mistakes lead to its "
+            "wrong options. "
+            "A failed design is a warning; the asset fails only when no idea was designed.",
+        ),
+        layout.asset(
+            exam_items,
+            Group.EXAMS,
+            partitions_def=partitions.parts,
+            kinds={MODELS},
+            deps=["idea_plans", "exam_config"],
+            description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
+            "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed items.",
+        ),
+        layout.asset(
+            item_bank,
+            Group.EXAMS,
+            partitions_def=partitions.exams,
+            kinds={PUBLISHED, "json"},
+            deps=[("exam_items", partitions.fan_in)],
+            checks=BANK_CHECKS,
+            description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
+            "exports to other formats.",
+        ),
     ]
 
 
-def _exam_schemas(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "exam_schemas",
-        Group.EXAMS,
-        partitions_def=partitions.exams,
-        kinds={"markdown"},
-        description="The schemas of an exam. They are kinds of reasoning, each with the mistakes that lead to wrong options.",
+def exam_schemas(
+    context: dg.AssetExecutionContext, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space = workspace.open()
+    exam = find_exam(space.settings.corpora, context.partition_key)
+    library = schema_library(exam)
+    space.store.write_if_changed(ItemBank.file_key(exam.key, "schemas.json"), library)
+    return dg.MaterializeResult(
+        metadata=metadata.of_schemas(exam),
+        data_version=dg.DataVersion(fingerprint([library.decode(), exam.config.model_dump_json()])),
     )
-    def exam_schemas(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        exam = find_exam(space.settings.corpora, context.partition_key)
-        library = schema_library(exam)
-        space.store.write_if_changed(ItemBank.file_key(exam.key, "schemas.json"), library)
-        return dg.MaterializeResult(
-            metadata=metadata.of_schemas(exam),
-            data_version=dg.DataVersion(fingerprint([library.decode(), exam.config.model_dump_json()])),
-        )
-
-    return exam_schemas
 
 
-def _idea_plans(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "idea_plans",
-        Group.EXAMS,
-        partitions_def=partitions.parts,
-        kinds={MODELS},
-        deps=[("exam_schemas", partitions.fan_out), "exam_config"],
-        description="The ideas of the items of a part. An idea says what the item asks, and which mistakes lead to its "
-        "wrong options. "
-        "A failed design is a warning; the asset fails only when no idea was designed.",
+def idea_plans(
+    context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space = workspace.open()
+    plan = plan_part(space, ExamPart.from_key(context.partition_key), config)
+    context.log.info(f"{plan.slots} ideas, seed {plan.seed}, profile {plan.profile_name}")
+    progress, money = log_progress(context, "designed idea"), spending_id(context.run)
+    outcome = run_part(space, plan, context.run.run_id, progress, money, design_only=True)
+    found = part_plans(space, plan)
+    close(context.log, outcome, plan.slots, "ideas", fatal=not any(one.plan for one in found))
+    return dg.MaterializeResult(
+        metadata=metadata.of_ideas(plan, found),
+        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found)),
     )
-    def idea_plans(
-        context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
-        context.log.info(f"{plan.slots} ideas, seed {plan.seed}, profile {plan.profile_name}")
-        progress, money = log_progress(context, "designed idea"), spending_id(context.run)
-        outcome = design_part(space, plan, context.run.run_id, progress, money)
-        found = part_plans(space, plan)
-        close(context.log, outcome, plan.slots, "ideas", fatal=not any(one.plan for one in found))
-        return dg.MaterializeResult(
-            metadata=metadata.of_ideas(plan, found),
-            data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found)),
-        )
-
-    return idea_plans
 
 
-def _exam_items(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "exam_items",
-        Group.EXAMS,
-        partitions_def=partitions.parts,
-        kinds={MODELS},
-        deps=["idea_plans", "exam_config"],
-        description="The items of a part, accepted or rejected. Each was implemented, its key computed, solved without the "
-        "key, verified, and judged for style. Fails when a model fails on an item; a rerun works only on the failed items.",
+def exam_items(
+    context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space, started = workspace.open(), datetime.now(UTC).isoformat()
+    plan = plan_part(space, ExamPart.from_key(context.partition_key), config)
+    progress, money = log_progress(context, "completed item"), spending_id(context.run)
+    outcome = run_part(space, plan, context.run.run_id, progress, money)
+    close(context.log, outcome, plan.slots, "items")
+    keep_part(space, plan, context.run.run_id, started)
+    results = part_results(space, plan)
+    return dg.MaterializeResult(
+        metadata=metadata.of_items(plan, results, len(outcome.reused)),
+        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in results)),
     )
-    def exam_items(
-        context: dg.AssetExecutionContext, config: ExamRunConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
-        space, started = workspace.open(), datetime.now(UTC).isoformat()
-        plan = plan_part(space, ExamPart.from_key(context.partition_key), config.options)
-        progress, money = log_progress(context, "completed item"), spending_id(context.run)
-        outcome = run_part(space, plan, context.run.run_id, progress, money)
-        close(context.log, outcome, plan.slots, "items")
-        keep_part(space, plan, context.run.run_id, started)
-        results = part_results(space, plan)
-        return dg.MaterializeResult(
-            metadata=metadata.of_items(plan, results, len(outcome.reused)),
-            data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in results)),
-        )
-
-    return exam_items
 
 
-def _item_bank(layout: Layout, partitions: ExamPartitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "item_bank",
-        Group.EXAMS,
-        partitions_def=partitions.exams,
-        kinds={PUBLISHED, "json"},
-        deps=[("exam_items", partitions.fan_in)],
-        checks=BANK_CHECKS,
-        description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
-        "exports to other formats.",
+def item_bank(
+    context: dg.AssetExecutionContext, config: BankConfig, workspace: WorkspaceResource
+) -> CheckedResult:
+    space = workspace.open()
+    found = publish_bank(space, context.partition_key, context.run.run_id, replace=config.replace)
+    exam = find_exam(space.settings.corpora, context.partition_key)
+    return dg.MaterializeResult(
+        metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key)))
+        | uri(space.store, ItemBank.file_key(exam.key, "accepted.jsonl"), "exam_items"),
+        check_results=bank_results(found),
+        data_version=dg.DataVersion(fingerprint(item.model_dump_json() for item in found.bank.items)),
     )
-    def item_bank(
-        context: dg.AssetExecutionContext, config: BankConfig, workspace: WorkspaceResource
-    ) -> CheckedResult:
-        space = workspace.open()
-        found = publish_bank(space, context.partition_key, context.run.run_id, replace=config.replace)
-        exam = find_exam(space.settings.corpora, context.partition_key)
-        return dg.MaterializeResult(
-            metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key)))
-            | uri(space.store, ItemBank.file_key(exam.key, "accepted.jsonl"), "exam_items"),
-            check_results=bank_results(found),
-            data_version=dg.DataVersion(fingerprint(item.model_dump_json() for item in found.bank.items)),
-        )
-
-    return item_bank

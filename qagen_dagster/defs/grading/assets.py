@@ -17,8 +17,8 @@ from qagen_dagster.records.ids import Combination
 
 
 def build_grounding_report(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "grounding_report",
+    return layout.asset(
+        grounding_report,
         Group.QUESTIONS,
         partitions_def=partitions.combinations,
         kinds={MODELS, "json"},
@@ -27,18 +27,18 @@ def build_grounding_report(layout: Layout, partitions: Partitions) -> dg.AssetsD
         description="Grades of the answers. They say how well the document supports each answer, and name what is "
         "not supported.",
     )
-    def grounding_report(
-        context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
-    ) -> CheckedResult:
-        space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        run = RunMark(context.run.run_id, spending_id(context.run))
-        progress = log_progress(context, "graded")
-        report = grade_set(space, combination, run, config.allowance, progress)
-        options = space.corpus(combination.corpus).scenario(combination.scenario).grading
-        return dg.MaterializeResult(
-            metadata=metadata.of_report(space, report),
-            check_results=grounding_results(options, report),
-            data_version=dg.DataVersion(grades_version(report)),
-        )
 
-    return grounding_report
+
+def grounding_report(
+    context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
+) -> CheckedResult:
+    space, combination = workspace.open(), Combination.from_key(context.partition_key)
+    run = RunMark(context.run.run_id, spending_id(context.run))
+    progress = log_progress(context, "graded")
+    report = grade_set(space, combination, run, config.allowance, progress)
+    options = space.corpus(combination.corpus).scenario(combination.scenario).grading
+    return dg.MaterializeResult(
+        metadata=metadata.of_report(space, report),
+        check_results=grounding_results(options, report),
+        data_version=dg.DataVersion(grades_version(report)),
+    )

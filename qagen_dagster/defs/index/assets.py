@@ -44,8 +44,8 @@ def of_build(built: IndexBuild, store: Store) -> metadata.Metadata:
 
 
 def build_document_index(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "document_index",
+    return layout.asset(
+        document_index,
         Group.DOCUMENTS,
         partitions_def=partitions.corpora,
         kinds={MODELS, "parquet"},
@@ -53,25 +53,23 @@ def build_document_index(layout: Layout, partitions: Partitions) -> dg.AssetsDef
         description="The search index of a corpus. It has the chunks of each document with their embeddings and words. "
         "`retrieval_baseline` needs it; generating questions does not.",
     )
-    def document_index(
-        context: dg.AssetExecutionContext, config: ModelConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        progress = metadata.log_progress(context, "indexed")
-        launch, corpus = spending_id(context.run), context.partition_key
-        meter = index_meter(space, corpus, launch, config.profile, config.allowance)
-        built = build_index(space, corpus, config.profile, progress, meter)
-        index = built.index
-        for one in index.documents:
-            if one.failure is not None:
-                context.log.warning(f"{one.id}: {one.failure}")
-        return dg.MaterializeResult(
-            metadata=of_build(built, space.store),
-            data_version=dg.DataVersion(
-                fingerprint(
-                    [index.fingerprint, *(f"{d.id}{d.text_sha256}{d.chunks}" for d in index.documents)]
-                )
-            ),
-        )
 
-    return document_index
+
+def document_index(
+    context: dg.AssetExecutionContext, config: ModelConfig, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space = workspace.open()
+    progress = metadata.log_progress(context, "indexed")
+    launch, corpus = spending_id(context.run), context.partition_key
+    meter = index_meter(space, corpus, launch, config.profile, config.allowance)
+    built = build_index(space, corpus, config.profile, progress, meter)
+    index = built.index
+    for one in index.documents:
+        if one.failure is not None:
+            context.log.warning(f"{one.id}: {one.failure}")
+    return dg.MaterializeResult(
+        metadata=of_build(built, space.store),
+        data_version=dg.DataVersion(
+            fingerprint([index.fingerprint, *(f"{d.id}{d.text_sha256}{d.chunks}" for d in index.documents)])
+        ),
+    )

@@ -40,7 +40,7 @@ STAGES = {  # asset: its upstream asset, its description
 }  # fmt: skip
 
 
-class ProblemConfig(ShardConfig):
+class ProblemConfig(ShardConfig, ProblemOptions):
     """The settings of problems.yaml that a launch may override. Fields that are not set keep their configured value."""
 
     seed: int | None = Field(None, description="Another seed leads to other model responses.")
@@ -50,46 +50,52 @@ class ProblemConfig(ShardConfig):
     )
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
-        options = ProblemOptions(self.profile, self.seed, self.allowance, self.replace, self.refresh)
-        return plan_problem_set(space, find_problem_set(space.settings.corpora, key), options)
+        return plan_problem_set(space, find_problem_set(space.settings.corpora, key), self)
 
 
 def build_problem_assets(layout: Layout, sets: Loaded[ProblemSet]) -> list[dg.AssetsDefinition]:
     """problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
     partitions = dg.StaticPartitionsDefinition(list(sets.found))
     stages = [_stage(layout, name, partitions) for name in STAGES]
-    return [_problem_sources(layout, partitions, sets), *stages, _problem_bank(layout, partitions)]
+    return [
+        layout.asset(
+            problem_sources,
+            Group.PROBLEMS,
+            partitions_def=partitions,
+            kinds={"file"},
+            deps=["problem_config"],
+            metadata={"broken_sets": fault_list(sets.faults)},
+            description="The problems of a set, read from its sources. A problem is an item of a TeX file, a picture, or a page of a PDF.",
+        ),
+        *stages,
+        layout.asset(
+            problem_bank,
+            Group.PROBLEMS,
+            partitions_def=partitions,
+            kinds={PUBLISHED, "json"},
+            deps=["alternates", "variants", "conversions", "problem_config"],
+            checks=PROBLEM_CHECKS,
+            description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
+            "other solutions, and exports to other formats.",
+        ),
+    ]
 
 
-def _problem_sources(
-    layout: Layout, partitions: dg.StaticPartitionsDefinition, sets: Loaded[ProblemSet]
-) -> dg.AssetsDefinition:
-    @layout.asset(
-        "problem_sources",
-        Group.PROBLEMS,
-        partitions_def=partitions,
-        kinds={"file"},
-        deps=["problem_config"],
-        metadata={"broken_sets": fault_list(sets.faults)},
-        description="The problems of a set, read from its sources. A problem is an item of a TeX file, a picture, or a page of a PDF.",
+def problem_sources(
+    context: dg.AssetExecutionContext, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space = workspace.open()
+    problem_set = find_problem_set(space.settings.corpora, context.partition_key)
+    found = keep_sources(space, problem_set)
+    return dg.MaterializeResult(
+        metadata=metadata.of_sources(space, problem_set, found),
+        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.problems)),
     )
-    def problem_sources(
-        context: dg.AssetExecutionContext, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
-        space = workspace.open()
-        problem_set = find_problem_set(space.settings.corpora, context.partition_key)
-        found = keep_sources(space, problem_set)
-        return dg.MaterializeResult(
-            metadata=metadata.of_sources(space, problem_set, found),
-            data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.problems)),
-        )
-
-    return problem_sources
 
 
 def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
     stage, (upstream, description) = PROBLEM_STAGES[name], STAGES[name]
-    steps = {"plan": _plan_op(), "run": _run_op(stage), "collect": _collect_op(stage)}
+    steps = {"plan": plan_stage, "run": _run_op(stage), "collect": _collect_op(stage)}
     return sharded_asset(
         layout,
         name,
@@ -101,19 +107,16 @@ def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition)
     )
 
 
-def _plan_op() -> Function:
-    def plan_stage(
-        context: dg.OpExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
-    ) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
-        """Split the problems of the set into shards; one op works on each shard."""
-        space = workspace.open()
-        plan = config.plan(space, context.partition_key)
-        chosen = config.model_copy(update={"profile": plan.profile_name})
-        names = [one.id for one in plan.problems]
-        least = space.settings.document_workers  # the problems of one op run in parallel
-        yield from split(context, space, chosen, names, "problems", least=least)
-
-    return plan_stage
+def plan_stage(
+    context: dg.OpExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
+) -> Iterator[dg.DynamicOutput[Payload] | dg.Output[Payload]]:
+    """Split the problems of the set into shards; one op works on each shard."""
+    space = workspace.open()
+    plan = config.plan(space, context.partition_key)
+    chosen = config.model_copy(update={"profile": plan.profile_name})
+    names = [one.id for one in plan.problems]
+    least = space.settings.document_workers  # the problems of one op run in parallel
+    yield from split(context, space, chosen, names, "problems", least=least)
 
 
 def _run_op(stage: Stage) -> Function:
@@ -154,27 +157,14 @@ def _collect_op(stage: Stage) -> Function:
     return collect_stage
 
 
-def _problem_bank(layout: Layout, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
-    @layout.asset(
-        "problem_bank",
-        Group.PROBLEMS,
-        partitions_def=partitions,
-        kinds={PUBLISHED, "json"},
-        deps=["alternates", "variants", "conversions", "problem_config"],
-        checks=PROBLEM_CHECKS,
-        description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
-        "other solutions, and exports to other formats.",
+def problem_bank(
+    context: dg.AssetExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
+) -> CheckedResult:
+    space = workspace.open()
+    plan = config.plan(space, context.partition_key)
+    found = publish_problem_bank(space, plan, context.run.run_id)
+    return dg.MaterializeResult(
+        metadata=metadata.of_bank(space, found),
+        check_results=problem_results(found),
+        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.export.items)),
     )
-    def problem_bank(
-        context: dg.AssetExecutionContext, config: ProblemConfig, workspace: WorkspaceResource
-    ) -> CheckedResult:
-        space = workspace.open()
-        plan = config.plan(space, context.partition_key)
-        found = publish_problem_bank(space, plan, context.run.run_id)
-        return dg.MaterializeResult(
-            metadata=metadata.of_bank(space, found),
-            check_results=problem_results(found),
-            data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.export.items)),
-        )
-
-    return problem_bank

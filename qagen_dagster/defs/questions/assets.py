@@ -102,8 +102,28 @@ def collect_candidates(
 def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [
         _candidate_qa(layout, partitions),
-        _validated_qa(layout, partitions),
-        _corpus_json(layout, partitions),
+        layout.asset(
+            validated_qa,
+            Group.QUESTIONS,
+            partitions_def=partitions.combinations,
+            kinds={MODELS},
+            deps=["candidate_qa"],
+            checks=checks.VALIDATED_CHECKS,
+            description="The accepted questions without duplicates. Questions of different documents are compared, and "
+            "one of two that ask the same is removed.",
+        ),
+        layout.asset(
+            corpus_json,
+            Group.QUESTIONS,
+            partitions_def=partitions.combinations,
+            kinds={PUBLISHED, "json"},
+            io_manager_key=layout.name(PUBLISHED_SETS),
+            deps=["validated_qa", *([GRADED] if layout.has(GRADED) else [])],
+            checks=checks.PUBLISHED_CHECKS,
+            metadata={"dagster/column_schema": metadata.COLUMNS},
+            description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
+            "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
+        ),
     ]
 
 
@@ -125,54 +145,26 @@ def _candidate_qa(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition
     )
 
 
-def _validated_qa(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "validated_qa",
-        Group.QUESTIONS,
-        partitions_def=partitions.combinations,
-        kinds={MODELS},
-        deps=["candidate_qa"],
-        checks=checks.VALIDATED_CHECKS,
-        description="The accepted questions without duplicates. Questions of different documents are compared, and "
-        "one of two that ask the same is removed.",
+def validated_qa(
+    context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
+) -> CheckedResult:
+    space, combination = workspace.open(), Combination.from_key(context.partition_key)
+    money, progress = spending_id(context.run), metadata.log_comparisons(context)
+    validated = validate_set(space, combination, embedders.encode, config.allowance, money, progress)
+    return dg.MaterializeResult(
+        metadata=metadata.of_validated(space, validated),
+        check_results=checks.validated_results(space, combination, validated),
+        data_version=dg.DataVersion(fingerprint(pair.model_dump_json() for pair in validated.questions)),
     )
-    def validated_qa(
-        context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
-    ) -> CheckedResult:
-        space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        money, progress = spending_id(context.run), metadata.log_comparisons(context)
-        validated = validate_set(space, combination, embedders.encode, config.allowance, money, progress)
-        return dg.MaterializeResult(
-            metadata=metadata.of_validated(space, validated),
-            check_results=checks.validated_results(space, combination, validated),
-            data_version=dg.DataVersion(fingerprint(pair.model_dump_json() for pair in validated.questions)),
-        )
-
-    return validated_qa
 
 
-def _corpus_json(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "corpus_json",
-        Group.QUESTIONS,
-        partitions_def=partitions.combinations,
-        kinds={PUBLISHED, "json"},
-        io_manager_key=layout.name(PUBLISHED_SETS),
-        deps=["validated_qa", *([GRADED] if layout.has(GRADED) else [])],
-        checks=checks.PUBLISHED_CHECKS,
-        metadata={"dagster/column_schema": metadata.COLUMNS},
-        description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
-        "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
+def corpus_json(
+    context: dg.AssetExecutionContext, config: PublishConfig, workspace: WorkspaceResource
+) -> CheckedResult:
+    space, combination = workspace.open(), Combination.from_key(context.partition_key)
+    published = publish(space, combination, context.run.run_id, replace=config.replace)
+    return dg.MaterializeResult(
+        metadata=metadata.of_published(space.store, combination, published),
+        check_results=checks.published_results(space, combination, published),
+        data_version=dg.DataVersion(published.version),
     )
-    def corpus_json(
-        context: dg.AssetExecutionContext, config: PublishConfig, workspace: WorkspaceResource
-    ) -> CheckedResult:
-        space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        published = publish(space, combination, context.run.run_id, replace=config.replace)
-        return dg.MaterializeResult(
-            metadata=metadata.of_published(space.store, combination, published),
-            check_results=checks.published_results(space, combination, published),
-            data_version=dg.DataVersion(published.version),
-        )
-
-    return corpus_json

@@ -31,8 +31,8 @@ class ExportConfig(dg.Config):
 
 
 def build_exports(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "exports",
+    return layout.asset(
+        exports,
         Group.QUESTIONS,
         partitions_def=partitions.combinations,
         kinds={"json"},
@@ -40,17 +40,17 @@ def build_exports(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition
         description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
         "Fails when a quote is no longer in its document.",
     )
-    def exports(
-        context: dg.AssetExecutionContext, config: ExportConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult[Any]:
-        space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        formats = chosen_formats(config.formats or exported_formats(space, combination))
-        made = store_exports(space, combination, formats)
-        return dg.MaterializeResult(
-            metadata=of_exports(space.store, combination, made), data_version=dg.DataVersion(_version(made))
-        )
 
-    return exports
+
+def exports(
+    context: dg.AssetExecutionContext, config: ExportConfig, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space, combination = workspace.open(), Combination.from_key(context.partition_key)
+    formats = chosen_formats(config.formats or exported_formats(space, combination))
+    made = store_exports(space, combination, formats)
+    return dg.MaterializeResult(
+        metadata=of_exports(space.store, combination, made), data_version=dg.DataVersion(_version(made))
+    )
 
 
 def of_exports(store: Store, combination: Combination, made: SetExports) -> Metadata:

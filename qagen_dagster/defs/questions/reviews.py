@@ -23,8 +23,8 @@ _LAST = 20  # maximum number of decisions in the table; the latest are shown
 
 
 def build_review_decisions(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    @layout.asset(
-        "review_decisions",
+    return layout.asset(
+        review_decisions,
         Group.QUESTIONS,
         partitions_def=partitions.combinations,
         deps=["corpus_json"],
@@ -32,18 +32,18 @@ def build_review_decisions(layout: Layout, partitions: Partitions) -> dg.AssetsD
         description="What reviewers decided about the questions: progress, agreement, the last decisions, and the command that opens the "
         "review page.",
     )
-    def review_decisions(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
-        space, combination = workspace.open(), Combination.from_key(context.partition_key)
-        validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
-        ids = [pair.id for pair in validated.questions]
-        facts = review_facts(space, combination, validated) or facts_of(ids, {})
-        return dg.MaterializeResult(
-            metadata=_metadata(space, combination, facts),
-            check_results=[_unreviewed(space, combination, facts)],
-            data_version=dg.DataVersion(fingerprint([facts.model_dump_json()])),
-        )
 
-    return review_decisions
+
+def review_decisions(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
+    space, combination = workspace.open(), Combination.from_key(context.partition_key)
+    validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
+    ids = [pair.id for pair in validated.questions]
+    facts = review_facts(space, combination, validated) or facts_of(ids, {})
+    return dg.MaterializeResult(
+        metadata=_metadata(space, combination, facts),
+        check_results=[_unreviewed(space, combination, facts)],
+        data_version=dg.DataVersion(fingerprint([facts.model_dump_json()])),
+    )
 
 
 def _metadata(space: Workspace, combination: Combination, facts: ReviewFacts) -> Metadata:

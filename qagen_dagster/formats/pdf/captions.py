@@ -170,18 +170,12 @@ def continues_paragraph(above: Piece, below: Piece) -> bool:
     gap = below.box[1] - above.box[3]
     tall = min(above.size, below.size)
     return (
-        same_size(above, below)
+        abs(above.size - below.size) < 0.5
         and -0.6 * tall < gap < 0.75 * tall
         and below.box[1] > above.box[1] + 0.5 * tall
         and shared_width(above.box, below.box) > 0
         and not below.is_turned
     )
-
-
-def same_size(a: Piece, b: Piece) -> bool:
-    """Whether two lines have letters of the same size. A line that begins with small capitals may differ more."""
-    high = abs((a.box[3] - a.box[1]) - (b.box[3] - b.box[1]))
-    return abs(a.size - b.size) < 0.5 or (high < 0.4 and abs(a.size - b.size) < 0.25 * max(a.size, b.size))
 
 
 def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
@@ -318,9 +312,9 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece]) -> None:
 
 def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
     last = pieces[-1]
-    if not (same_size(one, last) or abs(one.size - last.size) < 0.12 * last.size):
+    if abs(one.size - last.size) > max(0.5, 0.12 * last.size):
         return False
-    if not -0.6 * one.size < one.box[1] - last.box[3] < min(_leading(pieces), 0.7 * one.size):
+    if not -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size:
         return False
     box = union(piece.box for piece in pieces)
     if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
@@ -329,14 +323,6 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
         other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
         for other in cells
     )
-
-
-def _leading(pieces: list[Piece]) -> float:
-    """The maximum gap between two lines of this caption."""
-    if len(pieces) < 2 or pieces[-1].line == pieces[-2].line:
-        return pieces[-1].size
-    gaps = [b.box[1] - a.box[3] for a, b in pairwise(pieces) if b.box[1] > a.box[1] + 2]
-    return max([*gaps, 0.25 * pieces[-1].size]) + 0.15 * pieces[-1].size + 0.6  # raised letters narrow a gap
 
 
 def joined(pieces: list[Piece]) -> str:

@@ -28,45 +28,6 @@ _CLOSE = 10  # the same if a line has several cells
 _EXACT = 5  # tenths of a point between left edges of close cells
 
 
-def breadth(f: Fragments, line: Sequence[int]) -> int:
-    """The width of fragments that stand side by side, in tenths of a point."""
-    if len(line) == 1:
-        return f.x1[line[0]] - f.x0[line[0]]
-    return max([f.x1[n] for n in line]) - min([f.x0[n] for n in line])
-
-
-def goes_on(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
-    """Whether a line continues the cell above it. If so, its first word had no room in the line above.
-
-    `width` is that of the widest line of the column.
-    """
-    return (
-        abs(f.x0[below[0]] - f.x0[above[0]]) < SAME
-        and not has_room(f, above, below, width)
-        and has_words(f, above)
-    )
-
-
-def has_room(f: Fragments, above: Sequence[int], below: Sequence[int], width: int) -> bool:
-    """Whether the first word of a line had room in the line above it."""
-    first = min(below, key=f.x0.__getitem__)
-    text = f.text[first]
-    word = (f.x1[first] - f.x0[first]) * len(text.partition(" ")[0]) // len(text)
-    return breadth(f, above) + word + f.size[first] // 2 < width
-
-
-def has_words(f: Fragments, line: Sequence[int]) -> bool:
-    """Whether a line of a cell has several words."""
-    words = " ".join(f.text[n] for n in line).split()
-    return sum(sum(map(str.isalpha, word)) > 1 for word in words) > 1
-
-
-def begins_within(f: Fragments, line: Sequence[int]) -> bool:
-    """Whether a line begins within a sentence: in lower case or with a bracket. Names of rows seldom do."""
-    first = f.text[line[0]][:1]
-    return first.islower() or first == "("
-
-
 def unbroken(lines: Iterable[str]) -> str:
     """The lines of a cell joined to one line, with hyphenated words rejoined."""
     parts: list[str] = []
@@ -140,21 +101,14 @@ def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) 
 def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
     """Whether the line above or below has a cell at the left edge of fragment `n`.
 
-    After a label both lines must have one. After a sure label not even that is enough.
+    After the number of a heading, a bullet or a prompt not even that is enough.
     """
+    if not any(map(str.isalnum, f.text[last])) or (
+        _HEADING_NUMBER.fullmatch(f.text[last]) and not f.text[n][:1].isdigit()
+    ):
+        return False
     beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
-    return sum(_begins_cell(f, other, n) for other in beside) > _label_weight(f.text[last], f.text[n])
-
-
-def _label_weight(text: str, after: str) -> int:
-    """How certainly a text is a label: 2 for the number of a heading, a bullet or a prompt; 1 for another number before words;
-    otherwise 0.
-    """
-    if not any(map(str.isalnum, text)):
-        return 2
-    if not _HEADING_NUMBER.fullmatch(text) or after[:1].isdigit():
-        return 0
-    return 1 if text.isdecimal() and after[:1].isalpha() else 2
+    return any(_begins_cell(f, other, n) for other in beside)
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:

@@ -1,6 +1,6 @@
 """Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels, titles and legends.
 
-A shape is split where captions stand side by side next to it. Shapes are joined to rows and grids of panels where no caption
+Shapes are joined to rows and grids of panels where no caption
 separates them.
 """
 
@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +44,6 @@ _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
 _TITLE = 3.5  # maximum distance between a drawing or one of its panels and its title, in letter sizes
 _BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
 _PART = re.compile(r"\([a-z]\) \w")  # begins the caption of a part of a figure
-_NEAR = 30.0  # maximum points between a caption and its shape
 
 
 @dataclass(eq=False)
@@ -68,7 +66,6 @@ class Shown:
     """The content of a page besides text."""
 
     shapes: list[Shape] = field(default_factory=list[Shape])
-    bits: list[Rect] = field(default_factory=list[Rect])  # too small for a shape, but possibly part of one
     rules: list[Rect] = field(default_factory=list[Rect])  # thin horizontal lines
 
 
@@ -153,8 +150,6 @@ def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) 
         short, long = sorted((shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]))
         if short >= _MIN_SIDE or (long >= _LONG and short >= _MIN_SIDE / 2):
             shown.shapes.append(shape)
-        else:
-            shown.bits.append(shape.box)
 
 
 def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
@@ -302,43 +297,15 @@ def _is_next(left: Rect, right: Rect) -> bool:
     )
 
 
-def split_by_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
-    """The shape without the parts that overlap a caption, split where captions stand side by side next to it."""
+def without_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
+    """The shape without the parts that overlap a caption; an empty list if nothing is left."""
     across = [
         box for box in captions if shared_height(box, shape.box) > 6 and shared_width(box, shape.box) > 0
     ]
-    rest = _without(shape, across) if across else shape
-    if rest is None:
-        return []
-    near = sorted(
-        box
-        for box in captions
-        if -_NEAR < shared_height(box, rest.box) < 6 and shared_width(box, rest.box) > 0
-    )
-    if len(near) < 2 or any(shared_width(a, b) > -4 or shared_height(a, b) < 0 for a, b in pairwise(near)):
-        return [rest]
-    return _cut(rest, [box[0] - 4 for box in near[1:]])
-
-
-def _cut(shape: Shape, edges: Sequence[float]) -> list[Shape]:
-    """The parts of the shape left of the first edge, between the first and the second edge, and so on."""
-    pieces: list[Shape] = []
-    limits = [float("-inf"), *edges, float("inf")]
-    for left, right in pairwise(limits):
-        inside = [box for box in shape.boxes if left <= (box[0] + box[2]) / 2 < right]
-        if not inside:
-            continue
-        x0, y0, x1, y1 = union(inside)
-        box = (max(x0, left), y0, min(x1, right), y1)
-        pieces.append(replace(shape, box=box, boxes=inside, parts=[]))
-    return pieces
-
-
-def _without(shape: Shape, across: Sequence[Rect]) -> Shape | None:
-    """The shape without the parts that overlap any of these boxes; None if nothing is left."""
     kept = [
         box
         for box in shape.boxes
         if not any(touch(box, one) and shared_height(box, one) > 2 for one in across)
     ]
-    return replace(shape, box=union(kept), boxes=kept, parts=[]) if kept else None
+    parts = [] if across else shape.parts
+    return [replace(shape, box=union(kept), boxes=kept, parts=parts)] if kept else []

@@ -18,7 +18,6 @@ FILE_NAME = re.compile(
 )
 _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
-_SUBNUMBERED = re.compile(r"[1-9]\d?(?:\.\d{1,2}){1,3}\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
 DIVISION = re.compile(r"(?i:part|item|chapter|section|appendix) (?:\d{1,2}[A-Z]?|[IVX]{1,5}|[A-Z])(?![\w-])")
 NAMED = re.compile(
@@ -220,9 +219,7 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
     return [
         block
         for block in fit
-        if fonts[block[0]] in styles
-        or _SUBNUMBERED.match(lines[block[0]])
-        or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
+        if fonts[block[0]] in styles or (_opens(lines[block[0]]) and body.stands_out(fonts[block[0]]))
     ]
 
 

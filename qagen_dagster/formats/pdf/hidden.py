@@ -8,19 +8,21 @@ program recognised in the picture. Only doubtful letters are looked for in a pic
 from __future__ import annotations
 
 import re
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib import import_module
 from itertools import count, groupby
 from operator import add, itemgetter, sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import Image
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect
 
+_re2: Any = import_module("re2")
 _TINY = 10  # tenths of a point; smaller letters are dots
 _LIGHT = 0xE0  # least part of a colour that may be that of the paper
 _TRANSPARENT = 13  # greatest opacity, of 255, of letters that nobody sees
@@ -31,6 +33,11 @@ _MOST_COVERS = 100  # of a page; more are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
 _MIN_STRUCK = 3  # letters; in formulas single letters are crossed
 _END = 4  # points by which a rule may be longer than the text that it strikes out
+# The command of a light colour, of grey, RGB or CMYK, or of a colour in a space that the file names.
+_FULL, _NONE = rb"(?:1(?:\.0*)?|0?\.(?:8[789]|9)\d*)\s+", rb"(?:0(?:\.0*)?|0?\.(?:0\d*|1[0-2]\d*))\s+"
+_LIGHT_COMMAND = _re2.compile(
+    rb"(?i)(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FULL, 4 * _NONE)
+)
 _LIGHT_COLOUR = re.compile("color:#(?:[ef].){3}")
 _FILLED = b'"stroked":0,"rectangle":1'
 _BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
@@ -87,22 +94,25 @@ def _suspects(pdf: Pdf, printed: Printed, f: Fragments) -> Iterable[int]:
     if printed.content.may_be_unpainted:
         is_scan = printed.is_unpainted() and _is_pictured(pdf.page(printed.number))
         return () if is_scan else range(len(f.text))
+    if printed.content.is_whole and not _LIGHT_COMMAND.search(printed.content.commands):
+        return ()
     lines = printed.html
     return [n for n, line in enumerate(f.line) if _LIGHT_COLOUR.search(lines[line])]
 
 
 def _shadows(f: Fragments) -> set[int]:
     """The fragments that are printed once more at nearly the same place, as a shadow or for bold."""
+    places: dict[str, list[int]] = {}
+    for n, text in enumerate(f.text) if len(set(f.text)) < len(f.text) else ():
+        places.setdefault(text, []).append(n)
     found: set[int] = set()
-    if len(set(f.text)) == len(f.text):
-        return found
-    before: dict[str, list[int]] = {}
-    for n, text in enumerate(f.text):
-        near = f.size[n] // 3
-        same = before.setdefault(text, [])
-        if any(abs(f.x0[n] - f.x0[m]) < near and abs(f.y0[n] - f.y0[m]) < near for m in same):
-            found.add(n)
-        same.append(n)
+    for same in [numbers for numbers in places.values() if len(numbers) > 1]:
+        same.sort(key=f.y0.__getitem__)
+        tops = [f.y0[n] for n in same]
+        for place, n in enumerate(same):
+            near = f.size[n] // 3
+            level = same[place + 1 : bisect_left(tops, tops[place] + near)]
+            found.update(max(n, m) for m in level if abs(f.x0[n] - f.x0[m]) < near)
     return found
 
 

@@ -193,7 +193,7 @@ class Pdf:
         # Page.get_textpage() calls this and then undoes the rotation; the direct call is a tenth faster.
         structured = _extra.page_get_textpage(content.page, None, flags, _IDENTITY)
         printed = Printed(number, content, structured, self._paper)
-        if self._is_form:
+        if content.has_fields:
             printed.checkboxes = _checkboxes(content.page)
         return printed
 
@@ -205,10 +205,6 @@ class Pdf:
             with suppress(Exception):  # a broken page names no fonts
                 found |= _Content(_mupdf.fz_load_page(self._document.this, number)).fonts()
         return frozenset(found)
-
-    @cached_property
-    def _is_form(self) -> bool:
-        return bool(self._document.is_form_pdf)
 
     def page(self, number: int) -> Page:
         """One page, for everything except its text."""
@@ -239,6 +235,7 @@ class _Content:
         forms = [one for name, one in shown.items() if name not in self._pictures]
         self._resources = [own, *[_get(form, "Resources") for form in forms]]
         self.streams = [*content, *forms]
+        self.has_fields = any(_get(note, "AP") for note in _parts(_get(said.obj, "Annots")))  # or notes
 
     @property
     def size(self) -> int:
@@ -246,16 +243,21 @@ class _Content:
         return sum([int(_mupdf.ll_pdf_to_int(_get(one, "Length"))) for one in self.streams])
 
     @cached_property
-    def _commands(self) -> bytes:
+    def commands(self) -> bytes:
+        """The content itself."""
         return b"\n".join(map(_stream, self.streams))
 
     @property
     def may_be_unpainted(self) -> bool:
         """Whether the page may have text that is transparent or not painted."""
         stated = [said for state in self._of_kind("ExtGState") if (said := _get(state, "ca"))]
-        return b"3 Tr" in self._commands or any(
-            _mupdf.ll_pdf_to_real(said) <= _TRANSPARENT for said in stated
-        )
+        return b"3 Tr" in self.commands or any(_mupdf.ll_pdf_to_real(said) <= _TRANSPARENT for said in stated)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether `commands` are all commands that may write text: no field or inner form has others, and no stream is huge."""
+        inner = any(_items(resources, "XObject") for resources in self._resources[1:])
+        return not (inner or self.has_fields or self.size > _MAX_CONTENT)
 
     @property
     def covers(self) -> bool:
@@ -266,9 +268,9 @@ class _Content:
             for name, one in self._pictures.items()
             if not any(_get(one, mask) for mask in masks)
         }
-        start = self._commands.find(b"ET") if opaque else -1
+        start = self.commands.find(b"ET") if opaque else -1
         return start >= 0 and any(
-            name in opaque or b"#" in name for name in _SHOWS.findall(self._commands, start)
+            name in opaque or b"#" in name for name in _SHOWS.findall(self.commands, start)
         )
 
     def fonts(self) -> frozenset[str]:

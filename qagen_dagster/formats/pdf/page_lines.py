@@ -35,16 +35,15 @@ _FIGURE = re.compile(
 )
 _CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
 _HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
-_WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
 _WALL_WORDS = 4
+_WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
 _LABEL_CHARS = 26  # maximum average characters of pieces of lettering
 _CODE_CHARS = 6  # minimum average characters of lines of a listing
 _HEAD = 900  # tenths of a point from the top of the page; a separate line above this height is a running head
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
 _FEW_CUT = 4  # one row of a table in this many may be part of a longer line
-_APART = 8  # tenths of the letter size between close columns
-_LINES_OF_CELLS = 3  # number of lines of cells from which a page may have a ruled table
+_LINES_OF_CELLS = 2  # number of lines of cells from which a page may have a ruled table
 _PARAGRAPH = 7  # minimum distance between two paragraphs, in tenths of a line's height
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
@@ -96,7 +95,7 @@ def _start(f: Fragments, lines: Sequence[Line], caption: int, least: int, cells:
 def _is_text(text: str) -> bool:
     """Whether a line belongs to a paragraph, a heading or a caption."""
     words = len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS
-    return bool(_CAPTION.match(text) or _HEADING.match(text)) or (words and " | " not in text)
+    return bool(_CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
 
 
 def _follows(f: Fragments, above: Row, below: Row) -> bool:
@@ -107,11 +106,8 @@ def _follows(f: Fragments, above: Row, below: Row) -> bool:
 
 def _is_loose(f: Fragments, run: Sequence[Line]) -> bool:
     """Whether the lines are scattered short lettering, and neither a table nor a listing."""
-    cells = [text.split(" | ") for text, _ in run]
-    count = sum(map(len, cells))
-    if sum(len(text) for text, _ in run) > _LABEL_CHARS * count:
-        return False
-    return not _is_listing(f, run)
+    pieces = [piece for text, _ in run for piece in text.split(BAR)]
+    return sum(map(len, pieces)) <= _LABEL_CHARS * len(pieces) and not _is_listing(f, run)
 
 
 def _is_listing(f: Fragments, run: Sequence[Line]) -> bool:
@@ -147,7 +143,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
     """The lines of a page, given the boxes of its ruling lines."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
-    rules = ruling_lines if len(ruling_lines) > 1 and _has_cells(f, flow) else ()
+    rules = ruling_lines if len(ruling_lines) > 1 and len(flow.cells) >= _LINES_OF_CELLS else ()
     tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
@@ -157,24 +153,6 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
     lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
     cells = {n for table in tables for n in table.fragments}
     return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
-
-
-def _has_cells(f: Fragments, flow: _Flow) -> bool:
-    """Whether several lines have cells, or two successive lines have parts that stand apart, as in narrow ruled columns."""
-    if sum([len(row) > 1 for _, row in flow.lines]) < 2:  # most pages
-        return False
-    if len(flow.cells) >= _LINES_OF_CELLS:
-        return True
-    before = False
-    for _, row in flow.lines:
-        if row:
-            apart = len(row) > 1 and any(
-                10 * f.gap(last, n) > _APART * f.size[n] for last, n in pairwise(row)
-            )
-            if before and apart:
-                return True
-            before = apart
-    return False
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats import base
+from qagen_dagster.formats.decoding import is_pdf
 from qagen_dagster.formats.image import encode, fit_size, framed
 from qagen_dagster.formats.jats.inline import read_tree
 from qagen_dagster.formats.pdf.headings import headings_of
@@ -18,7 +19,6 @@ from qagen_dagster.formats.pdf.visuals import find_visuals
 from qagen_dagster.formats.rights import rights_in
 from qagen_dagster.records.document import Box, Outcome, Rights, Visual
 
-HEAD = 1_024  # bytes in which readers look for the signature, since junk may precede it
 _END, _TAIL = b"%%EOF", 4_096  # the end mark, and the bytes searched for it, since junk may follow
 _USUAL_ZOOM = 300 / 72  # 300 dpi; a higher zoom shows nothing new of ordinary print
 _CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
@@ -28,11 +28,6 @@ _WAITING_PAGES, _WAITING_LINES = 2, 12
 _MAX_SECTIONS = 3_000
 _MAX_XMP = 1_000_000  # characters
 _PAGES_LOOKED_AT = 20  # number of pages searched for pictures, to tell an empty document from a scanned one
-
-
-def looks_like_pdf(head: bytes) -> bool:
-    """Whether the signature stands within the first `HEAD` bytes."""
-    return b"%PDF-" in head[:HEAD]
 
 
 @contextmanager
@@ -47,7 +42,7 @@ def opened(source: base.Source, options: base.ParseOptions) -> Generator[Pdf]:
         raise DocumentError(Outcome.EMPTY, "the file has no bytes")
     if len(data) > options.max_bytes:
         raise DocumentError(Outcome.TOO_LARGE, f"{len(data):,} bytes; the limit is {options.max_bytes:,}")
-    if not looks_like_pdf(data):
+    if not is_pdf(data):
         raise DocumentError(Outcome.NOT_WHAT_IT_SAYS, "there is no PDF signature in the file")
     with _as_corrupt("the file cannot be opened as PDF"):
         pdf = Pdf(data)
@@ -155,7 +150,7 @@ class PdfFormat(base.Format):
 
     def sniff(self, head: bytes) -> bool:
         """Whether the signature stands within the first 1,024 bytes."""
-        return looks_like_pdf(head)
+        return is_pdf(head)
 
     def parse(
         self, source: base.Source, options: base.ParseOptions

@@ -178,13 +178,13 @@ class _Cutter:
         return changes <= max(3, 0.15 * max(rows_left, rows_right))
 
     def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[int]]:
-        """The rows of a table, by their baselines. A cell that holds a paragraph stays together."""
+        """The rows of a table, by their baselines. Paragraphs side by side are read one after the other."""
         cells = self._stacked(items, spans)
         rows: list[list[int]] = []
         for part in _side_by_side(cells):
             paragraphs = [cell for cell in part if len(cell) > 1 and _chars(cell) >= _CELL_PROSE * len(cell)]
             part.sort(key=lambda cell: cell[0].x0, reverse=self.rtl)
-            if paragraphs and (len(paragraphs) > 1 or paragraphs[0] is not part[-1]):
+            if len(paragraphs) > 1:
                 for cell in part:
                     rows.extend(self._rows(cell))
             else:

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import fmean
 
-from qagen_dagster.formats.pdf.cells import SAME, begins_within, breadth, goes_on, has_room, has_words
+from qagen_dagster.formats.pdf.cells import SAME
 from qagen_dagster.formats.pdf.fragments import Fragments
 
 TableRow = list[list[int]]  # the fragments of each cell
@@ -19,7 +19,6 @@ TableRow = list[list[int]]  # the fragments of each cell
 _VALUE = 6  # maximum average width of values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
-_NUMBERS = re.compile(r"[-+\u2212]?\d[\d.,]*%?(?: [-+\u2212]?\d[\d.,]*%?)+")
 Box = tuple[int, int, int, int]  # tenths of a point
 _JOINT = 40  # maximum gap between two pieces of the same line
 _ENDS = 60  # maximum difference between the ends of lines of the same table
@@ -40,7 +39,7 @@ _CAPTION = 60  # a line across the table with this many characters is more than 
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """The spaces at which fragments that hold several cells must be cut: between numbers, and between columns."""
+    """The spaces at which fragments that hold several cells must be cut between columns."""
     cuts: dict[int, list[int]] = {}
     for line in lines:
         spans = {n: _span(f, edges, n) for n in line}
@@ -50,9 +49,7 @@ def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) 
         for n, (first, last) in spans.items():
             text = f.text[n]
             spaces = [place for place, char in enumerate(text) if char == " "]
-            if _NUMBERS.fullmatch(text):
-                cuts[n] = spaces
-            elif full and spaces and not f.rtl:
+            if full and spaces and not f.rtl:
                 step = (f.x1[n] - f.x0[n]) / len(text)
                 places = ((edge - f.x0[n]) / step for edge in edges[first:last])
                 cuts[n] = sorted({min(spaces, key=lambda space: abs(space - place)) for place in places})
@@ -83,17 +80,6 @@ class Rows:
             for n, (first, last) in self._spans.items()
         }
 
-    @cached_property
-    def _widths(self) -> list[int]:
-        """The width of the widest line in each column."""
-        widths = [0] * (len(self._edges) + 1)
-        for part in self._parts:
-            for line in part:
-                for column, cell in enumerate(self._row(line)):
-                    if cell and all(self._spans[n][0] == self._spans[n][1] for n in cell):
-                        widths[column] = max(widths[column], breadth(self._f, cell))
-        return widths
-
     def all(self) -> list[list[TableRow]]:
         """The rows of each part."""
         return [
@@ -117,25 +103,7 @@ class Rows:
             return True
         full = [column for column, count in enumerate(counts) if count == most]
         values = sum(self._width(part, column) <= _VALUE for column in full)
-        return (
-            values > 1
-            or len(full) == len(counts) > 2
-            or (self._is_listed(part) if self._each else len(full) > 1)
-        )
-
-    def _is_listed(self, part: list[list[int]]) -> bool:
-        """Whether most lines have several cells, no cell is wrapped, and some cells had room for the first word of the next line."""
-        f = self._f
-        columns = [[cell for cell in lines if cell] for lines in zip(*map(self._row, part), strict=True)]
-        most = sum(4 * len(lines) >= 3 * len(part) for lines in columns)
-        listed = False
-        for lines, width in zip(columns, self._widths, strict=True):
-            room = [has_room(f, above, below, width) for above, below in pairwise(lines)]
-            if any(room):
-                listed = listed or 4 * len(lines) >= 3 * len(part)
-            elif any(has_words(f, above) for above in lines[:-1]):
-                return False
-        return listed and most > 1 and len(part) > 2
+        return values > 1 or len(full) == len(counts) > 2 or (len(full) > 1 and not self._each)
 
     def _is_spaced(self, part: list[list[int]]) -> bool:
         """Whether lines of the first column are too far apart to belong to one cell."""
@@ -190,16 +158,13 @@ class Rows:
         return step < 4 * min(f.size[n] for n in (*above, *below))
 
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
-        """Whether the row continues cells above it. These cells reach the right edges of their columns.
+        """Whether the row continues cells above it, none of which is the first. These cells reach the right edges of their columns.
 
-        If there are several, each must be longer than a value. A first cell is continued in lower case, by words that had no room.
+        If there are several, each must be longer than a value.
         """
         filled = [column for column, cell in enumerate(row) if cell]
-        if not all(above[column] for column in (0, *filled)):
+        if filled[0] == 0 or not all(above[column] for column in (0, *filled)):
             return False
-        if filled[0] == 0:
-            fewer = len(filled) < sum(map(bool, above)) and begins_within(self._f, row[0])
-            return fewer and all(self._goes_on(above[column], row[column], column) for column in filled)
         f = self._f
         for column in filled:
             last, first, start = above[column][-1], row[column][0], above[column][0]
@@ -211,12 +176,6 @@ class Rows:
             ):
                 return False
         return True
-
-    def _goes_on(self, above: list[int], below: list[int], column: int) -> bool:
-        f = self._f
-        low = above[-1]
-        last = [n for n in above if f.y1[n] > f.y0[low] + f.size[low] // 2]
-        return goes_on(f, last, below, self._widths[column])
 
 
 @dataclass

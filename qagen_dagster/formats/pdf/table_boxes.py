@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.captions import (
@@ -25,9 +24,6 @@ from qagen_dagster.formats.pdf.ruled_tables import Ruled
 
 _CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
-_PROMPT = re.compile(r"(?:>{1,3}|R>|\$) +[A-Za-z][\w.]* ?(?:<-|<?=|[(\[])")  # of a console, and a command
-_EDGE = 4.0  # maximum points between the end of a table and its last line
-_FOOT = 0.92  # share of the page's height below which a line may belong to the foot
 _LONG = 0.3  # share of a table's width or height; if collinear lines cover it, they bound a row or a column
 _APART = 0.2  # maximum share of a table's parts that bound neither rows nor columns
 _TABLE_GAP = 55.0  # maximum points between a caption and the nearest rule of its table
@@ -53,9 +49,7 @@ class Table(NamedTuple):
     filled: int  # cells with text
 
 
-def boxes_of_ruled_tables(
-    shown: Shown, text: Text, written: Sequence[Ruled], captions: Sequence[Rect]
-) -> list[Rect]:
+def boxes_of_ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled]) -> list[Rect]:
     """The boxes of tables with ruled or boxed cells. Drawings, frames around prose, page borders and empty forms are left out.
 
     `written` holds the tables that the text shows as rows.
@@ -65,11 +59,7 @@ def boxes_of_ruled_tables(
         table for table in map(_as_table, written) if not any(contains(box, table.box) for box in drawn)
     ]
     grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
-    good = [
-        table.box
-        for table in (*tables, *grids)
-        if table and _is_table(table, text) and not _is_several(table.box, shown, text, captions)
-    ]
+    good = [table.box for table in (*tables, *grids) if table and _is_table(table, text)]
     boxes: list[Rect] = []  # of two boxes that overlap, only the larger
     for box in sorted(good, key=area, reverse=True):
         if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
@@ -82,23 +72,6 @@ def _as_table(one: Ruled) -> Table:
     return Table(
         (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
     )
-
-
-def _is_several(box: Rect, shown: Shown, text: Text, captions: Sequence[Rect]) -> bool:
-    """Whether the box holds more than one table: also a caption, text between grids, or the head or foot of the page."""
-    inner = expanded(box, 0, -2 * text.body)
-    if any(contains(inner, one) for one in captions):
-        return True
-    grids = [
-        one.box
-        for one in shown.shapes
-        if contains(box, one.box) and _wide(one.box) > 0.8 * _wide(box) and one.items > 3
-    ]
-    gaps = [(box[0], above[3], box[2], below[1]) for above, below in pairwise(grids)]
-    if any(gap[3] - gap[1] > 2 * text.body and len(rows_of(text.inside(gap))) > 1 for gap in gaps):
-        return True
-    ends = [*shown.rules, *grids]
-    return box[3] > _FOOT * text.height and not any(abs(one[3] - box[3]) < _EDGE for one in ends)
 
 
 def _grid(shape: Shape, text: Text) -> Table | None:
@@ -181,16 +154,10 @@ def _is_table(table: Table, text: Text) -> bool:
     cells = table.rows * table.columns
     if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.4 * cells:
         return False
-    wide, high = table.box[2] - table.box[0], table.box[3] - table.box[1]
-    if wide < 50 or high < 16:
-        return False
-    whole = wide > 0.9 * text.width and high > 0.85 * text.height
-    if whole and table.filled < 0.6 * cells:
-        return False
     inside = text.inside(table.box)
-    if len(inside) < 4 or len(inside) > _CROWD * cells or any(_PROMPT.match(one.text) for one in inside):
+    if len(inside) > _CROWD * cells:
         return False
-    broad = sum(one in text.prose and one.box[2] - one.box[0] > 0.7 * wide for one in inside)
+    broad = sum(one in text.prose and _wide(one.box) > 0.7 * _wide(table.box) for one in inside)
     return broad * 2 < len(inside)
 
 
@@ -211,29 +178,14 @@ def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect]
     chosen = [rules[0]]
     for rule in rules[1:]:
         same = rule[0] > wide[0] - 6 and rule[2] < wide[2] + 6
-        part = union((chosen[-1], rule))
-        if not same or _is_parted(part, stops, text):
+        if not same or any(contains(union((chosen[-1], rule)), stop) for stop in stops):
             break
         chosen.append(rule)
-    while len(chosen) > 1 and _wide(chosen[-1]) < 0.8 * _wide(wide):
-        chosen.pop()
     box = union(chosen)
     if len(chosen) < 2 or box[3] - box[1] < 12:
         return None
     inside = [piece.box for piece in text.inside(expanded(box, 2))]
     return union((box, *inside)) if len(inside) >= 3 else None
-
-
-def _is_parted(part: Rect, stops: Sequence[Rect], text: Text) -> bool:
-    """Whether a caption or a paragraph stands between two rules."""
-    if any(contains(part, stop) for stop in stops):
-        return True
-    prose = [one for one in text.prose if contains(part, one.box)]
-    broad = sum(_wide(one.box) > 0.8 * _wide(part) for one in prose)
-    narrow = sum(_wide(one.box) > 0.35 * _wide(part) for one in prose)
-    rows = len({piece.line for piece in text.inside(part)})
-    alone = len({one.line for one in prose}) * 2 >= rows > 0  # at least half of the rows are prose
-    return broad >= 4 or (broad >= 1 and alone) or (part[3] - part[1] > 200 and narrow * 10 > 9 * rows)
 
 
 def _wide(box: Rect) -> float:
@@ -281,8 +233,6 @@ def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | 
     several = sum(len(row) > 1 for row in taken)
     if len(taken) < 2 or several * 10 < 4 * len(taken):
         return None
-    while len(taken[-1]) == 1 and len(taken) > 2:
-        taken.pop()
     return union(one.box for row in taken for one in row)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -16,15 +16,13 @@ from qagen_dagster.formats.pdf.captions import (
     intersection,
     shared_height,
     shared_width,
-    touch,
     union,
 )
-from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, split_by_captions, titles, with_labels
+from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, titles, with_labels, without_captions
 from qagen_dagster.formats.pdf.mupdf import Rect
 from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # maximum points between a caption and its visual
-_BIT = 18.0  # maximum points between a drawing and a stray line that belongs to it
 
 
 class Choice(NamedTuple):
@@ -58,20 +56,13 @@ def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
         yield caption, found
 
 
-def _end_of(line: Rect, lines: Sequence[Rect]) -> float:
-    """The bottom of a line, or of the line right below it that begins at the same left edge, such as a paragraph's last line."""
-    tall = line[3] - line[1]
-    ends = [one[3] for one in lines if abs(one[0] - line[0]) < 3 and abs(one[1] - line[3]) < 0.6 * tall]
-    return max(ends, default=line[3])
-
-
 class _Finder:
     def __init__(self, view: PageView) -> None:
         self._view = view
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._shapes = [part for shape in view.shown.shapes for part in split_by_captions(shape, own)]
+        self._shapes = [part for shape in view.shown.shapes for part in without_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
@@ -106,7 +97,7 @@ class _Finder:
         ahead = [box for box in stops if shared_width(box, reach) > 5]
         if up:
             last = max((box for box in ahead if box[3] <= own[1] + 4), key=lambda box: box[3], default=None)
-            room = (own[0], min(_end_of(last, stops), own[1]) if last else 0.0, own[2], own[1])
+            room = (own[0], min(last[3], own[1]) if last else 0.0, own[2], own[1])
         else:
             end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
             room = (own[0], own[3], own[2], max(end, own[3]))
@@ -118,7 +109,7 @@ class _Finder:
     def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
         inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
         boxes = [box for box in inside if shared_width(box, caption.box) > 0]
-        others = [box for what, box in self._stops if what is not caption and what not in self._text.prose]
+        others = [box for what, box in self._stops if what is not caption]
         lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
         if boxes:
             best = min(boxes, key=lambda box: -shared_height(box, caption.box))
@@ -158,17 +149,12 @@ class _Finder:
         return [one for one in over if -shared_height(one.box, caption.box) <= gap + 12]
 
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
-        """The box around the chosen shapes, those that belong to no other caption, and stray lines near them."""
+        """The box around the chosen shapes and those that belong to no other caption."""
         box = union(one.box for one in chosen)
         listing = all(is_written(one, self._text) for one in chosen)
         rest = [one for one in shapes if one not in chosen and not self._is_table(one)]
         rest = [one for one in rest if listing or not is_written(one, self._text)]
-        box = union((box, *(one.box for one in rest if not self._is_others(caption, one))))
-        bits = list(self._view.shown.bits)
-        while near := [bit for bit in bits if touch(expanded(box, _BIT), bit)]:
-            box = union((box, *near))
-            bits = [bit for bit in bits if bit not in near]
-        return box
+        return union((box, *(one.box for one in rest if not self._is_others(caption, one))))
 
     def _is_table(self, shape: Shape) -> bool:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
@@ -194,26 +180,6 @@ class _Finder:
         if caption.is_table:
             box = cells_beside(caption.box, pieces, up=up)
             return Choice(box, sure=False) if box else None
-        if len(rows_of(pieces)) < 3 and up:
-            pieces = self._listing(caption)
         if len(rows_of(pieces)) < 3:
             return None
         return Choice(union(one.box for one in pieces), sure=False)
-
-    def _listing(self, caption: Caption) -> list[Piece]:
-        """The pieces of small print right above a caption, such as a program listing."""
-        found: list[Piece] = []
-        edge = caption.box[1]
-        small = 0.88 * self._text.body
-        own = self._own | self._margin
-        pieces = [
-            one for one in self._text.pieces if one not in own and shared_width(one.box, caption.box) > 0
-        ]
-        for one in sorted(pieces, key=lambda one: -one.box[3]):
-            if one.box[3] > caption.box[1] + 2:
-                continue
-            if one.size > small or edge - one.box[3] > 2.5 * self._text.body:
-                break
-            found.append(one)
-            edge = min(edge, one.box[1])
-        return found

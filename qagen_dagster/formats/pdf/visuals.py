@@ -160,8 +160,7 @@ class _Search:
         self._work += len(pieces) + len(pictures) + len(drawings)
         shown = figures.shown_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
-        own = [one.box for one in captions]
-        tables = boxes_of_ruled_tables(shown, text, written, own)
+        tables = boxes_of_ruled_tables(shown, text, written)
         view = PageView(span.page, text, shown, captions, tables)
         view.choices = dict(choices_of(view))
         for caption, choices in view.choices.items():
@@ -216,8 +215,6 @@ def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
-    if not lines:
-        return None
     runs: list[list[int]] = [[lines[0]]]
     for line in lines[1:]:
         if any(between in outside for between in range(runs[-1][-1] + 1, line)):

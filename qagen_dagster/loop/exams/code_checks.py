@@ -57,7 +57,6 @@ _ANSWERED = re.compile(r"[-+]?\s*(?:\d+(?:\.\d+)?|[A-Za-z_]\w*)")
 _BEYOND_LIMITS = frozenset(
     (FormFailure.TIMEOUT, FormFailure.OUT_OF_MEMORY, FormFailure.CRASHED, FormFailure.TOO_LARGE)
 )
-_Found = tuple[str, Severity, str]
 
 
 def latex_fault(text: str) -> str:
@@ -91,11 +90,7 @@ def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examina
         computed_key.prove(package.question, package.check, values, box), package, box
     )
     case = _Case(package, values, proving, box)
-    faults = tuple(
-        Fault(name=name, severity=severity, detail=detail)
-        for check in _CHECKS
-        for name, severity, detail in check(case)
-    )
+    faults = tuple(fault for check in _CHECKS for fault in check(case))
     return Examination(faults=faults, proof=case.proving.proof)
 
 
@@ -112,8 +107,8 @@ def _escaped(text: str) -> str:
     return _PER_CENT.sub(r"\\%", text)
 
 
-def _fixable(name: str, detail: str) -> _Found:
-    return name, Severity.FIXABLE, detail
+def _fixable(name: str, detail: str) -> Fault:
+    return Fault(name=name, severity=Severity.FIXABLE, detail=detail)
 
 
 def _asked(question: ExamQuestion) -> dict[str, str]:
@@ -122,7 +117,7 @@ def _asked(question: ExamQuestion) -> dict[str, str]:
     return {"the stem": question.stem, **options}
 
 
-def _latex(case: _Case) -> Iterator[_Found]:
+def _latex(case: _Case) -> Iterator[Fault]:
     shown, solution = _asked(case.package.question), case.package.solution
     texts = shown | {"the solution": solution.reasoning, "the key insight": solution.key_insight}
     texts |= {f"the path of {letter}": text for letter, text in sorted(case.package.distractor_map.items())}
@@ -134,7 +129,7 @@ def _latex(case: _Case) -> Iterator[_Found]:
             yield from (_fixable(UNKNOWN_LATEX, f"{place}: {one} cannot be typeset") for one in unset)
 
 
-def _texts(case: _Case) -> Iterator[_Found]:
+def _texts(case: _Case) -> Iterator[Fault]:
     seen: dict[str, str] = {}
     for letter, text in sorted(case.package.question.options.items()):
         plain = re.sub(r"\s+|\\[,;:! ]", "", text.strip().strip("$"))
@@ -145,7 +140,7 @@ def _texts(case: _Case) -> Iterator[_Found]:
         seen.setdefault(plain, letter)
 
 
-def _equal_values(case: _Case) -> Iterator[_Found]:
+def _equal_values(case: _Case) -> Iterator[Fault]:
     options = case.package.question.options
     for first, second in case.values.equal_pairs():
         yield _fixable(
@@ -154,14 +149,14 @@ def _equal_values(case: _Case) -> Iterator[_Found]:
         )
 
 
-def _units(case: _Case) -> Iterator[_Found]:
+def _units(case: _Case) -> Iterator[Fault]:
     values = case.values.values
     bare = [letter for letter, one in values.items() if one.unit == ONE and one.exact != "0"]
     if bare and any(one.unit != ONE for one in values.values()):
         yield _fixable(MIXED_UNITS, f"other options have a unit; {', '.join(bare)} has none")
 
 
-def _paths(case: _Case) -> Iterator[_Found]:
+def _paths(case: _Case) -> Iterator[Fault]:
     question, paths = case.package.question, case.package.distractor_map
     wrong = sorted(set(question.options) - {question.correct_option})
     for letter in wrong:
@@ -179,7 +174,7 @@ def _paths(case: _Case) -> Iterator[_Found]:
         seen.setdefault(plain, letter)
 
 
-def _numbers(case: _Case) -> Iterator[_Found]:
+def _numbers(case: _Case) -> Iterator[Fault]:
     question = case.package.question
     for place, text in _asked(question).items():
         for whole, decimals in _NUMBER.findall(text):
@@ -194,7 +189,7 @@ def _numbers(case: _Case) -> Iterator[_Found]:
         )
 
 
-def _key(case: _Case) -> Iterator[_Found]:
+def _key(case: _Case) -> Iterator[Fault]:
     proof = case.proving.proof
     if proof.status is not ProofStatus.REFUTED:
         return
@@ -209,7 +204,7 @@ _OPTION_NAMED = re.compile(  # at the end of a solution
 _LETTER_NAMED = re.compile(rf"(?i:\b(?:so|hence|thus|therefore|giving|which is|is))\s+{_LETTER}\s*[.!]?\s*\Z")
 
 
-def _steps(case: _Case) -> Iterator[_Found]:
+def _steps(case: _Case) -> Iterator[Fault]:
     """The solution: its equalities, the option at which it ends, and whether it reaches the value of the key."""
     question, text = case.package.question, case.package.solution.reasoning
     for fault in equalities.false_equalities(text):
@@ -256,7 +251,7 @@ def _value(option: str) -> equalities.Value | None:
     ) or equalities.value_of_side(option.strip().strip("$"))
 
 
-def _content(case: _Case) -> Iterator[_Found]:
+def _content(case: _Case) -> Iterator[Fault]:
     """Values that are impossible, options that are no answers, and a figure that is not there."""
     question = case.package.question
     for place, text in (("the stem", question.stem), ("the solution", case.package.solution.reasoning)):
@@ -267,7 +262,7 @@ def _content(case: _Case) -> Iterator[_Found]:
         yield _fixable(NO_FIGURE, fault)
 
 
-def _form(case: _Case) -> Iterator[_Found]:
+def _form(case: _Case) -> Iterator[Fault]:
     check = case.package.check
     if check is None:
         return
@@ -284,15 +279,14 @@ def _form(case: _Case) -> Iterator[_Found]:
         )
 
 
-def _failed(failure: FormError, texts: list[str]) -> _Found:
+def _failed(failure: FormError, texts: list[str]) -> Fault:
     detail = f"the checkable form has no value: {failure}"
-    if failure.failure in _BEYOND_LIMITS:
-        return FORM_HOSTILE, Severity.STRUCTURAL, detail
-    if failure.failure is FormFailure.REFUSED and any(_HOSTILE.search(text) for text in texts):
-        return FORM_HOSTILE, Severity.STRUCTURAL, detail
+    refused = failure.failure is FormFailure.REFUSED
+    if failure.failure in _BEYOND_LIMITS or (refused and any(_HOSTILE.search(text) for text in texts)):
+        return Fault(name=FORM_HOSTILE, severity=Severity.STRUCTURAL, detail=detail)
     return _fixable(FORM_FAILED, detail)
 
 
-_CHECKS: tuple[Callable[[_Case], Iterator[_Found]], ...] = (
+_CHECKS: tuple[Callable[[_Case], Iterator[Fault]], ...] = (
     _form, _key, _equal_values, _texts, _units, _paths, _latex, _numbers, _steps, _content,
 )  # fmt: skip

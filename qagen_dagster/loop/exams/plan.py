@@ -26,7 +26,6 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.embedded.exams.roles import different_items
 from qagen_dagster.models.providers import PROVIDERS
-from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination, Given, PartSet, SlotResult
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema, QuestionPackage
@@ -41,7 +40,7 @@ def quotas(
     exam: Exam,
     items: int,
     seed: int,
-    weights: Mapping[Difficulty, float] | None = None,
+    weights: Mapping[str, float] | None = None,
     prefixes: Sequence[str] | None = None,
 ) -> dict[ExamPart, int]:
     """The number of slots of every part of the exam, including parts without slots.
@@ -53,18 +52,19 @@ def quotas(
     schemas = {
         one: exam.config.schema_weights.get(one, 1.0) for one in chosen(allowed, tuple(prefixes or ()))
     }
-    difficulties = {one: said.weight for one, said in exam.config.difficulties.items()}
+    difficulties = {one.value: said.weight for one, said in exam.config.difficulties.items()}
     for one, weight in (weights or {}).items():
         if one not in difficulties:
-            raise ConfigError(f"exam {exam.key} has no {one.value} items to give a weight to")
+            known = ", ".join(difficulties)
+            raise ConfigError(f"exam {exam.key} has no {one} items to give a weight to (there are: {known})")
         if not 0 <= weight < math.inf:
-            raise ConfigError(f"the weight of {one.value} items must be a number of at least 0, not {weight}")
+            raise ConfigError(f"the weight of {one} items must be a number of at least 0, not {weight}")
         difficulties[one] = weight
     for name, shares in (("schema", schemas.values()), ("difficulty", difficulties.values())):
         if not any(shares):
             raise ConfigError(f"no selected {name} of exam {exam.key} has a weight above 0")
     by_schema = _deal(tuple(schemas.items()), seed, items)
-    by_difficulty = _deal(tuple((one.value, weight) for one, weight in difficulties.items()), seed, items)
+    by_difficulty = _deal(tuple(difficulties.items()), seed, items)
     dealt = Counter(zip(by_schema, by_difficulty, strict=True))
     return {part: dealt[part.schema_id, part.difficulty.value] for part in exam.parts()}
 
@@ -134,24 +134,23 @@ class ItemWork:
         return {role.value: model.spec.name for role, model in self.models.items()}
 
 
-@dataclass(frozen=True)
-class ExamOptions:
+class ExamOptions(Allowance):
     """Options of a run that replace settings of the configuration. None leaves a setting as configured.
 
-    `n_items` and `seed` are those of the whole exam. `models` binds roles to other models, as `model` or `provider:model`.
+    The limits replace the profile's budget of a run. `items` and `seed` are those of the whole exam, and `weights` are those of its
+    difficulties. `models` binds roles to other models, as `model` or `provider:model`.
     `replace`: results of earlier runs do not count. `refresh`: the run brings a part up to date. It keeps to what the launch that made
     the part was given, removes no slot, and replaces results only if the configuration changed.
     """
 
     profile: str | None = None
-    n_items: int | None = None
+    items: int | None = None
     seed: int | None = None
-    weights: Mapping[Difficulty, float] | None = None
-    schema_prefixes: tuple[str, ...] | None = None
+    weights: dict[str, float] | None = None
+    schema_prefixes: list[str] | None = None
     max_designer_retries: int | None = None
     max_implementer_retries: int | None = None
-    models: Mapping[str, str] = field(default_factory=dict[str, str])
-    run_budget: Allowance | None = None  # replaces the profile's budget of a run
+    models: dict[str, str] | None = None
     replace: bool = False
     refresh: bool = False
 
@@ -159,8 +158,8 @@ class ExamOptions:
     def given(self) -> Given:
         """What a set remembers of it."""
         names = Given.model_fields.keys() - {"goal", "models"}
-        goal = bool(self.n_items or self.weights or self.schema_prefixes)
-        return Given(**{one: getattr(self, one) for one in names}, models=dict(self.models), goal=goal)
+        goal = bool(self.items or self.weights or self.schema_prefixes)
+        return Given(**{one: getattr(self, one) for one in names}, models=self.models or {}, goal=goal)
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,7 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
         return _planned(workspace, part, options)
     told = made.given.model_dump(exclude={"goal"})
     told["profile"] = options.profile or told["profile"]
-    plan = _planned(workspace, part, replace(options, **told))
+    plan = _planned(workspace, part, options.model_copy(update=told))
     slots = made.slots if made.given.goal else max(plan.slots, made.slots)
     changed = made.fingerprint != plan.configuration
     anew = changed and not is_free_for_paid(made.models.values(), model_names(plan.specs).values())
@@ -249,10 +248,10 @@ def _planned(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Part
     if part not in exam.parts():
         raise ConfigError(f"exam {exam.key} has no part {part.key}")
     name = options.profile or exam.config.profile or workspace.settings.profile
-    profile = _with_models(workspace.profile(name), options.models, name)
+    profile = _with_models(workspace.profile(name), options.models or {}, name)
     specs = bound_specs(profile, EXAM_ROLES, name)
     seed = exam.config.seed if options.seed is None else options.seed
-    items = exam.config.items if options.n_items is None else options.n_items
+    items = exam.config.items if options.items is None else options.items
     if not (0 <= seed <= MOST_SEED and 1 <= items <= MOST_ITEMS):
         raise ConfigError(f"the seed must be 0 to {MOST_SEED}, and the number of items 1 to {MOST_ITEMS}")
     return PartPlan(
@@ -265,7 +264,7 @@ def _planned(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Part
         slots=quotas(exam, items, seed, options.weights, options.schema_prefixes)[part],
         seed=seed,
         fingerprint=part_fingerprint(specs, exam, part, seed),
-        budget=effective_budget(profile, options.run_budget),
+        budget=effective_budget(profile, options.limits),
         replace=options.replace,
         kept={} if options.replace else _kept(workspace, part),
         given=options.given,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from qagen_dagster.agents import exams
 from qagen_dagster.agents.exams import Reply
@@ -17,16 +17,8 @@ from qagen_dagster.loop.exams.plan import ItemWork
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.records.exams import bank
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.submissions import ExamPart
 
-_STAGES = {
-    state_machine.Designed: bank.Stage.DESIGNER,
-    state_machine.Implemented: bank.Stage.IMPLEMENTER,
-    state_machine.Examined: bank.Stage.GATES,
-    state_machine.Solved: bank.Stage.BLIND_SOLUTION,
-    state_machine.Verified: bank.Stage.VERIFIER,
-    state_machine.Styled: bank.Stage.STYLE_JUDGE,
-}
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ class Worked:
 
     @property
     def over(self) -> bool:
-        return isinstance(self.step, (state_machine.Accepted, state_machine.GivenUp))
+        return isinstance(self.step, state_machine.Ended)
 
 
 def work_item(
@@ -59,9 +51,7 @@ def work_item(
     state, taken = state_machine.replay(known, work.limits)
     used: list[state_machine.ExamEvent] = list(known[:taken])
     step = state_machine.next_step(state, work.limits)
-    while not isinstance(step, (state_machine.Accepted, state_machine.GivenUp)) and not (
-        design_only and state.plan is not None
-    ):
+    while not isinstance(step, state_machine.Ended) and not (design_only and state.plan is not None):
         try:
             event = _perform(step, work, state, ideas)
         except BudgetExhaustedError as error:
@@ -77,37 +67,37 @@ def work_item(
 
 
 def _perform(
-    step: state_machine.Design
-    | state_machine.Implement
-    | state_machine.Examine
-    | state_machine.Solve
-    | state_machine.Verify
-    | state_machine.JudgeStyle,
-    work: ItemWork,
-    state: state_machine.ItemState,
-    ideas: Sequence[str],
+    step: bank.Stage, work: ItemWork, state: state_machine.ItemState, ideas: Sequence[str]
 ) -> state_machine.ExamEvent:
-    """Perform one step. Raises ModelError."""
-    context, attempt = work.context, len(state.attempts)
+    """Work one stage. Raises ModelError."""
+    context, number = work.context, len(state.attempts)
     designer, implementer, verifier, style_judge = (work.models[role] for role in EXAM_ROLES)
-    match step:
-        case state_machine.Design():
-            idea = exams.design(context, designer, ideas, step.failures)
-            return state_machine.Designed(plan=idea.result, **_about(idea))
-        case state_machine.Implement():
-            question = exams.implement(context, implementer, step.plan, step.number, _failed(step))
-            return state_machine.Implemented(package=question.result, **_about(question))
-        case state_machine.Examine():
-            return state_machine.Examined(examination=work.examine(step.package), at=_now())
-        case state_machine.Solve():
-            solution = exams.solve(context, verifier, step.package.question, attempt)
-            return state_machine.Solved(blind=solution.result, **_about(solution))
-        case state_machine.Verify():
-            verdict = exams.verify(context, verifier, step.package, step.blind, attempt)
-            return state_machine.Verified(report=verdict.result, **_about(verdict))
-        case state_machine.JudgeStyle():
-            style = exams.judge_style(context, style_judge, step.package, step.report, attempt)
-            return state_machine.Styled(report=style.result, **_about(style))
+    if step is bank.Stage.DESIGNER:
+        idea = exams.design(context, designer, ideas, state.design_failures)
+        return state_machine.Designed(plan=idea.result, **_about(idea))
+    if step is bank.Stage.IMPLEMENTER:
+        failed = _failed(state.last, work.limits.thresholds)
+        question = exams.implement(context, implementer, _known(state.plan), number + 1, failed)
+        return state_machine.Implemented(package=question.result, **_about(question))
+    last = _known(state.last)
+    package = _known(last.package)
+    if step is bank.Stage.GATES:
+        return state_machine.Examined(examination=work.examine(package), at=_now())
+    if step is bank.Stage.BLIND_SOLUTION:
+        solution = exams.solve(context, verifier, package.question, number)
+        return state_machine.Solved(blind=solution.result, **_about(solution))
+    if step is bank.Stage.VERIFIER:
+        verdict = exams.verify(context, verifier, package, _known(last.blind), number)
+        return state_machine.Verified(report=verdict.result, **_about(verdict))
+    style = exams.judge_style(context, style_judge, package, _known(last.report), number)
+    return state_machine.Styled(report=style.result, **_about(style))
+
+
+def _known(value: ValueT | None) -> ValueT:
+    """What an earlier stage gave. Raises ValueError if it gave nothing."""
+    if value is None:
+        raise ValueError("a stage was worked before those that it needs")
+    return value
 
 
 def _about(reply: Reply[Any]) -> dict[str, Any]:
@@ -115,17 +105,9 @@ def _about(reply: Reply[Any]) -> dict[str, Any]:
     return {"failure": reply.failure, "raw": reply.raw, "calls": reply.calls, "at": _now()}
 
 
-def _failed(step: state_machine.Implement) -> exams.Failed | None:
-    if step.failed is None or step.finding is None:
-        return None
-    return exams.Failed(
-        package=step.failed.package,
-        caught_by=step.finding.stage.value,
-        detail=f"{step.finding.name}: {step.finding.detail}",
-        instructions=step.finding.instructions,
-        report=step.failed.report,
-        style=step.failed.style,
-    )
+def _failed(last: bank.Attempt | None, thresholds: StyleThresholds) -> exams.Failed | None:
+    finding = None if last is None else state_machine.finding_of(last, thresholds)
+    return None if last is None or finding is None else exams.Failed(last, finding)
 
 
 def _now() -> str:
@@ -134,21 +116,18 @@ def _now() -> str:
 
 def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> bank.SlotResult:
     """The result of a slot. The caller adds the run and the time."""
-    step = worked.step
-    item = _item(work, step, worked.events) if isinstance(step, state_machine.Accepted) else None
-    rejected = _rejected(work, worked, step) if isinstance(step, state_machine.GivenUp) else None
-    end = (
-        bank.SlotEnd.ACCEPTED
-        if item
-        else bank.SlotEnd.REJECTED
-        if rejected
-        else bank.SlotEnd.BUDGET_EXHAUSTED
-    )
+    step, end, detail = worked.step, bank.SlotEnd.BUDGET_EXHAUSTED, worked.stopped
+    item = rejected = None
+    if isinstance(step, state_machine.Ended) and step.finding is not None:
+        rejected = _rejected(work, worked, step.finding)
+        end, detail = bank.SlotEnd.REJECTED, step.finding.detail
+    elif worked.over:
+        item, end = _item(work, worked), bank.SlotEnd.ACCEPTED
     return bank.SlotResult(
         part=work.part,
         slot=work.slot,
         end=end,
-        end_detail=step.finding.detail if isinstance(step, state_machine.GivenUp) else worked.stopped,
+        end_detail=detail,
         plan=worked.state.plan,
         attempts=worked.state.attempts,
         item=item,
@@ -159,71 +138,45 @@ def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> bank.SlotRe
     )
 
 
-def slot_plan(
-    part: ExamPart, slot: int, state: state_machine.ItemState, events: tuple[state_machine.ExamEvent, ...]
-) -> bank.SlotPlan:
-    """The state of the design of a slot."""
-    return bank.SlotPlan(
-        part=part,
-        slot=slot,
-        plan=state.plan,
-        failures=state.design_failures,
-        calls=tuple(
-            call for event in events if isinstance(event, state_machine.Designed) for call in event.calls
-        ),
-    )
+def _item(work: ItemWork, worked: Worked) -> bank.ExamItem:
+    told = _ended(work, worked)
+    identity = bank.item_id(work.part.schema_id, work.part.difficulty, told["question_package"].question)
+    return bank.ExamItem(id=identity, proof=_known(_known(worked.state.last).examination).proof, **told)
 
 
-def _item(
-    work: ItemWork, step: state_machine.Accepted, events: tuple[state_machine.ExamEvent, ...]
-) -> bank.ExamItem:
-    examination = step.attempt.examination
-    if step.attempt.blind is None:
-        raise ValueError("an accepted question was solved blind")
-    return bank.ExamItem(
-        id=bank.item_id(work.part.schema_id, work.part.difficulty, step.package.question),
-        **_place(work),
-        idea_plan=step.plan,
-        question_package=step.package,
-        blind_solution=step.attempt.blind,
-        verifier_report=step.report,
-        style_report=step.style,
-        proof=examination.proof if examination is not None else bank.Proof(),
-        attempts=step.attempt.number,
-        timestamp=events[-1].at,
-    )
-
-
-def _place(work: ItemWork) -> dict[str, Any]:
-    """The fields that accepted and rejected items have of the work on them."""
-    place = {"schema_title": work.context.schema.title, "models": work.model_names}
-    return {name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")} | place
-
-
-def _rejected(work: ItemWork, worked: Worked, step: state_machine.GivenUp) -> bank.RejectedItem:
-    last = worked.state.last or bank.Attempt(number=0)
+def _rejected(work: ItemWork, worked: Worked, finding: bank.Finding) -> bank.RejectedItem:
     return bank.RejectedItem(
-        **_place(work),
         slot=work.slot,
-        stage=step.finding.stage.value,
-        failure_type=step.finding.name,
-        severity=step.finding.severity,
-        reasons=(step.finding.detail,),
-        idea_plan=worked.state.plan,
-        question_package=last.package,
-        blind_solution=last.blind,
-        verifier_report=last.report,
-        style_report=last.style,
-        attempts=last.number,
-        timestamp=worked.events[-1].at,
+        stage=finding.stage.value,
+        failure_type=finding.name,
+        severity=finding.severity,
+        reasons=(finding.detail,),
+        **_ended(work, worked),
     )
+
+
+def _ended(work: ItemWork, worked: Worked) -> dict[str, Any]:
+    """The fields that accepted and rejected items have of the work on them."""
+    last = worked.state.last or bank.Attempt(number=0)
+    return {
+        **{name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")},
+        "schema_title": work.context.schema.title,
+        "models": work.model_names,
+        "idea_plan": worked.state.plan,
+        "question_package": last.package,
+        "blind_solution": last.blind,
+        "verifier_report": last.report,
+        "style_report": last.style,
+        "attempts": last.number,
+        "timestamp": worked.events[-1].at,
+    }
 
 
 def _log(events: tuple[state_machine.ExamEvent, ...], thresholds: StyleThresholds) -> Iterator[bank.StageLog]:
     state = state_machine.ItemState()
     for event in events:
         state = state_machine.transition(state, event)
-        stage, raw = _STAGES[type(event)], "" if isinstance(event, state_machine.Examined) else event.raw
+        stage, raw = state_machine.stage_of(event), getattr(event, "raw", "")
         if isinstance(event, state_machine.Designed):
             attempt, detail = len(state.design_failures) + (event.plan is not None), event.failure
         else:

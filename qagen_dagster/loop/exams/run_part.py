@@ -5,7 +5,7 @@ Designs run one after another, because the designer is shown the earlier ideas. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,8 +14,8 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
-from qagen_dagster.loop.exams.run_item import Worked, slot_plan, slot_result, work_item
-from qagen_dagster.loop.exams.state_machine import Accepted, ExamEvent, replay
+from qagen_dagster.loop.exams.run_item import Worked, slot_result, work_item
+from qagen_dagster.loop.exams.state_machine import Designed, Ended, ExamEvent, replay
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, work_on_each
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, all_metered
@@ -28,30 +28,23 @@ STOP_AFTER = 3  # a part ends early after this many permanent model failures wit
 Progress = Callable[[int, int, str], None]
 
 
-def design_part(
-    workspace: Workspace,
-    plan: PartPlan,
-    run_id: str,
-    progress: Progress | None = None,
-    spending_id: str | None = None,
-) -> WorkOutcome[int]:
-    """Design every slot, one after another. A later run resumes where a model failed or a budget was exhausted.
-
-    Runs with the same `spending_id` (default `run_id`) share a budget. Raises ConfigError if a model cannot be built.
-    """
-    return _PartRun(workspace, plan, run_id, spending_id or run_id, progress).design()
-
-
 def run_part(
     workspace: Workspace,
     plan: PartPlan,
     run_id: str,
     progress: Progress | None = None,
     spending_id: str | None = None,
+    *,
+    design_only: bool = False,
 ) -> WorkOutcome[int]:
-    """Finish every slot, including missing designs. Raises as `design_part` does."""
+    """Design every slot, one after another, and finish them unless `design_only`.
+
+    A later run resumes where a model failed or a budget was exhausted. Runs with the same `spending_id` (default `run_id`) share a
+    budget. Raises ConfigError if a model cannot be built.
+    """
     run = _PartRun(workspace, plan, run_id, spending_id or run_id, progress)
-    return run.finish(run.design())
+    designed = run.design()
+    return designed if design_only else run.finish(designed)
 
 
 def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
@@ -80,7 +73,9 @@ def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[SlotPlan, ...]:
             continue
         events = plan.journal(slot, workspace).events
         state, taken = replay(events, plan.limits)
-        found.append(slot_plan(plan.part, slot, state, events[:taken]))
+        calls = tuple(call for event in events[:taken] if isinstance(event, Designed) for call in event.calls)
+        idea, failures = state.plan, state.design_failures
+        found.append(SlotPlan(part=plan.part, slot=slot, plan=idea, failures=failures, calls=calls))
     return tuple(found)
 
 
@@ -114,10 +109,8 @@ class _PartRun:
             given_up = len(known.failures) > self.plan.limits.max_designer_retries
             if known.plan is not None or given_up or known.slot in self.plan.kept:
                 outcome.reused.append(known.slot)
-                continue
-            plan = self._design(known.slot, outcome)
-            if plan is not None:
-                self.ideas[known.slot] = _idea(plan)
+            else:
+                self._work_on([known.slot], outcome, design_only=True)
         return outcome
 
     def finish(self, designed: WorkOutcome[int]) -> WorkOutcome[int]:
@@ -129,32 +122,31 @@ class _PartRun:
                 outcome.reused.append(slot)
             elif slot not in outcome.failed:
                 todo.append(slot)
-        workers = self.workspace.settings.document_workers
-
-        def work(slot: int) -> Worked | None:
-            return self.stop.run(lambda: self._work(slot, design_only=False))
-
-        def done(slot: int, worked: Worked | ModelError | None) -> None:
-            note = _note(slot, worked, outcome)
-            self._say(slot, len(outcome.finished) + len(outcome.reused), note)
-
-        work_on_each(todo, work, done, workers=workers)
+        self._work_on(todo, outcome, design_only=False)
         outcome.finished.sort()
         outcome.stopped.sort()
         return outcome
 
-    def _design(self, slot: int, outcome: WorkOutcome[int]) -> IdeaPlan | None:
-        try:
-            worked = self.stop.run(lambda: self._work(slot, design_only=True))
-        except ModelError as error:
-            worked = error
-        if worked is None or isinstance(worked, ModelError):
-            outcome.missed(slot, worked)
-            return None
-        (outcome.stopped if worked.stopped else outcome.finished).append(slot)
-        note = "budget exhausted" if worked.stopped else "designed"
-        self._say(slot, len(outcome.finished) + len(outcome.reused), note)
-        return worked.state.plan
+    def _work_on(self, slots: Sequence[int], outcome: WorkOutcome[int], *, design_only: bool) -> None:
+        """Work on slots in parallel, up to their designs if `design_only`, and record how each ended."""
+
+        def work(slot: int) -> Worked | None:
+            return self.stop.run(lambda: self._work(slot, design_only=design_only))
+
+        def done(slot: int, worked: Worked | ModelError | None) -> None:
+            if worked is None or isinstance(worked, ModelError):
+                note = outcome.missed(slot, worked)
+            elif worked.stopped:
+                outcome.stopped.append(slot)
+                note = "budget exhausted"
+            else:
+                outcome.finished.append(slot)
+                note = "designed" if design_only else "accepted" if worked.step == Ended() else "rejected"
+            if self.progress is not None:
+                count = len(outcome.finished) + len(outcome.reused)
+                self.progress(count, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")
+
+        work_on_each(slots, work, done, workers=self.workspace.settings.document_workers)
 
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
@@ -162,6 +154,8 @@ class _PartRun:
         # A damaged journal is made again from the ledger, so the designer must be shown the same ideas as then.
         shown = [self.ideas[one] for one in sorted(self.ideas) if one < slot or not journal.damaged]
         worked = work_item(work, journal, shown, design_only=design_only)
+        if design_only and worked.state.plan is not None:
+            self.ideas[slot] = _idea(worked.state.plan)
         if not design_only:
             result = slot_result(work, worked, self.plan.fingerprint)
             key = (self.plan.result_key if worked.over else self.plan.partial_key)(slot)
@@ -175,19 +169,6 @@ class _PartRun:
             return self.models
         spent = total_spent(call for event in journal.events for call in event.calls)
         return all_metered(self.models, BudgetMeter(self.plan.budget, self.spending, spent, "item"))
-
-    def _say(self, slot: int, done: int, note: str) -> None:
-        if self.progress is not None:
-            self.progress(done, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")
-
-
-def _note(slot: int, worked: Worked | ModelError | None, outcome: WorkOutcome[int]) -> str:
-    if worked is None or isinstance(worked, ModelError):
-        return outcome.missed(slot, worked)
-    (outcome.finished if worked.over else outcome.stopped).append(slot)
-    if not worked.over:
-        return "budget exhausted"
-    return "accepted" if isinstance(worked.step, Accepted) else "rejected"
 
 
 def _idea(plan: IdeaPlan) -> str:

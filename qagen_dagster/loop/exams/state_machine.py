@@ -84,6 +84,17 @@ class ExamJournal(Journal[ExamEvent]):
     """The journal of one exam item."""
 
 
+# The stages in order, each with the event that ends it, and the fields of the event and of the attempt that have its result.
+_STATIONS: tuple[tuple[Stage, type[Record], str, str], ...] = (
+    (Stage.DESIGNER, Designed, "plan", ""),
+    (Stage.IMPLEMENTER, Implemented, "package", "package"),
+    (Stage.GATES, Examined, "examination", "examination"),
+    (Stage.BLIND_SOLUTION, Solved, "blind", "blind"),
+    (Stage.VERIFIER, Verified, "report", "report"),
+    (Stage.STYLE_JUDGE, Styled, "report", "style"),
+)
+
+
 def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
     """The finding about an attempt so far; None if no fault was found."""
     if attempt.broken is not None:
@@ -185,98 +196,64 @@ class ItemState(Record):
         return self.attempts[-1] if self.attempts else None
 
 
-class Design(Record):
-    """Ask for an idea. `failures` says why earlier replies could not be used."""
+class Ended(Record):
+    """The end of an item: it passed all checks, or it is rejected with the last finding."""
 
-    failures: tuple[str, ...] = ()
-
-
-class Implement(Record):
-    """Ask for a question. From the second attempt on, the step has the failed attempt and its finding."""
-
-    number: int
-    plan: IdeaPlan
-    failed: Attempt | None = None
     finding: Finding | None = None
 
 
-class Examine(Record):
-    """Let code check the question."""
-
-    package: QuestionPackage
-
-
-class Solve(Record):
-    """Let the verifier solve the question without the key."""
-
-    package: QuestionPackage
-
-
-class Verify(Record):
-    """Let the verifier judge the question, after the verifier's own solution has reached the key."""
-
-    package: QuestionPackage
-    blind: BlindSolution
-
-
-class JudgeStyle(Record):
-    """Let the style judge score the question."""
-
-    package: QuestionPackage
-    report: VerifierReport
-
-
-class Accepted(Record):
-    """The end of an item that passed all checks."""
-
-    plan: IdeaPlan
-    attempt: Attempt
-    package: QuestionPackage
-    report: VerifierReport
-    style: StyleReport
-
-
-class GivenUp(Record):
-    """The end of an item that is rejected, with the last finding."""
-
-    finding: Finding
-
-
-Step = Design | Implement | Examine | Solve | Verify | JudgeStyle | Accepted | GivenUp
+Step = Stage | Ended  # the stage to work next, or the end
 
 
 def next_step(state: ItemState, limits: ItemLimits) -> Step:
     """The step after `state`."""
     if state.plan is None:
         if len(state.design_failures) > limits.max_designer_retries:
-            return GivenUp(finding=_undesigned(state))
-        return Design(failures=state.design_failures)
+            return Ended(finding=_undesigned(state))
+        return Stage.DESIGNER
     last = state.last
     if last is None:
-        return Implement(number=1, plan=state.plan)
+        return Stage.IMPLEMENTER
     finding = finding_of(last, limits.thresholds)
     if finding is None:
-        return _station_of(last, state.plan)
+        return _missing(last) or Ended()
     if finding.severity is Severity.STRUCTURAL or last.number > limits.max_implementer_retries:
-        return GivenUp(finding=finding)
-    return Implement(number=last.number + 1, plan=state.plan, failed=last, finding=finding)
+        return Ended(finding=finding)
+    return Stage.IMPLEMENTER
+
+
+def _missing(attempt: Attempt) -> Stage | None:
+    """The first stage of which an attempt has no result; None if it has all."""
+    return next((one for one, _, _, field in _STATIONS[1:] if getattr(attempt, field) is None), None)
+
+
+def stage_of(event: ExamEvent) -> Stage:
+    """The stage that an event ends."""
+    return next(stage for stage, kind, _, _ in _STATIONS if isinstance(event, kind))
 
 
 def transition(state: ItemState, event: ExamEvent) -> ItemState:
     """The state after `event`. Raises ValueError for an event that does not fit the state."""
-    if isinstance(event, Designed):
-        _expect(state.plan is None, event)
-        failures = () if event.plan is not None else (event.failure or UNUSABLE,)
+    stage, _, name, field = next(one for one in _STATIONS if isinstance(event, one[1]))
+    result, failure, last = getattr(event, name), getattr(event, "failure", ""), state.last
+    if stage is Stage.DESIGNER:
+        fits = state.plan is None
+    elif stage is Stage.IMPLEMENTER:
+        fits = state.plan is not None
+    else:
+        fits = last is not None and last.broken is None and _missing(last) is stage
+    if not fits:
+        raise ValueError(f"{event.kind} does not fit the current state")
+    if stage is Stage.DESIGNER:
+        failures = () if result is not None else (failure or UNUSABLE,)
         return state.model_copy(
-            update={"plan": event.plan, "design_failures": (*state.design_failures, *failures)}
+            update={"plan": result, "design_failures": (*state.design_failures, *failures)}
         )
-    if isinstance(event, Implemented):
-        _expect(state.plan is not None, event)
-        fresh = Attempt(number=len(state.attempts) + 1, package=event.package)
-        if event.package is None:
-            fresh = fresh.model_copy(update=_broken(Stage.IMPLEMENTER, event))
+    update = {field: result} if result is not None else {"broken": _broken(stage, failure)}
+    if last is None or stage is Stage.IMPLEMENTER:
+        fresh = Attempt(number=len(state.attempts) + 1).model_copy(update=update)
         return state.model_copy(update={"attempts": (*state.attempts, fresh)})
-    return _with_last(state, event)
+    return state.model_copy(update={"attempts": (*state.attempts[:-1], last.model_copy(update=update))})
 
 
 def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState, int]:
@@ -284,7 +261,7 @@ def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState
     state = ItemState()
     for taken, event in enumerate(events):
         state = ask_again(state, limits)
-        if isinstance(next_step(state, limits), (Accepted, GivenUp)):
+        if isinstance(next_step(state, limits), Ended):
             return state, taken
         state = transition(state, event)
     return ask_again(state, limits), len(events)
@@ -297,52 +274,18 @@ def ask_again(state: ItemState, limits: ItemLimits) -> ItemState:
 
 def useless_end(state: ItemState, limits: ItemLimits) -> str:
     """The last failure of an item that was given up although no reply was usable in its failed steps; else empty."""
-    if not isinstance(next_step(state, limits), GivenUp):
+    step = next_step(state, limits)
+    if not isinstance(step, Ended) or step.finding is None:
         return ""
     broken = [one.broken.detail if one.broken is not None else "" for one in state.attempts]
     failures = broken or list(state.design_failures)
     return failures[-1] if all(map(is_unusable, failures)) else ""
 
 
-def _station_of(last: Attempt, plan: IdeaPlan) -> Step:
-    if last.package is None:
-        raise ValueError("an attempt without a question has failed")
-    if last.examination is None:
-        return Examine(package=last.package)
-    if last.blind is None:
-        return Solve(package=last.package)
-    if last.report is None:
-        return Verify(package=last.package, blind=last.blind)
-    if last.style is None:
-        return JudgeStyle(package=last.package, report=last.report)
-    return Accepted(plan=plan, attempt=last, package=last.package, report=last.report, style=last.style)
-
-
-def _with_last(state: ItemState, event: Examined | Solved | Verified | Styled) -> ItemState:
-    """The state, in which the last attempt has the result of a check. If the check gave no result, the attempt fails."""
-    last = state.last
-    if last is None or last.package is None or last.broken is not None:
-        raise _unfit(event)
-    match event:
-        case Examined():
-            _expect(last.examination is None, event)
-            update: dict[str, object] = {"examination": event.examination}
-        case Solved():
-            _expect(last.examination is not None and last.blind is None, event)
-            update = {"blind": event.blind} if event.blind else _broken(Stage.BLIND_SOLUTION, event)
-        case Verified():
-            _expect(last.blind is not None and last.report is None, event)
-            update = {"report": event.report} if event.report else _broken(Stage.VERIFIER, event)
-        case Styled():
-            _expect(last.report is not None and last.style is None, event)
-            update = {"style": event.report} if event.report else _broken(Stage.STYLE_JUDGE, event)
-    return state.model_copy(update={"attempts": (*state.attempts[:-1], last.model_copy(update=update))})
-
-
-def _broken(stage: Stage, event: _ReplyEvent) -> dict[str, object]:
-    """The update of an attempt by a step without a result. It counts as fixable, as specified."""
-    detail = event.failure or "no result"
-    return {"broken": Finding(stage=stage, name=UNUSABLE, severity=Severity.FIXABLE, detail=detail)}
+def _broken(stage: Stage, failure: str) -> Finding:
+    """The finding of a stage without a result. It counts as fixable, as specified."""
+    detail = failure or "no result"
+    return Finding(stage=stage, name=UNUSABLE, severity=Severity.FIXABLE, detail=detail)
 
 
 def _undesigned(state: ItemState) -> Finding:
@@ -352,12 +295,3 @@ def _undesigned(state: ItemState) -> Finding:
         severity=Severity.UNKNOWN,
         detail=f"no usable idea in {len(state.design_failures)} designs: {state.design_failures[-1]}",
     )
-
-
-def _expect(holds: bool, event: ExamEvent) -> None:
-    if not holds:
-        raise _unfit(event)
-
-
-def _unfit(event: ExamEvent) -> ValueError:
-    return ValueError(f"{event.kind} does not fit the current state")

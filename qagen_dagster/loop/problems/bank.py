@@ -52,21 +52,15 @@ FILES = ("bank.json", "results.jsonl")
 EXPORTS = "exports"
 
 
-@dataclass(frozen=True)
-class Combined:
-    """The combined problems, and one line for each combination that cannot be made yet."""
-
-    problems: tuple[Problem, ...]
-    missing: tuple[str, ...]
-
-
 def whole_item(record: ProblemRecord) -> str:
     """The LaTeX of a problem's item, with its diagram."""
     return with_diagram(record.latex, record.tikz.tikz_code if record.tikz is not None else "")
 
 
-def combined(groups: Sequence[Sequence[str]], style: str, records: Mapping[str, ProblemRecord]) -> Combined:
-    """One problem for each group of ids, `multi-1` and so on, if all parts are scanned and drawn."""
+def combined(
+    groups: Sequence[Sequence[str]], style: str, records: Mapping[str, ProblemRecord]
+) -> tuple[list[Problem], list[str]]:
+    """One problem for each group of ids, `multi-1` and so on, if all parts are scanned and drawn; and one line for each other group."""
     problems: list[Problem] = []
     missing: list[str] = []
     for number, group in enumerate(groups, 1):
@@ -85,7 +79,7 @@ def combined(groups: Sequence[Sequence[str]], style: str, records: Mapping[str, 
                 style=style,
             )
         )
-    return Combined(tuple(problems), tuple(missing))
+    return problems, missing
 
 
 def _whole(record: ProblemRecord) -> bool:
@@ -99,12 +93,9 @@ def thumbnail(space: Workspace, problem: Problem) -> PageImage | None:
     if problem.picture is None:
         return None
     name = "picture.png" if problem.picture.media_type == "image/png" else "picture.jpg"
-    return _drawn(space, Source(name, space.store.read_bytes(picture_key(problem.picture))))
-
-
-def _drawn(space: Workspace, source: Source) -> PageImage | None:
+    picture = Source(name, space.store.read_bytes(picture_key(problem.picture)))
     try:
-        return space.parsers().render(source, 1, QUIET, SMALL)
+        return space.parsers().render(picture, 1, QUIET, SMALL)
     except DocumentError:
         return None
 
@@ -149,7 +140,6 @@ def plan_problem_set(
     """
     config = problem_set.config
     wished = _as_made(space, problem_set, options or ProblemOptions())
-    references, _ = find_references(space, problem_set.references)
     seed = config.seed if wished.seed is None else wished.seed
     former = _former(space, problem_set.key)
     sources = read_sources(space, problem_set.key).problems
@@ -158,24 +148,19 @@ def plan_problem_set(
         problem_set.key,
         sources if wished.replace else _as_published(sources, former),
         wishes_of(problem_set, FULL),
-        replace(wished, profile=wished.profile or config.profile, seed=seed),
+        wished.model_copy(update={"profile": wished.profile or config.profile, "seed": seed}),
         compiler=engine_compiler(),
-        references=references,
-    )
-    given = (wished.profile, wished.seed)
-    own = own_prompts(prompts(), problem_set.prompts)
-    plan = replace(
-        plan,
-        prompts=own,
+        references=find_references(space, problem_set.references)[0],
+        prompts=own_prompts(prompts(), problem_set.prompts),
         former=former,
         replace=wished.replace,
         refresh=wished.refresh,
-        given=given,
+        given=(wished.profile, wished.seed),
         solve=config.solve,
     )
-    more = _combined(space, plan, problem_set)
-    added = more.problems if wished.replace else _as_published(more.problems, former)
-    return replace(plan, problems=(*plan.problems, *added), missing=more.missing)
+    more, missing = _combined(space, plan, problem_set)
+    added = more if wished.replace else _as_published(more, former)
+    return replace(plan, problems=(*plan.problems, *added), missing=tuple(missing))
 
 
 def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) -> ProblemOptions:
@@ -187,7 +172,8 @@ def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) 
     name = profile or problem_set.config.profile or space.settings.profile
     wanted = model_names(problem_specs(space.profile(name), name)).values()
     models = (task.model for one in made.problems for task in one.tasks if task.model)
-    return replace(wished, profile=profile, seed=made.seed, replace=not is_free_for_paid(models, wanted))
+    anew = not is_free_for_paid(models, wanted)
+    return wished.model_copy(update={"profile": profile, "seed": made.seed, "replace": anew})
 
 
 def changed_sources(space: Workspace, plan: SetPlan) -> list[str]:
@@ -405,8 +391,8 @@ def _makes(task: Task, made: str) -> bool:
     return task.made == made or (task.stage is Stage.SCAN and made == ORIGINAL)
 
 
-def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> Combined:
-    """The combined problems of which all parts are scanned and drawn, and one line for each of the others."""
+def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> tuple[list[Problem], list[str]]:
+    """The combined problems of a set, as `combined` gives them. Raises ConfigError for a part that the set does not have."""
     config = problem_set.config
     known = {one.id for one in plan.problems}
     wanted = {one for group in config.combine for one in group}

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 
-from qagen_dagster.agents.problems.roles import find_places, find_prompt
-from qagen_dagster.agents.problems.task import Asking
+from qagen_dagster.agents.problems.roles import FIND, find_prompt
+from qagen_dagster.agents.problems.task import Asking, ask
 from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import RenderOptions
@@ -26,7 +26,6 @@ from qagen_dagster.records.problems.item import Breach, PageResult, PlaceOnPage,
 from qagen_dagster.records.problems.result import ProblemBank, Stage, Task, TaskEnd, TaskResult
 from qagen_dagster.records.run import CallSummary
 
-_PROPERTY = 13  # that only the selected problems are processed
 _SAME = 0.5  # share of a box that another box must not cover
 _MARGIN = 0.005  # share of the page around a box
 
@@ -66,7 +65,7 @@ def _model(space: Workspace, options: ProblemOptions, run_id: str, name: str) ->
     if not spec.images:
         raise ConfigError(BLIND.format(name=spec.name, role=Role.CLASSIFIER.value))
     spending = RunSpending(space.store, ProblemBank.spending_folder(run_id, name))
-    meter = BudgetMeter(effective_budget(profile, options.run_budget), spending, subject="problem")
+    meter = BudgetMeter(effective_budget(profile, options.limits), spending, subject="problem")
     return metered(space.model(spec), meter)
 
 
@@ -77,14 +76,8 @@ def _look(
     image = sources.drawn(space, named, page)
     picture = keep_picture(space.store, image.data, image.media_type)
     account = f"{sources.prefix_of(named.path)}-p{page}"
-    asking = Asking[PageResult](
-        model=model,
-        account=account,
-        shape=_PROPERTY,
-        judge=_faults,
-        pictures=(see_picture(space.store, picture),),
-    )
-    said = find_places(asking)
+    asking = Asking(model, account, _faults, pictures=(see_picture(space.store, picture),))
+    said = ask(FIND, find_prompt(), asking, {})
     result = result_of(
         Task(stage=Stage.FIND),
         said,
@@ -109,7 +102,7 @@ def _faults(result: PageResult) -> tuple[Breach, ...]:
         for (one, first), (other, second) in combinations(boxes, 2)
         if max(first.covers(second), second.covers(first)) > _SAME
     ]
-    return tuple(Breach(property=_PROPERTY, detail=detail) for detail in (*empty, *twice))
+    return tuple(Breach(property=FIND.shape, detail=detail) for detail in (*empty, *twice))
 
 
 def _cut_out(space: Workspace, named: sources.Named, number: int, page: int, place: PlaceOnPage) -> Problem:

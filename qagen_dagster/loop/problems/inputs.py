@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from qagen_dagster.agents.problems.roles import role_prompt, scan_prompt, variant_prompt
+from qagen_dagster.agents.problems.roles import ASSIGNMENTS, role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.index.references import ReferenceStore, read_references
-from qagen_dagster.latex.engine import Engine, compile_item, find_engine
+from qagen_dagster.latex.engine import compile_item, find_engine
 from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems.state_machine import ProblemState, earlier
 from qagen_dagster.loop.shared_budget import all_metered
@@ -29,15 +29,7 @@ from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 from qagen_dagster.toolkit.tool import Tool
 
-ROLE_OF = {
-    Stage.CLASSIFY: Role.CLASSIFIER,
-    Stage.SCAN: Role.SCANNER,
-    Stage.DIAGRAM: Role.TIKZ,
-    Stage.IDEA: Role.IDEA,
-    Stage.ALTERNATE: Role.ALTERNATE,
-    Stage.VARIANT: Role.VARIANT,
-    Stage.CONVERT: Role.CONVERTER,
-}
+ROLE_OF = {stage: job.role for stage, job in ASSIGNMENTS.items()}
 # takes an item or a picture, its preamble and its libraries
 CompileLatex = Callable[[str, str, tuple[str, ...]], Compiled]
 _OPTIONS = re.compile(r"\\begin\{(?:tasks|choices|oneparchoices)\}|\\task(?![A-Za-z])|(?:^|\s)\(?[Bb][).]\s")
@@ -58,11 +50,8 @@ class Compiler:
     compile: CompileLatex
 
 
-def _uncompiled(_latex: str, _preamble: str, _libraries: tuple[str, ...]) -> Compiled:
-    return Compiled(message="there is no TeX engine: the structure alone was looked at")
-
-
-NO_ENGINE = Compiler("none", _uncompiled)
+_UNCOMPILED = Compiled(message="there is no TeX engine: the structure alone was looked at")
+NO_ENGINE = Compiler("none", lambda _latex, _preamble, _libraries: _UNCOMPILED)
 
 
 @dataclass(frozen=True)
@@ -239,7 +228,13 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
 def engine_compiler() -> Compiler:
     """The TeX engine of this machine. If there is none, only the structure of LaTeX is checked."""
     engine = find_engine()
-    return NO_ENGINE if engine is None else _compiler(engine)
+    if engine is None:
+        return NO_ENGINE
+
+    def compiled(latex: str, preamble: str, libraries: tuple[str, ...]) -> Compiled:
+        return compile_item(engine, latex, preamble, libraries).compiled
+
+    return Compiler(engine.identity, compiled)
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
@@ -266,10 +261,3 @@ def _signature(folders: Sequence[Path]) -> str:
             found = path.stat()
             states.append(f"{path} {found.st_size} {found.st_mtime_ns}")
     return fingerprint(states)
-
-
-def _compiler(engine: Engine) -> Compiler:
-    def compiled(latex: str, preamble: str, libraries: tuple[str, ...]) -> Compiled:
-        return compile_item(engine, latex, preamble, libraries).compiled
-
-    return Compiler(engine.identity, compiled)

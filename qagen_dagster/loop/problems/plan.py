@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from qagen_dagster.agents.problems.roles import prompts
 from qagen_dagster.agents.prompts import Prompt
@@ -28,9 +29,8 @@ from qagen_dagster.store import Store
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
 
 
-@dataclass(frozen=True)
-class ProblemOptions:
-    """Options of a run that replace the configuration; None: as configured.
+class ProblemOptions(Allowance):
+    """Options of a run that replace the configuration; None: as configured. The limits replace the profile's budget of a run.
 
     `refresh`: the run brings a bank up to date. It keeps to the profile and the seed of the launch that made the bank, and replaces
     only what is still wanted: nothing is removed.
@@ -38,7 +38,6 @@ class ProblemOptions:
 
     profile: str | None = None
     seed: int | None = None
-    run_budget: Allowance | None = None
     replace: bool = False
     refresh: bool = False
 
@@ -150,11 +149,9 @@ def plan_set(
     problems: Sequence[Problem],
     wishes: Wishes,
     options: ProblemOptions | None = None,
-    *,
-    compiler: Compiler = NO_ENGINE,
-    references: References | None = None,
+    **more: Any,
 ) -> SetPlan:
-    """Plan a set: resolve its models and prompts. Asks no model and writes nothing. Raises ConfigError."""
+    """Plan a set: resolve its models and prompts; `more` are other fields of the plan. Asks no model and writes nothing. Raises ConfigError."""
     chosen = options or ProblemOptions()
     twice = sorted(name for name, times in Counter(one.id for one in problems).items() if times > 1)
     if twice:
@@ -168,10 +165,9 @@ def plan_set(
         wishes=wishes,
         profile_name=profile_name,
         specs=problem_specs(profile, profile_name),
-        budget=effective_budget(profile, chosen.run_budget),
+        budget=effective_budget(profile, chosen.limits),
         seed=chosen.seed or 0,
-        compiler=compiler,
-        references=references or References(),
+        **more,
     )
 
 

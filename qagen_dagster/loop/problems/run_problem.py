@@ -11,10 +11,10 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from qagen_dagster.agents.problems import roles
-from qagen_dagster.agents.problems.task import Asking, Reply
+from qagen_dagster.agents.problems.task import Asking, Reply, ask
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import BudgetExhaustedError
@@ -34,9 +34,9 @@ from qagen_dagster.loop.problems.state_machine import (
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems import item as items
 from qagen_dagster.records.problems.result import (
+    FIELDS,
     NOT_SOLVED,
     Compiled,
     CompileOutcome,
@@ -49,16 +49,8 @@ from qagen_dagster.records.problems.result import (
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.store import Store
 
-ResultT = TypeVar("ResultT", bound=Record)
 BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
-_SHAPES = {
-    Stage.CLASSIFY: 1, Stage.SCAN: 3, Stage.DIAGRAM: 4, Stage.IDEA: 5, Stage.ALTERNATE: 6, Stage.VARIANT: 9, Stage.CONVERT: 11,
-}  # fmt: skip
-_SOLVED = 16
-_FIELDS = {
-    Stage.CLASSIFY: "classification", Stage.SCAN: "scan", Stage.DIAGRAM: "tikz", Stage.IDEA: "ideas", Stage.ALTERNATE: "alternate",
-    Stage.VARIANT: "variant", Stage.CONVERT: "conversion",
-}  # fmt: skip
+_HAS_DIAGRAM = {True: "yes", False: "no", None: "not known"}
 
 
 def perform(task: Task, work: inputs.ProblemWork, state: ProblemState) -> TaskResult:
@@ -79,23 +71,15 @@ class _TaskRun:
     )  # what came of each item that was solved, and the calls for it
 
     def do(self) -> TaskResult:
-        match self.task.stage:
-            case Stage.CLASSIFY:
-                return self._classify()
-            case Stage.SCAN:
-                return self._scan()
-            case Stage.DIAGRAM:
-                return self._draw()
-            case Stage.IDEA:
-                return self._read_ideas()
-            case Stage.ALTERNATE:
-                return self._solve_again()
-            case Stage.VARIANT:
-                return self._vary()
-            case Stage.CONVERT:
-                return self._convert()
-            case Stage.FIND:
-                raise ValueError("the problems of a page are found before the pipeline")
+        return {
+            Stage.CLASSIFY: self._classify,
+            Stage.SCAN: self._scan,
+            Stage.DIAGRAM: self._draw,
+            Stage.IDEA: self._read_ideas,
+            Stage.ALTERNATE: self._solve_again,
+            Stage.VARIANT: self._vary,
+            Stage.CONVERT: self._convert,
+        }[self.task.stage]()
 
     def _classify(self) -> TaskResult:
         problem = self.work.problem
@@ -103,10 +87,7 @@ class _TaskRun:
             return self._taken(problem.classification)
         if self._is_blind():
             return self._blind()
-        asking: Asking[items.ClassificationResult] = self._asking(
-            lambda _: ()
-        )  # its schema checks property 1
-        found = self._result(roles.classify(asking, problem.tex))
+        found = self._ask(self._shown_input(problem.tex), lambda _: ())  # its schema checks property 1
         if problem.kind is None or found.classification is None:
             return found
         right = found.classification.model_copy(update={"question_type": problem.kind})
@@ -129,37 +110,35 @@ class _TaskRun:
         if broken:
             return self._without(TaskEnd.REJECTED, str(broken[0]), breaches=broken, prompt=prompt.name)
         typed = text if problem.input is items.ProblemInput.TEX else ""
-        asking: Asking[items.ScanResult] = self._asking(
-            lambda one: code_checks.scan_breaches(one.latex, kind, source=typed), _latex_of
+        values = self._shown_input(text) | {"kind": word, "has_diagram": _HAS_DIAGRAM[drawn]}
+        found = self._ask(
+            values, lambda one: code_checks.scan_breaches(one.latex, kind, source=typed), _latex_of
         )
-        said = roles.scan(asking, prompt, word, text, has_diagram=drawn)
-        found = self._result(said)
         if found.scan is None:
             return found
         shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
         found = found.model_copy(update={"scan": found.scan.model_copy(update={"has_diagram": shown})})
         reader = self.work.second_reader(self.task)
-        return found if reader is None else self._read_again(found, reader, asking.pictures, prompt, word)
+        return found if reader is None else self._read_again(found, reader, prompt, word)
 
-    def _read_again(
-        self, found: TaskResult, reader: Model, pictures: tuple[Image, ...], prompt: Prompt, word: str
-    ) -> TaskResult:
+    def _read_again(self, found: TaskResult, reader: Model, prompt: Prompt, word: str) -> TaskResult:
         """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
-        asking = Asking[items.ScanResult](
-            reader,
-            self.work.problem.id,
-            3,
-            lambda _: (),
-            pictures=pictures,
-            sample=self.work.seed,
-            prompts=self.work.prompts,
-        )
-        said = roles.scan(asking, prompt, word, "", has_diagram=None, role=Role.SOLVER)
+        job = dataclasses.replace(roles.ASSIGNMENTS[Stage.SCAN], role=Role.SOLVER)
+        account, pictures = self.work.problem.id, self._pictures()
+        asking: Asking[items.ScanResult] = Asking(reader, account, pictures=pictures, sample=self.work.seed)
+        values = self._shown_input("") | {"kind": word, "has_diagram": _HAS_DIAGRAM[None]}
+        said = ask(job, prompt, asking, values)
         told = f"not read twice: {said.detail}"
         if said.result is not None and found.scan is not None:
             told = differing_values(found.scan, said.result) or "same values"
         told = f"{told} ({reader.spec.name})"
         return found.model_copy(update={"read_twice": told, "calls": (*found.calls, *said.calls)})
+
+    def _shown_input(self, text: str) -> dict[str, str]:
+        """The problem as the classifier and the scanner are shown it: as a picture, or as `text`."""
+        pictured = bool(self._pictures())
+        shown = roles.material("problem", text, pictured=pictured)
+        return {"input": "image" if pictured else "tex", "problem": shown}
 
     def _draw(self) -> TaskResult:
         known, problem = self._classification(), self.work.problem
@@ -173,12 +152,17 @@ class _TaskRun:
         if self._is_blind() and not (described or statement_of(item).strip()):
             return self._blind()
         text = f"{statement_of(item)}\n{described}"
-        asking: Asking[items.TikzResult] = self._asking(
+        kind = known.diagram_type if known is not None else items.DiagramKind.NONE
+        values = {
+            "diagram": kind.value if kind is not items.DiagramKind.NONE else "not known",
+            "problem": roles.material("problem", _to_draw(item) if item else ""),
+            "description": roles.material("description", described, pictured=bool(self._pictures())),
+        }
+        found = self._ask(
+            values,
             lambda one: code_checks.diagram_breaches(known, one.tikz_code, text),
             lambda one: (one.tikz_code, one.libraries),
         )
-        kind = known.diagram_type if known is not None else items.DiagramKind.NONE
-        found = self._result(roles.draw(asking, kind, _to_draw(item) if item else "", described))
         if found.end is TaskEnd.DECLINED:
             return found.model_copy(update={"breaches": (items.Breach(property=4, detail=found.detail),)})
         return found
@@ -186,105 +170,120 @@ class _TaskRun:
     def _read_ideas(self) -> TaskResult:
         if self.work.problem.ideas is not None:
             return self._taken(self.work.problem.ideas)
+        return self._ask(self._shown_parts(), code_checks.idea_breaches)
+
+    def _shown_parts(self) -> dict[str, str]:
         item = inputs.item_of(self.work.problem, self.state)
-        return self._result(
-            roles.extract_ideas(
-                self._asking(code_checks.idea_breaches), statement_of(item), solution_of(item)
-            )
-        )
+        return {"problem": roles.shown(statement_of(item)), "solution": roles.shown(solution_of(item))}
 
     def _solve_again(self) -> TaskResult:
         item = inputs.item_of(self.work.problem, self.state)
         before = [one.alternate for one in earlier(self.state, self.task) if one.alternate is not None]
         known = [one.solution for one in before]
-        asking: Asking[items.AlternateResult] = self._asking(
-            lambda one: code_checks.alternate_breaches(item, one, known), lambda one: (one.solution, ())
+        values = self._shown_parts() | {
+            "number": str(self.task.number),
+            "ideas": roles.shown_ideas(self._ideas()),
+            "earlier": roles.numbered("alternate", [f"{one.method}\n{one.solution}" for one in before]),
+        }
+        return self._ask(
+            values,
+            lambda one: code_checks.alternate_breaches(item, one, known),
+            lambda one: (one.solution, ()),
         )
-        said = roles.solve_again(
-            asking, self.task.number, statement_of(item), solution_of(item), self._ideas(), before
-        )
-        return self._result(said)
 
     def _vary(self) -> TaskResult:
         kind, problem = self.task.variant or items.VariantKind.NUMERICAL, self.work.problem
         before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
+        values = {"number": str(self.task.number), "earlier": roles.numbered("variant", before)}
         if kind is items.VariantKind.MULTI:
-            asking: Asking[items.VariantResult] = self._asking(
-                lambda one: code_checks.combined_breaches(problem.parts, one.latex, before), _latex_of
+            style = " ".join(problem.style.split()) or "not named"
+            return self._ask(
+                values | {"items": roles.numbered("problem", problem.parts), "style": style},
+                lambda one: code_checks.combined_breaches(problem.parts, one.latex, before),
+                _latex_of,
             )
-            return self._result(roles.combine(asking, self.task.number, problem.parts, problem.style, before))
         item = inputs.item_of(problem, self.state)
         if kind is items.VariantKind.NUMERICAL and not (
             numbers_of(statement_of(item)) or tikz_pictures(item)
         ):
             # Every variant would break property 7, so no model is asked and nothing is paid.
             return self._without(TaskEnd.DECLINED, "there is no number in it that could be another one")
-        varying: Asking[items.VariantResult] = self._asking(
+        values |= {
+            "variant": kind.value,
+            "item": roles.shown(item),
+            "ideas": roles.shown_ideas(self._ideas()),
+        }
+        return self._ask(
+            values,
             lambda one: code_checks.variant_breaches(kind, item, one.latex, before),
             _latex_of,
-            lambda one: one.model_copy(update={"latex": inputs.with_figure_of(one.latex, item)}),
+            item,
         )
-        return self._result(roles.vary(varying, kind, self.task.number, item, self._ideas(), before))
 
     def _convert(self) -> TaskResult:
-        item, source = (
-            inputs.item_of(self.work.problem, self.state),
-            inputs.format_of(self.work.problem, self.state),
-        )
+        problem, state = self.work.problem, self.state
+        item, source = inputs.item_of(problem, state), inputs.format_of(problem, state)
         target = self.task.target or items.Format.SUBJECTIVE
         if source is target:
             return self._without(TaskEnd.SKIPPED, f"it is {target.value} already")
-        asking: Asking[items.ConversionResult] = self._asking(
+        return self._ask(
+            {"source_format": source.value, "target_format": target.value, "item": roles.shown(item)},
             lambda one: code_checks.conversion_breaches(item, target, one.latex),
             _latex_of,
-            lambda one: one.model_copy(update={"latex": inputs.with_figure_of(one.latex, item)}),
+            item,
         )
-        return self._result(roles.convert(asking, item, source, target))
 
-    def _asking(
+    def _ask(
         self,
-        judge: Callable[[ResultT], tuple[items.Breach, ...]],
-        latex: Callable[[ResultT], tuple[str, tuple[str, ...]]] | None = None,
-        settle: Callable[[ResultT], ResultT] = lambda result: result,
-    ) -> Asking[ResultT]:
+        values: dict[str, str],
+        judge: Callable[[Any], tuple[items.Breach, ...]],
+        latex: Callable[[Any], tuple[str, tuple[str, ...]]] | None = None,
+        source: str = "",
+    ) -> TaskResult:
+        """Ask the role of the task. `latex` gives the LaTeX of a result, which is solved and compiled, and its libraries.
+
+        The marks of figures in a result are replaced by the figures of `source`.
+        """
         stage, work = self.task.stage, self.work
         solver = work.solver(self.task)
 
-        def judged(result: ResultT) -> tuple[items.Breach, ...]:
+        def judged(result: Any) -> tuple[items.Breach, ...]:
             found = judge(result)
             return (
                 found if found or solver is None or latex is None else self._solve(solver, latex(result)[0])
             )
 
-        def compiled(result: ResultT) -> Compiled | None:
+        def compiled(result: Any) -> Compiled | None:
             if latex is None:
                 return None
             code, libraries = latex(result)
             return work.compiler.compile(code, work.problem.preamble, (*self._libraries(), *libraries))
 
-        return Asking(
-            model=work.models[inputs.ROLE_OF[stage]],
+        asking = Asking[Any](
+            model=self._model,
             account=work.problem.id,
-            shape=_SHAPES[stage],
             judge=judged,
             compile=compiled,
             must_compile=lambda result: latex is not None and bool(tikz_pictures(latex(result)[0])),
-            settle=settle,
+            settle=lambda one: (
+                one.model_copy(update={"latex": inputs.with_figure_of(one.latex, source)}) if source else one
+            ),
             pictures=self._pictures(),
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
             sample=work.seed,
-            prompts=work.prompts,
         )
-
-    def _result(self, said: Reply[ResultT]) -> TaskResult:
+        said = ask(roles.ASSIGNMENTS[stage], inputs.prompt_of(self.task, work, self.state), asking, values)
         told: dict[str, Any] = {
             "calls": (*said.calls, *(call for _, calls in self.solutions for call in calls)),
             "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
-            _FIELDS[self.task.stage]: said.result,
+            FIELDS[stage]: said.result,
         }
-        return result_of(self.task, said, self.work.models[inputs.ROLE_OF[self.task.stage]]).model_copy(
-            update=told
-        )
+        return result_of(self.task, said, self._model).model_copy(update=told)
+
+    @property
+    def _model(self) -> Model:
+        """The model of the role of the task."""
+        return self.work.models[inputs.ROLE_OF[self.task.stage]]
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
         """The task's result if code provides it without a model. LaTeX is compiled."""
@@ -297,7 +296,7 @@ class _TaskRun:
         if broken:
             rejected = {"end": TaskEnd.REJECTED, "breaches": broken, "detail": str(broken[0])}
             return taken.model_copy(update=rejected)
-        return taken.model_copy(update={_FIELDS[self.task.stage]: result})
+        return taken.model_copy(update={FIELDS[self.task.stage]: result})
 
     def _solve(self, solver: Model, item: str) -> tuple[items.Breach, ...]:
         """Property 16: a solver that sees only the question and the options reaches the key. What code cannot compare is no breach."""
@@ -305,26 +304,19 @@ class _TaskRun:
         if why:
             self.solutions.append((f"{NOT_SOLVED}: {why}", ()))
             return ()
-        asking = Asking[BlindSolution](
-            solver,
-            self.work.problem.id,
-            _SOLVED,
-            lambda _: (),
-            sample=self.work.seed,
-            prompts=self.work.prompts,
-        )
-        said = roles.solve_blind(asking, *asked(item))
+        prompt = self.work.own(roles.role_prompt(Role.SOLVER))
+        said = roles.solve_blind(solver, self.work.problem.id, *asked(item), prompt, self.work.seed)
         told, fault = (f"{NOT_SOLVED}: {said.detail}", "")
         if said.result is not None and said.end is TaskEnd.DONE:
             told, fault = compared(item, said.result)
         self.solutions.append((f"{told} ({solver.spec.name})", said.calls))
-        return (items.Breach(property=_SOLVED, detail=fault),) if fault else ()
+        return (items.Breach(property=roles.SOLVE.shape, detail=fault),) if fault else ()
 
     def _pictures(self) -> tuple[Image, ...]:
         """The pictures for the role; empty if the role reads no pictures or its model does not accept them."""
         picture = self.work.problem.picture
         reads = self.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
-        if picture is None or not reads or not self.work.models[inputs.ROLE_OF[self.task.stage]].spec.images:
+        if picture is None or not reads or not self._model.spec.images:
             return ()
         return (self.work.see(picture),)
 
@@ -333,10 +325,9 @@ class _TaskRun:
         return not self.work.problem.tex.strip() and not self._pictures()
 
     def _blind(self) -> TaskResult:
-        role = inputs.ROLE_OF[self.task.stage]
-        spec = self.work.models[role].spec
-        said = BLIND.format(name=spec.name, role=role.value)
-        return self._without(TaskEnd.DECLINED, said, model=spec.name)
+        name = self._model.spec.name
+        said = BLIND.format(name=name, role=inputs.ROLE_OF[self.task.stage].value)
+        return self._without(TaskEnd.DECLINED, said, model=name)
 
     def _without(self, end: TaskEnd, detail: str, **fields: Any) -> TaskResult:
         """The end of the task without a result."""
@@ -365,7 +356,7 @@ class _TaskRun:
         return said or ""
 
 
-def result_of(task: Task, said: Reply[ResultT], model: Model, **fields: Any) -> TaskResult:
+def result_of(task: Task, said: Reply[Any], model: Model, **fields: Any) -> TaskResult:
     """The result of a task from the reply of a role, without what the role submitted."""
     told = {one.name: getattr(said, one.name) for one in dataclasses.fields(said) if one.name != "result"}
     return TaskResult(task=task, model=model.spec.name, **told, **fields)

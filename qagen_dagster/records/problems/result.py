@@ -110,6 +110,12 @@ class Compiled(Record):
     message: str = ""
 
 
+FIELDS = {  # the field of a task result that has what the role submitted
+    Stage.CLASSIFY: "classification", Stage.SCAN: "scan", Stage.DIAGRAM: "tikz", Stage.IDEA: "ideas", Stage.ALTERNATE: "alternate",
+    Stage.VARIANT: "variant", Stage.CONVERT: "conversion",
+}  # fmt: skip
+
+
 class TaskResult(Record):
     """The result of one task. Only one of the fields from `classification` to `conversion` can be set: that of its stage.
 
@@ -149,15 +155,7 @@ class TaskResult(Record):
 
     @property
     def result(self) -> AnyResult | None:
-        return (
-            self.classification
-            or self.scan
-            or self.tikz
-            or self.ideas
-            or self.alternate
-            or self.variant
-            or self.conversion
-        )
+        return getattr(self, FIELDS[self.task.stage])
 
     @staticmethod
     def key(problem_set: str, problem_id: str, task: str, fingerprint: str) -> str:

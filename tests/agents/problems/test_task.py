@@ -5,24 +5,20 @@ from collections.abc import Callable
 
 import pytest
 
-from qagen_dagster.agents.problems import roles
-from qagen_dagster.agents.problems.task import Asking, Reply
+from qagen_dagster.agents.problems.roles import ASSIGNMENTS, role_prompt
+from qagen_dagster.agents.problems.task import Asking, Reply, ask
+from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
-from qagen_dagster.models.messages import AssistantMessage, Image, Stop
+from qagen_dagster.models.messages import AssistantMessage, Stop
 from qagen_dagster.records.problems.item import (
-    AlternateResult,
     Breach,
-    ClassificationResult,
-    DiagramKind,
-    Format,
     IdeaResult,
     TikzResult,
-    VariantKind,
 )
-from qagen_dagster.records.problems.result import Compiled, CompileOutcome, TaskEnd
+from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd
 from qagen_dagster.toolkit.tool import tool
 from tests.support.models import FakeModel, Turn, answer, call, calls, say, told, tool_call
-from tests.support.problems.play import ALTERNATE, IDEAS, TIKZ, classified, item
+from tests.support.problems.play import IDEAS, TIKZ
 
 DONE, REJECTED = TaskEnd.DONE, TaskEnd.REJECTED
 
@@ -35,8 +31,9 @@ def read(
     *turns: Turn, compile: Callable[[IdeaResult], Compiled | None] = lambda _: None
 ) -> tuple[Reply[IdeaResult], FakeModel]:
     model = FakeModel(turns)
-    asking = Asking(model, "p1", 5, judge, compile)
-    return roles.extract_ideas(asking, "Why?", "Because."), model
+    asking = Asking(model, "p1", judge, compile)
+    values = {"problem": "Why?", "solution": "Because."}
+    return ask(ASSIGNMENTS[Stage.IDEA], role_prompt(Role.IDEA), asking, values), model
 
 
 def good() -> AssistantMessage:
@@ -145,41 +142,9 @@ def test_the_draughtsman_searches_before_he_draws() -> None:
 
     search = tool(search_tikz_reference)
     model = FakeModel([call("search_tikz_reference", query="resistor"), call("submit_tikz", **TIKZ)])
-    asking: Asking[TikzResult] = Asking(model, "p1", 4, lambda _: (), tools={search.spec.name: search})
-    said = roles.draw(asking, DiagramKind.CIRCUIT, "Find the current.", None)
+    asking: Asking[TikzResult] = Asking(model, "p1", tools={search.spec.name: search})
+    values = {"diagram": "circuit", "problem": "Find the current.", "description": ""}
+    said = ask(ASSIGNMENTS[Stage.DIAGRAM], role_prompt(Role.TIKZ), asking, values)
     assert (said.end, asked) == (DONE, ["resistor"])
     assert "to[R, l=$R$]" in told(model.requests[1])
     assert "Kind of diagram, roughly: circuit" in told(model.requests[0])
-
-
-def test_every_role_fills_its_prompt() -> None:
-    picture = Image(media_type="image/png", data=b"x")
-    model = FakeModel([call("submit_classification", **classified())])
-    asking: Asking[ClassificationResult] = Asking(model, "p", 1, lambda _: (), pictures=(picture,))
-    assert roles.classify(asking, "").end is DONE
-    assert "The problem is in the picture." in told(model.requests[0])
-    ideas = IdeaResult(concepts=("inertia",), techniques=("look",), formulas=("F=ma",))
-    model = FakeModel([call("submit_alternate", **ALTERNATE)])
-    before = AlternateResult.model_validate(ALTERNATE | {"method": "by symmetry"})
-    again = roles.solve_again(Asking(model, "p", 6, lambda _: ()), 2, "P", "S", ideas, [before])
-    assert again.end is DONE
-    for words in ("Alternate: 2", "Formulas:\n- F=ma", "--- alternate 1 ---\nby symmetry"):
-        assert words in told(model.requests[0])
-    for kind in VariantKind:
-        model = FakeModel([call("submit_variant", latex=item())])
-        if kind is VariantKind.MULTI:
-            made = roles.combine(Asking(model, "p", 9, lambda _: ()), 1, ["A", "B"], " a\nb ", [])
-            assert "--- problem 2 ---\nB" in told(model.requests[0])
-            assert "Target style: a b\n" in told(model.requests[0])
-        else:
-            made = roles.vary(Asking(model, "p", 9, lambda _: ()), kind, 1, item(), None, ["E"])
-            assert "--- variant 1 ---\nE" in told(model.requests[0])
-        assert (made.end, f"Variant: {kind.value}\n" in told(model.requests[0])) == (DONE, True)
-    model = FakeModel([call("submit_conversion", latex=item())])
-    changed = roles.convert(Asking(model, "p", 11, lambda _: ()), item(), Format.SUBJECTIVE, Format.INTEGER)
-    assert (changed.end, "To: integer" in told(model.requests[0])) == (DONE, True)
-    model = FakeModel([call("submit_scan", latex=item())])
-    scanned = roles.scan(
-        Asking(model, "p", 3, lambda _: ()), roles.scan_prompt("riddle"), "riddle", "tex", has_diagram=None
-    )
-    assert (scanned.end, scanned.prompt) == (DONE, "problem_scan_mcq_sc")

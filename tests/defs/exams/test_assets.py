@@ -13,10 +13,9 @@ from lxml import etree
 
 from qagen_dagster.defs.exams.assets import ExamRunConfig
 from qagen_dagster.defs.exams.metadata import card
-from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.base import Difficulty
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.exams.bank import Proof, ProofStatus, SlotResult, Stage
 from tests.support.exams.items import HARD_OPTIONS, HARD_STEM, hard_item, item, question
 from tests.support.exams.mini import accepted, rejected, schema_block, store_part, write_exam
@@ -108,10 +107,16 @@ def test_a_refuted_key_is_an_error(graph: GraphRun, tmp_path: Path) -> None:
     assert found["keys_confirmed"][1]["first_failing"] == wrong.id
 
 
-def test_the_launchpad_is_told_which_difficulties_there_are() -> None:
-    assert ExamRunConfig(weights={"hard": 1.0}).options.weights == {Difficulty.HARD: 1.0}
-    with pytest.raises(ConfigError, match=r"no difficulty 'extreme' \(there are: easy, medium, hard\)"):
-        _ = ExamRunConfig(weights={"extreme": 1.0}).options
+def test_a_launch_has_the_options_of_a_run() -> None:
+    given = ExamRunConfig(items=4, weights={"hard": 1.0}, max_calls=3, profile="mine")
+    assert (given.given.goal, given.given.profile, given.limits) == (True, "mine", Allowance(max_calls=3))
+    plain = ExamRunConfig()
+    assert (plain.given.goal, plain.profile, plain.limits, plain.model_dump(exclude_defaults=True)) == (
+        False,
+        None,
+        None,
+        {"profile": None},
+    )
 
 
 def test_a_card_is_a_picture_that_asks_nobody() -> None:

@@ -137,18 +137,6 @@ def test_a_coloured_block_does_not_join_what_stands_on_it() -> None:
     assert covers(drawing, (150, 180, 390, 340))
 
 
-def test_labels_stand_left_of_a_figure_below_the_short_last_line_of_a_paragraph() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.insert_text((60, 138), "of the pier in the harbour.", fontsize=10, fontname="tiro")
-    chart(page, 240, 180)
-    page.insert_text((228, 240), "Rain", fontsize=8, rotate=90)
-    caption(page, 270, 310, "Figure 1. Rain by quarter.")
-    prose(page, 60, 330, 535, 410)
-    (figure,) = visuals_of(document)
-    assert covers(figure, (222, 180, 420, 312))
-
-
 def test_raised_letters_do_not_end_a_caption() -> None:
     document, (page,) = pages()
     chart(page, 60, 180)

@@ -49,11 +49,6 @@ def test_the_number_of_a_heading_and_a_bullet_are_no_cells():
     ]
 
 
-def test_a_number_is_a_cell_between_rows_with_numbers():
-    rows = [((NAMES, str(n)), (NAMES + 16, f"level of the gauge {n}")) for n in range(1, 4)]
-    assert shown(*rows)[1] == "2 | level of the gauge 2"
-
-
 def test_a_line_of_prose_with_wide_spaces_is_no_row_of_cells() -> None:
     words = ["This", "class", "generalizes", "the", "former", "one,", "which", "had"]
 

@@ -63,12 +63,6 @@ def test_a_bold_line_below_the_end_of_a_paragraph_is_a_heading_without_a_gap() -
     assert titles(page(BODY, ("Wheels", "hebo"), BODY, BODY, gap=14)) == ["Wheels"]
 
 
-def test_numbered_lines_in_italics_are_headings_from_the_second_level() -> None:
-    notes = [("open the sluice", "tiit"), ("Turn, and", "tiit"), ("shut it", "tiit"), ("leave", "tiit")]
-    parts = [BODY, *notes, ("1.2 Wheels", "tiit"), BODY, ("3. Ponds", "tiit"), BODY]
-    assert titles(page(*parts, gap=40)) == ["1.2 Wheels"]
-
-
 def test_chinese_headings_have_two_letters_and_no_full_stop() -> None:
     large = [("\u6458\u8981", 15), ("\u6c34\u8f66\u8f6c\u52a8\u3002", 15)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pymupdf
 import pytest
 
-from tests.formats.pdf.samples import WIDTH, Draw, lines, parse, pdf, scan, write
+from tests.formats.pdf.samples import HEIGHT, WIDTH, Draw, lines, parse, pdf, scan, write
 
 SEEN = ["The fund of Torvik was opened by the harbour board.", "One copy of this note is kept in the hall."]
 HIDDEN = "The fund of Torvik was sold in 1999."
@@ -73,10 +73,26 @@ def tinted(page: pymupdf.Page) -> None:
     document.update_stream(content, stream)
 
 
+def within(page: pymupdf.Page) -> None:
+    """White in a form within a form."""
+    inner, outer = pymupdf.open(), pymupdf.open()
+    written(color=(1, 1, 1))(inner.new_page(width=WIDTH, height=HEIGHT))
+    outer.new_page(width=WIDTH, height=HEIGHT).show_pdf_page(page.rect, inner)
+    page.show_pdf_page(page.rect, outer)
+
+
+def noted(page: pymupdf.Page) -> None:
+    page.add_freetext_annot((50, 280, 400, 320), HIDDEN, text_color=(1, 1, 1))
+
+
 @pytest.mark.parametrize(
     "draw",
     [
         written(color=(1, 1, 1)),
+        written(color=(1,)),
+        written(color=(0, 0, 0, 0)),
+        within,
+        noted,
         written(color=(0.99, 0.99, 0.98)),
         tinted,
         written(fontsize=0.8),
@@ -91,6 +107,10 @@ def tinted(page: pymupdf.Page) -> None:
     ],
     ids=[
         "white",
+        "white grey",
+        "no ink",
+        "white form",
+        "white note",
         "near white",
         "no tint",
         "tiny",

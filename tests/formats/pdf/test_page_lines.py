@@ -135,3 +135,18 @@ def test_rows_of_a_ruled_table_above_a_figure_are_no_lettering():
             page.insert_text((220, 161 + 16 * n), row[1], fontsize=9)
 
     assert "Gauge | Depth\nPort | 12.0\nPier | 14.5\nSill | 16.0" in parse(pdf(draw)).text
+
+
+def test_rows_of_sentences_above_a_caption_are_no_lettering() -> None:
+    rows = [
+        ("Question", "Which of the two keepers winds the clock of the harbour gate every week?"),
+        ("Answer", "The one who lives in the house beside it."),
+    ]
+
+    def draw(page: pymupdf.Page) -> None:
+        for number, cells in enumerate(rows):
+            for x, cell in zip((60, 200), cells, strict=True):
+                page.insert_text((x, 100 + 30 * number), cell, fontsize=9)
+        page.insert_text((60, 200), "Figure 1: How it works.", fontsize=10)
+
+    assert [line for line in lines(pdf(draw)) if " | " in line] == [" | ".join(row) for row in rows]

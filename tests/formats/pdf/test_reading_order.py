@@ -133,6 +133,38 @@ def test_rows_of_a_table_stay_on_one_line(by_row):
     assert lines(pdf(draw)) == [" | ".join(row) for row in cells]
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        (["Grants outstanding at the end of", "the first year in Torvik"], ["17.4", "20"]),
+        (["The lamp of the harbour gate and", "its house by the old quay"], ["3", "9.5 m", "1862"]),
+    ],
+)
+def test_a_row_with_one_wrapped_cell_stays_on_one_line(name: list[str], values: list[str]) -> None:
+    def draw(page: pymupdf.Page) -> None:
+        for top in (100, 150, 200):
+            write(page, name, x=60, y=top)
+        for number, value in enumerate(values):
+            for top in (100, 150, 200):
+                write(page, [value], x=330 + 80 * number, y=top + 14)
+
+    assert [line for line in lines(pdf(draw)) if line] == 3 * [name[0], " | ".join([name[1], *values])]
+
+
+def test_paragraphs_side_by_side_are_read_one_after_the_other() -> None:
+    left, right = (
+        ["The keeper winds the clock", "once in every week"],
+        ["The pilot reads the gauge", "at each tide"],
+    )
+
+    def draw(page: pymupdf.Page) -> None:
+        for top in (100, 150, 200):
+            write(page, left, x=60, y=top)
+            write(page, right, x=330, y=top)
+
+    assert [line for line in lines(pdf(draw)) if line] == 3 * [*left, *right]
+
+
 def test_pieces_of_one_row_that_are_near_are_joined_by_a_space():
     def draw(page: pymupdf.Page) -> None:
         page.insert_text((80, 100), "3.", fontsize=11)

@@ -145,16 +145,6 @@ def parts_of_commands(page: pymupdf.Page, kinds: tuple[str, ...], count: int) ->
             put(page, top + 13 * n, (154, f"{'gop'[part]}{n}-of-the-gauge"), (254, does))
 
 
-def test_lines_that_had_room_for_the_next_line_are_rows_of_a_part():
-    found = lines(pdf(lambda page: parts_of_commands(page, ("gauge", "office", "pier"), 3)))
-    assert found[1:5] == [
-        f"gauge | g0-of-the-gauge | {DOES[0]}",
-        f"| g1-of-the-gauge | {DOES[1]}",
-        f"| g2-of-the-gauge | {DOES[2]}",
-        f"office | o0-of-the-gauge | {DOES[0]}",
-    ]
-
-
 def test_two_lines_of_a_part_are_one_row():
     found = lines(pdf(lambda page: parts_of_commands(page, ("gauge", "office", "pier"), 2)))
     assert found[1] == f"gauge | g0-of-the-gauge g1-of-the-gauge | {DOES[0]} {DOES[1]}"
@@ -166,24 +156,6 @@ def test_lines_beside_a_wrapped_cell_are_one_row():
         put(page, 141, (64, "the town port"))
 
     assert lines(pdf(draw))[1].startswith("all gauges of the town port | g0-of-the-gauge g1-of")
-
-
-def test_a_name_goes_on_in_the_next_line_in_lower_case():
-    def draw(page: pymupdf.Page) -> None:
-        for y in (100, 116, 180):
-            rule(page, y)
-        put(page, 112, (64, "Station"), (204, "Depth"), (304, "Rain"))
-        put(page, 128, (64, "Gauge at the pier of the"), (204, "12.5"), (304, "840"))
-        put(page, 139, (64, "town of Carrick"))
-        put(page, 155, (64, "Gauge at the lighthouse"), (204, "9.0"), (304, "790"))
-        put(page, 171, (64, "Other gauges"), (204, "7.5"), (304, "801"))
-
-    assert lines(pdf(draw)) == [
-        "Station | Depth | Rain",
-        "Gauge at the pier of the town of Carrick | 12.5 | 840",
-        "Gauge at the lighthouse | 9.0 | 790",
-        "Other gauges | 7.5 | 801",
-    ]
 
 
 def test_lines_across_some_columns_make_no_second_table():

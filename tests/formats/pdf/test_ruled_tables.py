@@ -265,20 +265,6 @@ def test_thin_lines_of_scaled_content_are_ruling_lines():
     ]
 
 
-def test_columns_that_stand_close_to_each_other_are_cells():
-    def draw(page: pymupdf.Page) -> None:
-        for n, (code, meaning) in enumerate(
-            [("Code", "Meaning"), ("1000", "Tide read"), ("2000", "Tide too low")]
-        ):
-            put(page, 112 + 16 * n, (66, code), (98, meaning))
-            rule(page, 100 + 16 * n, 60, 200)
-        rule(page, 148, 60, 200)
-        for x in (60, 94, 200):
-            page.draw_line((x, 100), (x, 148), width=0.6)
-
-    assert lines(pdf(draw)) == ["Code | Meaning", "1000 | Tide read", "2000 | Tide too low"]
-
-
 def test_names_and_their_meaning_between_two_lines_are_rows():
     def draw(page: pymupdf.Page) -> None:
         write(page, PROSE, y=60)

@@ -7,10 +7,6 @@ from typing import Any
 import pymupdf
 import pytest
 
-from qagen_dagster.formats.pdf.captions import Piece, text_of
-from qagen_dagster.formats.pdf.figures import Shape, Shown
-from qagen_dagster.formats.pdf.ruled_tables import Ruled
-from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visual_boxes import accounts, heads
 from tests.formats.pdf.test_visuals import CELLS, caption, covers, grid, pages, prose, raster, visuals_of
@@ -130,22 +126,6 @@ def test_a_head_that_begins_left_of_its_column_is_not_cut_off() -> None:
     accounts(page, 200)
     (table,) = visuals_of(document)
     assert covers(table, (35, 179, 434, 244))
-
-
-@pytest.mark.parametrize("between", [1, 2])
-def test_grids_with_lines_of_text_between_them_are_not_one_table(between: int) -> None:
-    boxes = [(60.0, y, 330.0, y + 14.0) for y in (100.0, 150.0)]
-    cells = [(x, y) for y in (102.0, 152.0) for x in (70.0, 200.0)]
-    lines = [(80.0, 118.0 + 15 * n) for n in range(between)]
-    pieces = [
-        Piece("depth", (x, y, x + 40, y + 10), 10.0, bold=False, line=n)
-        for n, (x, y) in enumerate([*cells, *lines])
-    ]
-    shown = Shown(shapes=[Shape(box, items=8) for box in boxes])
-    both = Ruled((600, 1000, 3300, 1640), [[[0], [1]], [[2], [3]]], {})
-    text = text_of(595, 842, pieces, 10.0)
-    found = boxes_of_ruled_tables(shown, text, [both], [])
-    assert len(found) == (1 if between == 1 else 0)
 
 
 def test_text_beside_a_drawing_takes_the_shapes_that_it_touches() -> None:

@@ -216,18 +216,6 @@ def test_figures_of_two_columns_stay_in_their_columns() -> None:
     assert covers(found["Table 1"], (315, 455, 525, 524))
 
 
-def test_figures_side_by_side_are_told_apart() -> None:
-    document, (page,) = pages()
-    raster(page, (60, 100, 290, 250))
-    raster(page, (295, 100, 530, 250), shade=200)
-    caption(page, 60, 266, "Figure 1. On the left.")
-    caption(page, 300, 266, "Figure 2. On the right.")
-    prose(page, 60, 300, 535, 380)
-    left, right = visuals_of(document)
-    assert covers(left, (60, 100, 290, 268))
-    assert covers(right, (295, 100, 530, 268))
-
-
 def test_boxes_are_those_of_the_page_as_displayed() -> None:
     document, (page,) = pages()
     page.set_rotation(90)
@@ -310,19 +298,6 @@ def test_a_page_that_is_only_a_picture_is_one_visual() -> None:
     (page,) = visuals_of(document)
     assert (page.label, page.type, page.page) == ("Page 2", VisualType.PAGE, 2)
     assert (page.start_line, page.end_line) == (None, None)
-
-
-def test_a_listing_in_small_print_is_the_figure_of_its_caption() -> None:
-    document, (page,) = pages()
-    for row in range(9):
-        page.insert_text(
-            (60, 90 + 9 * row), f"move register {row} to the address of the counter in memory", fontsize=7
-        )
-    page.insert_text((60, 185), "Figure 1: The program that reads the gauge.", fontsize=10)
-    prose(page, 60, 220, 535, 420, times=6)
-    (figure,) = visuals_of(document)
-    assert figure.label == "Figure 1"
-    assert covers(figure, (60, 84, 250, 187), slack=30)
 
 
 def test_the_list_ends_with_a_note_where_the_limit_is() -> None:

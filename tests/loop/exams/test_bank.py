@@ -167,7 +167,7 @@ def test_a_bank_whose_file_is_lost_is_not_current(space: Workspace, name: str) -
 
 
 def test_two_items_of_one_id_are_one(space: Workspace) -> None:
-    options = ExamOptions(n_items=8)
+    options = ExamOptions(items=8)
     store_part(space, "mini/M1/easy", lambda plan, slot: accepted(plan, slot, item_of(plan, "One?")), options)
     found = gather(space, "mini")
     assert len(found.bank.items) == 1
@@ -177,14 +177,14 @@ def test_two_items_of_one_id_are_one(space: Workspace) -> None:
 def test_a_part_is_current_until_its_plan_changes(space: Workspace) -> None:
     part = ExamPart(exam="mini", schema_id="M1", difficulty=Difficulty.EASY)
     assert not is_part_current(space, plan_part(space, part, ExamOptions()))
-    none = ExamOptions(schema_prefixes=("P",))
+    none = ExamOptions(schema_prefixes=["P"])
     assert is_part_current(space, plan_part(space, part, none)), "no slots, never run"
     fill(space)
     assert is_part_current(space, plan_part(space, part, ExamOptions()))
     assert not is_part_current(space, plan_part(space, part, ExamOptions(seed=3, replace=True)))
-    assert not is_part_current(space, plan_part(space, part, ExamOptions(n_items=40)))
+    assert not is_part_current(space, plan_part(space, part, ExamOptions(items=40)))
     assert is_part_current(space, plan_part(space, part, none)), "a smaller goal takes no slot"
-    taken = ExamOptions(schema_prefixes=("P",), replace=True)
+    taken = ExamOptions(schema_prefixes=["P"], replace=True)
     assert not is_part_current(space, plan_part(space, part, taken)), "it has slots no longer"
 
 
@@ -192,30 +192,28 @@ def test_a_part_keeps_its_results_whatever_the_next_run_wants(space: Workspace) 
     def one(plan: PartPlan, slot: int) -> SlotResult:
         return accepted(plan, slot, item_of(plan, f"{'abcdefgh'[slot - 1] * 9}?"))
 
-    first = store_part(space, "mini/M1/easy", one, ExamOptions(n_items=8))
+    first = store_part(space, "mini/M1/easy", one, ExamOptions(items=8))
     assert list(first.numbers) == [1, 2]
     before = part_set(space, first.part)
     assert before is not None
-    for options in (ExamOptions(), ExamOptions(seed=3), ExamOptions(n_items=8, max_designer_retries=0)):
+    for options in (ExamOptions(), ExamOptions(seed=3), ExamOptions(items=8, max_designer_retries=0)):
         assert part_set(space, store_part(space, "mini/M1/easy", rejected, options).part) == before
-    more = store_part(space, "mini/M1/easy", one, ExamOptions(n_items=12, seed=3))
+    more = store_part(space, "mini/M1/easy", one, ExamOptions(items=12, seed=3))
     made = part_set(space, more.part)
     assert made is not None
     assert (made.results[:2], len(made.results), made.unfinished) == (before.results, more.slots, 0)
     assert (made.seed, more.others) == (3, 2)
-    again = plan_part(space, more.part, ExamOptions(n_items=12, seed=3))
+    again = plan_part(space, more.part, ExamOptions(items=12, seed=3))
     assert (again.others, list(again.kept)) == (2, list(more.numbers))
     Path(space.store.path(before.results[0])).unlink()
-    assert 1 not in plan_part(space, more.part, ExamOptions(n_items=12, seed=3)).kept, (
-        "a lost one is made anew"
-    )
+    assert 1 not in plan_part(space, more.part, ExamOptions(items=12, seed=3)).kept, "a lost one is made anew"
 
 
 def test_a_part_is_replaced_when_all_its_slots_have_ended(space: Workspace) -> None:
     fill(space)
     part = ExamPart(exam="mini", schema_id="M1", difficulty=Difficulty.EASY)
     before = part_set(space, part)
-    wanted = ExamOptions(n_items=8, seed=0, max_designer_retries=0, replace=True)
+    wanted = ExamOptions(items=8, seed=0, max_designer_retries=0, replace=True)
     store_part(space, part.key, lambda plan, slot: rejected(plan, slot) if slot == 1 else None, wanted)
     assert part_set(space, part) == before
     plan = store_part(space, part.key, rejected, wanted)
@@ -237,7 +235,7 @@ def test_a_slot_without_a_result_is_unfinished(space: Workspace) -> None:
     def first_only(plan: PartPlan, slot: int) -> SlotResult | None:
         return accepted(plan, slot, item_of(plan, "One?")) if slot == 1 else None
 
-    plan = store_part(space, "mini/M1/easy", first_only, ExamOptions(n_items=8))
+    plan = store_part(space, "mini/M1/easy", first_only, ExamOptions(items=8))
     made = part_set(space, plan.part)
     assert made is not None
     assert (made.slots, len(made.results), made.unfinished) == (2, 1, 1)

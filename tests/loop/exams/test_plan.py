@@ -74,8 +74,9 @@ def test_prefixes_and_weights_of_schemas() -> None:
     narrowed = quotas(FOURTEEN, 7, 0, prefixes=("P",))
     assert {part.schema_id[0] for part, count in narrowed.items() if count} == {"P"}
     assert len(narrowed) == 42, "parts without items are told too"
-    with pytest.raises(ConfigError, match="exam trial has no hard items"):
-        quotas(exam("M1", difficulties={"easy": 1}), 7, 0, {HARD: 1.0})
+    for unknown in (HARD, "extreme"):
+        with pytest.raises(ConfigError, match=rf"exam trial has no {unknown} items .* \(there are: easy\)"):
+            quotas(exam("M1", difficulties={"easy": 1}), 7, 0, {unknown: 1.0})
     for wrong in (float("nan"), float("inf"), -1.0):
         with pytest.raises(ConfigError, match="weight of easy items must be a number of at least 0"):
             quotas(FOURTEEN, 7, 0, {EASY: wrong})

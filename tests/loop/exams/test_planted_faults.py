@@ -12,7 +12,7 @@ import pytest
 
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_item import slot_result, work_item
-from qagen_dagster.loop.exams.state_machine import Accepted, ItemLimits
+from qagen_dagster.loop.exams.state_machine import Ended, ItemLimits
 from qagen_dagster.mathematics import sandbox
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.exams.submissions import read_sample
@@ -225,6 +225,6 @@ def _run(fields: Fields, root: Path) -> Any:
     chosen = work(play, limits=ONCE, examine=code_checks.examine)
     worked = work_item(chosen, journal(root), ())
     assert all(read_sample(request.sample)[1] == 1 for request in verifier.requests)
-    if isinstance(worked.step, Accepted):
-        assert worked.step.attempt.number == 1
+    if worked.step == Ended():
+        assert len(worked.state.attempts) == 1
     return slot_result(chosen, worked, "f")

@@ -10,11 +10,10 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, PermanentModelError, TransientModelError
 from qagen_dagster.loop.exams.bank import gather, is_bank_current, is_part_current, keep_part, publish_bank
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
-from qagen_dagster.loop.exams.run_part import design_part, part_plans, part_results, run_part
+from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
 from qagen_dagster.loop.shared_budget import RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult
@@ -98,7 +97,7 @@ def test_designs_come_first_and_know_each_other(space: Space) -> None:
     play = ExamPlay()
     here = space(play)
     plan = planned(here)
-    outcome = design_part(here, plan, "run-1")
+    outcome = run_part(here, plan, "run-1", design_only=True)
     assert outcome.finished == [1, 2, 3]
     assert {role for role, _, _ in play.log} == {"designer"}
     shown = [told(request) for request in play.fakes["designer"].requests]
@@ -107,7 +106,7 @@ def test_designs_come_first_and_know_each_other(space: Space) -> None:
     assert "as in case ii." in shown[2]
     assert [one.plan is not None for one in part_plans(here, plan)] == [True] * 3
     assert part_results(here, plan) == ()
-    assert design_part(here, plan, "run-2").reused == [1, 2, 3]
+    assert run_part(here, plan, "run-2", design_only=True).reused == [1, 2, 3]
 
     notes: list[tuple[int, int, str]] = []
     done = run_part(here, plan, "run-3", lambda *said: notes.append(said))
@@ -125,7 +124,7 @@ def test_more_items_leave_those_there_are_alone(space: Space) -> None:
     play = ExamPlay()
     here = space(play)
     run_part(here, planned(here), "run-1")
-    more = planned(here, n_items=5)
+    more = planned(here, items=5)
     outcome = run_part(here, more, "run-2")
     assert (outcome.reused, outcome.finished) == ([1, 2, 3], [4, 5])
 
@@ -136,7 +135,7 @@ def test_a_run_of_another_seed_works_only_the_slots_that_are_missing(space: Spac
     first = planned(here)
     run_part(here, first, "run-1")
     keep_part(here, first, "run-1", "")
-    more = planned(here, n_items=5, seed=1)
+    more = planned(here, items=5, seed=1)
     asked = play.asked("designer")
     outcome = run_part(here, more, "run-2")
     assert (outcome.reused, outcome.finished) == ([1, 2, 3], [4, 5])
@@ -187,7 +186,7 @@ def test_after_failures_for_good_the_rest_is_not_tried(space: Space) -> None:
         raise PermanentModelError("401")
 
     here = space(ExamPlay(before=before))
-    outcome = run_part(here, planned(here, n_items=6), "run-1")
+    outcome = run_part(here, planned(here, items=6), "run-1")
     assert list(outcome.failed) == [1, 2, 3, 4, 5, 6]
     assert list(outcome.failed.values())[:3] == ["401"] * 3
     assert all("not tried" in said for said in list(outcome.failed.values())[3:])
@@ -196,10 +195,14 @@ def test_after_failures_for_good_the_rest_is_not_tried(space: Space) -> None:
 def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space) -> None:
     play = ExamPlay()
     here = space(play)
-    plan = planned(here, run_budget=Allowance(max_calls=4))
+    plan = planned(here, max_calls=4)
     notes: list[str] = []
-    design_part(
-        here, planned(here, run_budget=Allowance(max_calls=0)), "run-0", lambda *said: notes.append(said[2])
+    run_part(
+        here,
+        planned(here, max_calls=0),
+        "run-0",
+        lambda *said: notes.append(said[2]),
+        design_only=True,
     )
     assert notes == [f"trial/M1/easy {slot}: budget exhausted" for slot in (1, 2, 3)]
     outcome = run_part(here, plan, "run-1")
@@ -217,8 +220,8 @@ def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space)
 
 def test_other_processes_of_a_run_see_what_a_part_has_paid(space: Space) -> None:
     here = space(ExamPlay())
-    plan = planned(here, run_budget=Allowance(max_calls=9))
-    design_part(here, plan, "run-1", spending_id="launch")
+    plan = planned(here, max_calls=9)
+    run_part(here, plan, "run-1", spending_id="launch", design_only=True)
     folders = ("exams/trial/M1/easy", "exams/trial/M1/hard", "water/facts/textual")
     books = [RunSpending(here.store, f"spending/launch/{folder}") for folder in folders]
     assert [[spent.calls for spent in book.totals()] for book in books] == [[3, 3], [3, 0], [3, 0]]
@@ -228,8 +231,8 @@ def test_options_are_checked(space: Space) -> None:
     here = space(ExamPlay())
     for options, said in (
         ({"seed": -1}, "the seed must be 0 to"),
-        ({"n_items": 100_000}, "number of items 1 to"),
-        ({"n_items": 0}, "number of items 1 to"),
+        ({"items": 100_000}, "number of items 1 to"),
+        ({"items": 0}, "number of items 1 to"),
         ({"max_designer_retries": -1}, "the number of retries must be 0 or more"),
         ({"schema_prefixes": ("P",)}, "no selected schema of exam trial"),
         ({"weights": {Difficulty.EASY: 0}}, "no selected difficulty of exam trial"),
@@ -275,9 +278,9 @@ def test_a_design_that_is_made_up_for_knows_those_after_it(space: Space) -> None
         return idea(slot)
 
     here = space(ExamPlay(design=design))  # pyright: ignore[reportArgumentType]
-    assert list(design_part(here, planned(here), "run-1").failed) == [2]
+    assert list(run_part(here, planned(here), "run-1", design_only=True).failed) == [2]
     here.plays.append(ExamPlay())
-    assert design_part(here, planned(here), "run-2").finished == [2]
+    assert run_part(here, planned(here), "run-2", design_only=True).finished == [2]
     (request,) = here.plays[-1].fakes["designer"].requests
     for case in ("as in case i.", "as in case iii."):
         assert case in told(request)
@@ -324,7 +327,7 @@ def test_the_designer_of_a_damaged_journal_is_asked_what_it_was_asked_before(spa
     here.store.write_bytes(key, b"{")
     again = ExamPlay()
     here.plays.append(again)
-    assert design_part(here, plan, "run-2").finished == [2]
+    assert run_part(here, plan, "run-2", design_only=True).finished == [2]
     assert again.fakes["designer"].requests == asked[1:2], "so the ledger replays the response"
     assert here.store.get(f"{key}.damaged") == b"{"
 

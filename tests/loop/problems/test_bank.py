@@ -70,15 +70,11 @@ def test_problems_that_cannot_be_used_are_not_counted(outcome: CompileOutcome, l
 
 def test_groups_become_problems_of_their_parts() -> None:
     records = {"a": record("a", item(), drawn=True), "b": record("b", mcq()), "c": record("c", "")}
-    found = combined([("a", "b"), ("a", "c"), ("b", "x")], "short", records)
-    (one,) = found.problems
+    (one,), missing = combined([("a", "b"), ("a", "c"), ("b", "x")], "short", records)
     assert (one.id, one.source_path, one.style) == ("multi-1", "a + b", "short")
     assert one.parts == (whole_item(records["a"]), mcq())
     assert CODE in one.parts[0]
-    assert found.missing == (
-        "multi-2: there is no finished item of c",
-        "multi-3: there is no finished item of x",
-    )
+    assert missing == ["multi-2: there is no finished item of c", "multi-3: there is no finished item of x"]
 
 
 def test_what_was_rejected_or_is_not_drawn_yet_is_part_of_nothing() -> None:
@@ -87,9 +83,9 @@ def test_what_was_rejected_or_is_not_drawn_yet_is_part_of_nothing() -> None:
         "rejected": record("rejected", item(3, 4), scanned=TaskEnd.REJECTED),
         "undrawn": record("undrawn", item(4, 5), stages=(Stage.SCAN,)),
     }
-    found = combined([("good", "rejected"), ("good", "undrawn")], "", records)
-    assert found.problems == ()
-    assert [line.rpartition(" ")[2] for line in found.missing] == ["rejected", "undrawn"]
+    problems, missing = combined([("good", "rejected"), ("good", "undrawn")], "", records)
+    assert problems == []
+    assert [line.rpartition(" ")[2] for line in missing] == ["rejected", "undrawn"]
 
 
 def test_a_diagram_stands_at_its_mark_else_before_what_follows() -> None:

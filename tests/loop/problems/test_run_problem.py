@@ -89,6 +89,30 @@ def test_a_picture_becomes_a_problem_with_all_that_was_made_of_it(tmp_path: Path
     assert "tikzpicture" in told(play.fakes[Role.VARIANT].requests[0]), "variants see the diagram"
 
 
+def test_every_role_is_shown_what_it_works_on(tmp_path: Path) -> None:
+    play, wishes = ProblemPlay(), ALL.model_copy(update={"alternates": 2, "variants_each": 2})
+    run(play, tmp_path, wishes=wishes)
+    shown = {role: [told(one) for one in fake.requests] for role, fake in play.fakes.items() if fake.requests}
+    for role in (Role.CLASSIFIER, Role.SCANNER):
+        assert "The problem is in the picture." in shown[role][0]
+    assert "Kind: subjective\n" in shown[Role.SCANNER][0]
+    assert "Kind of diagram, roughly: free_body" in shown[Role.TIKZ][0]
+    assert "A cart on a line." in shown[Role.TIKZ][0]
+    assert "A cart starts" in shown[Role.IDEA][0]
+    for words in ("Alternate: 2", "Key concepts:\n- constant acc", "--- alternate 1 ---\nenergy\n\\begin"):
+        assert words in shown[Role.ALTERNATE][-1]
+    for kind in wishes.variants:
+        assert any(f"Variant: {kind.value}\n" in one for one in shown[Role.VARIANT])
+    assert "Number: 2\n" in shown[Role.VARIANT][1]
+    assert "--- variant 1 ---\n\\item" in shown[Role.VARIANT][1]
+    assert "From: subjective\nTo: mcq_sc\n" in shown[Role.CONVERTER][0]
+    parts = (item(), item(3, 4, "swan"))
+    several = Problem(id="m1", input=ProblemInput.COMBINED, source_path="-", parts=parts, style=" an\nexam ")
+    run(play, tmp_path, several)
+    assert f"--- problem 2 ---\n{parts[1]}" in told(play.fakes[Role.VARIANT].requests[-1])
+    assert "Target style: an exam\n" in told(play.fakes[Role.VARIANT].requests[-1])
+
+
 @pytest.mark.parametrize(("options", "shown"), [("", False), (" % diagram\n", True)])
 def test_options_are_drawn_only_where_they_have_a_figure(options: str, shown: bool, tmp_path: Path) -> None:
     latex = mcq().replace("\\task ", f"\\task\n{options}") if options else mcq()

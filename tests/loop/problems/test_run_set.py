@@ -22,7 +22,6 @@ from qagen_dagster.loop.problems.run_set import gather_bank, run_stages
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import ProblemEnd, Stage
@@ -156,7 +155,7 @@ def test_a_model_that_is_gone_for_good_is_not_asked_by_all(workspace: Played) ->
 
 
 def test_a_budget_ends_the_work_and_a_later_run_goes_on(workspace: Played) -> None:
-    plan = planned(workspace, run_budget=Allowance(max_calls=6))
+    plan = planned(workspace, max_calls=6)
     outcome = run_stages(workspace, plan, ids(plan), FULL, "r1")
     assert outcome.stopped
     assert workspace.plays[-1].total() <= 6 + 2, "who was under way may end"
