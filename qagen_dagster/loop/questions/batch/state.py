@@ -11,6 +11,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.questions.batch.answerer import Answered
 from qagen_dagster.agents.questions.batch.questioner import Rewritten
+from qagen_dagster.grounding.claim_rules import NOT_TOGETHER, TOO_FEW
 from qagen_dagster.loop.questions import state
 from qagen_dagster.loop.questions.limits import Fit, Wanted
 from qagen_dagster.records.base import Record
@@ -27,14 +28,15 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
     """Why a text is not grounded enough; None if it is.
 
     With `whole`, as for an answer, every sentence must be grounded. Without it, as for a question, only the confidence counts. A text
-    without a confidence is undecided. It counts as grounded, except if a sentence is doubtful. Even then it counts as grounded if code
-    has `computed` it from the quotes.
+    without a confidence is undecided. It counts as grounded, except if a sentence is doubtful: if the document lacks words of it, and
+    most of its content. Even then it counts as grounded if code has `computed` it from the quotes.
     """
     if grade.confidence is None and computed:
         return None
     if grade.confidence is None:
-        doubtful = [one.score is not None and one.score < DOUBTFUL for one in grade.sentences]
-        return "; ".join(grade.issues) if any(doubtful) else None
+        scores = [one.score for one in grade.sentences if one.reason not in (NOT_TOGETHER, TOO_FEW)]
+        doubtful = any(score is not None and score < DOUBTFUL for score in scores)
+        return "; ".join(grade.issues) if doubtful else None
     if grade.confidence >= least and (grade.is_grounded is not False or not whole):
         return None
     issues = "; ".join(grade.issues) or "the document does not say this"

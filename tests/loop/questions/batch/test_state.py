@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.grounding.grade_by_code import tally
+from qagen_dagster.grounding.grade_by_code import grade_by_code, tally
+from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.questions.batch.state import fault_of
 from qagen_dagster.records.grading import AnswerGrade, SentenceGrade, SentenceStatus
 
@@ -52,3 +53,23 @@ def test_an_undecided_answer_that_code_has_computed_is_no_fault() -> None:
     grade = tally([doubtful], "m")
     assert fault_of(grade, 0.7)
     assert fault_of(grade, 0.7, computed=True) is None
+
+
+TEXT = """The officer testified that the regulations required a list of everything seized from the vehicle.
+When asked if he had followed them, he said that he had not. The inventory that was shown to the jury
+did not list the gun. We hold that the search was no inventory search."""
+
+
+@pytest.mark.parametrize(
+    ("answer", "refused"),
+    [
+        ("The inventory shown to the jury did not list the gun, and the officer had not followed the regulations.", False),
+        ("The regulations required a list, which did not list the gun.", False),
+        ("Hikers abandoned tents near glaciers although rangers warned them repeatedly.", True),
+    ],
+)  # fmt: skip
+def test_an_undecided_answer_is_doubtful_only_if_the_document_lacks_its_words(
+    answer: str, refused: bool
+) -> None:
+    grade = grade_by_code(answer, Source(TEXT), question="Why was it no inventory search?")
+    assert (grade.is_grounded, fault_of(grade, 0.7) is not None) == (None, refused)
