@@ -105,4 +105,4 @@ def _nothing_of(finished: set[str], asked: list[Asked]) -> None:
 
 def _catalog(project: Project) -> dict[str, Any]:
     (found,) = stats.combinations(project.assets / "catalog.duckdb")
-    return found.model_dump(include={"accepted", "candidates", "validated", "calls", "outcomes"})
+    return {name: found[name] for name in ("accepted", "candidates", "validated", "calls", "outcomes")}

@@ -278,7 +278,7 @@ def test_a_comparison_of_versions_says_kept_retired_and_new(workspace: PlayedWor
     assert found.in_both == 2
     (old,), (new,) = found.only_in_first, found.only_in_second
     assert (old.reason, old.answer, new.reason, new.answer) == ("evidence_not_found", "20 kg", None, "25 kg")
-    assert old.text_now == (fact(SECOND, "b", 25),)
+    assert old.text_now == [fact(SECOND, "b", 25)]
 
 
 def test_a_row_whose_file_changed_elsewhere_keeps_everything() -> None:
