@@ -1,7 +1,5 @@
 """The asset graph as a Dagster component. This project's own code location is one; other projects add theirs in a defs.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """The code location of this project: the component `QuestionSets` without a prefix, with everything unless `QAGEN_INCLUDE` says less."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dagster as dg

@@ -18,8 +18,6 @@ QagenError
     └── BudgetExhaustedError    a limit on spending is reached; the call was not made
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

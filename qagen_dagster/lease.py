@@ -5,8 +5,6 @@ processes see this by their own clocks, so the clocks of the machines need not a
 lock, whose name contains the name of the dead holder. Only one of them succeeds.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -2,8 +2,6 @@
 `defs/questions/downstream.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

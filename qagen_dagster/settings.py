@@ -4,8 +4,6 @@ They say where things are, which profile is the default and how much runs in par
 Secrets are read one at a time and never stored.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import ssl

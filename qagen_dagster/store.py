@@ -4,8 +4,6 @@ Writes are atomic (temporary file, fsync, rename; a single put on object stores)
 one names its path. A damaged file is set aside when its record is written again. The root is a folder or any fsspec URL.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import hashlib
@@ -249,7 +247,7 @@ class Store:
         start = len(self._fs._strip_protocol(self._base).rstrip("/")) + 1
         return (path[start:] for path in found)
 
-    def leftovers(self, seconds: float) -> list[str]:
+    def leftovers(self, seconds: float) -> "list[str]":
         """Keys of temporary files that were not modified for `seconds`, because the processes that wrote them were killed."""
         if self._local is None:
             return []
@@ -269,7 +267,7 @@ class Store:
                 f"{self.path(key)} is not a valid {kind.__name__} ({error.error_count()} errors)"
             ) from error
 
-    def blobs(self, prefix: str) -> Blobs:
+    def blobs(self, prefix: str) -> "Blobs":
         """A content-addressed part of the store, spread over 256 folders."""
         return Blobs(self, prefix)
 
@@ -296,7 +294,7 @@ class Blobs:
             if path == f"{self._prefix}/{key[:2]}/{key}":
                 yield key
 
-    def strays(self) -> list[str]:
+    def strays(self) -> "list[str]":
         """Store keys of the other files under the prefix."""
         values = {self._key(key) for key in self.keys()}
         return [path for path in self._store.list(self._prefix) if path not in values]

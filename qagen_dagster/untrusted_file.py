@@ -3,8 +3,6 @@
 The checks apply to the open descriptor, so a file that is replaced after a check is not read instead.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

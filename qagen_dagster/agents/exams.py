@@ -6,8 +6,6 @@ the key and the implementer's solution, then judges it and the steps of that sol
 No agent controls retries or decides on acceptance: code does.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

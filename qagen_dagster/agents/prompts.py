@@ -5,8 +5,6 @@ Placeholders are `${name}`. A missing or unused value is an error, so a prompt c
 A value of the user part is on one line, between tags, or a `Block`, and it cannot imitate the lines of the prompt.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from collections.abc import Iterable, Mapping
@@ -53,7 +51,7 @@ class Prompt:
             {inside for _, inside in _FENCED.findall(self.user)},
         )
 
-    def before(self, other: Prompt) -> Prompt:
+    def before(self, other: "Prompt") -> "Prompt":
         """`other` with the user part of this one in front of its own."""
         return Prompt(other.name, other.system, f"{self.user}\n\n{other.user}")
 

@@ -5,8 +5,6 @@ content for the model; any other error propagates. A result that a model wrote a
 instead of calling the tool is read tolerantly. Also here: what a run leaves behind, its calls with tokens, cost and time.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """An agent as data (a prompt, a role, tools, terminals, limits), the steps of a run, and the pure function that decides between them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress

@@ -4,8 +4,6 @@ The workflow follows BMLibrarian's `answer_from_document()`: find the document's
 allowed, search it or use the abstract, then ask a model once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace

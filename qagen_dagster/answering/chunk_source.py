@@ -1,7 +1,5 @@
 """Finds the chunks of a document that fit a question, in the corpus' index or in a text that is embedded on demand."""
 
-from __future__ import annotations
-
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping

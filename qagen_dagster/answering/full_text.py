@@ -4,8 +4,6 @@ The sources are asked in order until one gives a PDF that opens; every attempt i
 their document, with the record without which both are ignored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal

@@ -3,8 +3,6 @@
 Landing pages are untrusted bytes and are read in linear time. Requests go through `safe_http`.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -4,8 +4,6 @@ A document can name any URL. Without the check, it could make this machine send 
 addresses by http or https are allowed, and private ones that are configured.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 import time

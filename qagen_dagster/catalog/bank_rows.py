@@ -1,7 +1,5 @@
 """Turns slots of exams and banks of physics problems into flat rows, which `sql/load.sql` loads into the catalog's tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from qagen_dagster.catalog.rows import Row, TableRow, call_rows, utc

@@ -3,8 +3,6 @@
 A column without its own entry in `comments.toml` has the entry of its name.
 """
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from importlib.resources import files

@@ -5,8 +5,6 @@ version is rebuilt. DuckDB allows one writer, and a writer locks readers out. So
 separate file and renamed over the published one, and a finished snapshot never changes while it is open.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

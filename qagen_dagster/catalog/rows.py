@@ -4,8 +4,6 @@ A row may have more fields than its table has columns, or fewer: the database re
 the records. `number` is the number of a result or of a published set, whose rows it connects.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime

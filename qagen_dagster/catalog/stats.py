@@ -2,8 +2,6 @@
 Each function reads one finished snapshot. `sql/` has the columns of each answer, and `comments.toml` their meanings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path

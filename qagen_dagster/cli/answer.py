@@ -1,7 +1,5 @@
 """`qagen answer`: answers one question from one document, and shows the lines that support the answer."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path

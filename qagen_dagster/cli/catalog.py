@@ -1,7 +1,5 @@
 """`qagen catalog`: describes the tables of the catalog database from the comments in it."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path

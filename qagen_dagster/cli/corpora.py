@@ -1,7 +1,5 @@
 """The commands about corpora: `qagen init`, `qagen corpora check` and `qagen documents`."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`qagen doctor`: checks whether this machine, the configuration and the models are ready."""
 
-from __future__ import annotations
-
 import contextlib
 import platform
 import shutil

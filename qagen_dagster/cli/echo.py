@@ -1,7 +1,5 @@
 """Prints text. It is apart from `output.py`, whose libraries take long to load."""
 
-from __future__ import annotations
-
 import click
 
 from qagen_dagster.records.text import visible

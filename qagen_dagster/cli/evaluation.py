@@ -1,7 +1,5 @@
 """The commands `qagen evaluate`, which evaluates published sets, and `qagen score`, which scores another system on them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

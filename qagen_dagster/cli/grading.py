@@ -1,7 +1,5 @@
 """The commands `qagen grade`, which grades the answers of another system, and `qagen summary`, which shows the grades of a run."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile

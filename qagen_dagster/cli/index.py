@@ -1,7 +1,5 @@
 """`qagen index`: materializes the search index of corpora on the project's Dagster instance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

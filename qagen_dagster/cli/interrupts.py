@@ -1,7 +1,5 @@
 """Ends a command that was interrupted, also where Dagster drops the interrupt."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """`qagen ledger`: counts and removes entries of the ledger of paid model responses. `qagen doctor` checks them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import click

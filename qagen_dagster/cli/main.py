@@ -4,8 +4,6 @@ Exit code 0: done. 1: the work failed. 2: bad usage or configuration. 130: inter
 only with `--debug`.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 from dataclasses import replace

@@ -3,8 +3,6 @@
 A tool is a command of `qagen` in a process of its own, so that it says the same as the command.
 """
 
-from __future__ import annotations
-
 import secrets
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What commands print and write: text, JSON, lines on stderr, files. Control characters in values are shown, not sent."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterable

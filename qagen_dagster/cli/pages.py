@@ -3,8 +3,6 @@
 Servers listen on a port of this machine that no other machine can reach.
 """
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import os

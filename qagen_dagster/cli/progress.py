@@ -1,7 +1,5 @@
 """A progress bar on stderr for long work; plain lines if stderr is not a terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self

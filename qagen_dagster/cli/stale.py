@@ -1,7 +1,5 @@
 """`qagen stale`: shows what is out of date and why, and estimates what it would take to bring it up to date."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import click

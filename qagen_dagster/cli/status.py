@@ -1,7 +1,5 @@
 """`qagen status`: an overview of the catalog, and which combinations the next run would work on."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import StrEnum
 

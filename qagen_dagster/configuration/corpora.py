@@ -1,7 +1,5 @@
 """Finds corpora and reads their corpus.yaml. A broken corpus is reported and does not affect the others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Finds exams and reads their exam.yaml and schemas.md. A broken exam or schema is reported with its line and does not affect the others."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -7,8 +7,6 @@ YAML must not have aliases, because a small file with aliases could expand witho
 tags or deep nesting either. In a file, a key must not occur twice in one mapping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

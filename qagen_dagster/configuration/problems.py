@@ -4,8 +4,6 @@ The fields of a problems.yaml are in `records/problems/config.py`. This module c
 exist, but does not read the problems in them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 A model must not check its own work: a profile with the same generator and validator is rejected.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -85,7 +83,7 @@ class Profile(Record):
     budget: Budget = Field(default_factory=Budget)
 
     @model_validator(mode="after")
-    def _check(self) -> Profile:
+    def _check(self) -> "Profile":
         missing = [role.value for role in QUESTION_ROLES if role not in self.roles]
         if missing:
             raise ValueError(f"no model is bound to {', '.join(missing)}")

@@ -4,8 +4,6 @@ A launch is all runs of one tick of a sensor, or all runs of one night. The next
 Launches stay within the budget for automation.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The data version of an observation is the fingerprint of the configuration. Its 
 The table in `loop/refresh/products.py` says which assets depend on which configuration.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast

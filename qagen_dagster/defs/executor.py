@@ -3,8 +3,6 @@
 The executors for several machines are optional packages, so they are imported only when they are chosen.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Waits while another process holds the SQLite files of a Dagster instance, and says so in one line."""
 
-from __future__ import annotations
-
 import logging
 import sqlite3
 import time

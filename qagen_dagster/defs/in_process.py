@@ -1,7 +1,5 @@
 """Runs the asset graph in this process, on the project's Dagster instance: the runs appear in the UI."""
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -3,8 +3,6 @@
 Everything else names assets, jobs, ops and resources plainly, and asks the layout for their names in Dagster.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -1,7 +1,5 @@
 """What assets of all products show in the UI: Markdown tables, charts, pictures, what model calls cost, progress lines in the log."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape

@@ -4,8 +4,6 @@ Observing costs nothing. When a configuration changes, exactly the partitions th
 observes is in `automation.py`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import dagster as dg

@@ -1,7 +1,5 @@
 """The partitions, which are read from the corpora folder, and their mappings: corpora to combinations, exams to their parts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

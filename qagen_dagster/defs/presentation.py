@@ -1,7 +1,5 @@
 """How the UI presents assets: their jobs, owner, tags and links to the documentation. Their groups are in the table of products."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 import dagster as dg

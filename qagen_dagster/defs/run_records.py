@@ -3,8 +3,6 @@
 WorkspaceResource writes the record at its set-up and its teardown, so every run has one, whatever launched it.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator

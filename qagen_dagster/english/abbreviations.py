@@ -1,7 +1,5 @@
 """Finds the two names that a text gives to one thing: an abbreviation beside its long form, or another name."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

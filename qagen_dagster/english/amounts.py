@@ -3,8 +3,6 @@
 A comparison around a number or date ("more than 80", "before 1967", "85 or more") states a limit, not a value.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -170,11 +168,11 @@ class Amount:
     def readings(self) -> tuple[tuple[float, str], ...]:
         return ((self.value, self.unit), *self.also)
 
-    def exact(self) -> Amount:
+    def exact(self) -> "Amount":
         """The amount without its comparison."""
         return self if self.bound is None else replace(self, bound=None)
 
-    def same(self, other: Amount) -> bool:
+    def same(self, other: "Amount") -> bool:
         """Whether `other` has the same number. The nouns may differ, but if both amounts have a measure, it must be the same.
 
         A limit ("more than 80") is the same as any value within it, and as an equal limit in the same direction.
@@ -187,7 +185,7 @@ class Amount:
             return False
         return any(_close(mine, theirs) for mine, theirs in pairs)
 
-    def _values(self, other: Amount) -> list[tuple[float, float]]:
+    def _values(self, other: "Amount") -> list[tuple[float, float]]:
         """The pairs of values to compare: those with the same measure, or the numbers as written if only one amount has a measure."""
         if self.measured != other.measured:
             return [(self.number, other.number)]
@@ -198,7 +196,7 @@ class Amount:
             if unit == measure or not self.measured
         ]
 
-    def comparable(self, other: Amount) -> bool:
+    def comparable(self, other: "Amount") -> bool:
         """Whether both amounts are of the same kind, so that different values are a conflict."""
         mine, theirs = ({unit for _, unit in one.readings} for one in (self, other))
         return bool(mine & theirs) or (

@@ -1,7 +1,5 @@
 """Finds answers of a type that cannot answer their question: a bare number for a date, a cause for a count."""
 
-from __future__ import annotations
-
 import re
 
 from qagen_dagster.english.facts import Facts, facts

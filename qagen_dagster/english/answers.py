@@ -1,7 +1,5 @@
 """Compares two short answers to find out whether they can state the same fact."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Sequence

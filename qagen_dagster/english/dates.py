@@ -1,7 +1,5 @@
 """Dates as texts write them: days, months, years, decades."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -61,11 +59,11 @@ class Date:
     decade: bool = False
     bound: Bound | None = None
 
-    def exact(self) -> Date:
+    def exact(self) -> "Date":
         """The date without its comparison."""
         return replace(self, bound=None)
 
-    def agrees(self, other: Date) -> bool:
+    def agrees(self, other: "Date") -> bool:
         """Whether both dates have known parts in common, and all of these are equal. A limit ("before 1967")
         agrees with dates within it, and with an equal limit in the same direction."""
         if self.bound is not None and other.bound is None and self._centuries(other):
@@ -81,12 +79,12 @@ class Date:
             return False
         return self.comparable(other)
 
-    def comparable(self, other: Date) -> bool:
+    def comparable(self, other: "Date") -> bool:
         """Whether some part is known of both dates."""
         both_years = self.year is not None and other.year is not None
         return both_years or (self.month is not None and other.month is not None)
 
-    def _same_year(self, other: Date) -> bool:
+    def _same_year(self, other: "Date") -> bool:
         mine, theirs = self.year or 0, other.year or 0
         if not self._centuries(other):  # "the sixties"
             return mine // 10 % 10 == theirs // 10 % 10
@@ -95,7 +93,7 @@ class Date:
             return mine // 10 == theirs // 10 or (century and mine // 100 == theirs // 100)
         return mine == theirs
 
-    def _centuries(self, other: Date) -> bool:
+    def _centuries(self, other: "Date") -> bool:
         """Whether the years of both dates are known with their centuries."""
         return min(self.year or 0, other.year or 0) >= 100
 
@@ -105,7 +103,7 @@ class Date:
         known = next((at for at, part in enumerate(parts) if part is None), len(parts))
         return tuple(part or 0 for part in parts[:known])
 
-    def _allows(self, bound: Bound, other: Date) -> bool:
+    def _allows(self, bound: Bound, other: "Date") -> bool:
         limit, value = self._known(), other._known()
         if self.decade and bound.upward and not other.decade and bound is Bound.MORE:
             limit = (limit[0] + 9,)

@@ -1,7 +1,5 @@
 """Finds the facts of a text that an answer must not change (amounts, dates, names, denials, directions) and compares them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -80,7 +78,7 @@ class Facts:
         )
         return frozenset([*(amount.value for amount in self.amounts), *map(float, of_dates)])
 
-    def exact(self) -> Facts:
+    def exact(self) -> "Facts":
         """The facts without comparisons: "before 1967" as 1967."""
         amounts, dates = (one.exact() for one in self.amounts), (one.exact() for one in self.dates)
         return replace(self, amounts=tuple(amounts), dates=tuple(dates))

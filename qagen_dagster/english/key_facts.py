@@ -4,8 +4,6 @@ A list has a fact for each item, in any order; a long answer one for each senten
 unit and a tolerance. Names have the aliases that the evidence gives.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tells the language of a text, as py3langid does, and whether a short text is in another one."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -3,8 +3,6 @@
 Opposites come from a list (the antonyms of WordNet 3.0, `opposites.txt`) or by form ("efficient", "inefficient").
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

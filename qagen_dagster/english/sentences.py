@@ -5,8 +5,6 @@ after some abbreviations does not end a sentence. The abbreviations are grouped 
 stricter rules for the sentences that it asks about.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """How a question is worded: how much of it stands in its evidence, how long it is, and its style."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

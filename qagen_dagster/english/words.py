@@ -1,7 +1,5 @@
 """Normalised words of a text for comparison: tokens, stems, stop words."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Formats know nothing of corpora, stores or models. They raise DocumentError with a named outcome.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -1,7 +1,5 @@
 """Bytes as lines of text: the kind of content that bytes show, their encoding, and the lines and pages of the decoded text."""
 
-from __future__ import annotations
-
 import codecs
 import re
 import unicodedata

@@ -4,8 +4,6 @@ A picture file is a document of one page, with text if OCR finds some. Other kin
 would enlarge the attack surface.
 """
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Generator

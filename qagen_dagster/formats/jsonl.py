@@ -4,8 +4,6 @@ A row is an object with `id`, `title` and the text: the first non-empty field of
 `authors`, `date` (or `year`), `doi`, `abstract` and `language` become metadata. All other fields are ignored.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

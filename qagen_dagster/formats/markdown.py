@@ -5,8 +5,6 @@ give visuals. There are no pages. Front matter, the YAML (`---`) or TOML (`+++`)
 stays in the text: only known keys with plain values are taken, and a block that cannot be parsed is treated as text.
 """
 
-from __future__ import annotations
-
 import datetime
 import re
 import tomllib

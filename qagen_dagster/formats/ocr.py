@@ -1,7 +1,5 @@
 """Text recognition of one picture by the `tesseract` program, if it is installed."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

@@ -10,8 +10,6 @@ The code of the worker is in `parser_worker`, which imports every parser. The pr
 none of them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -214,7 +212,7 @@ class ParserPool:
             raise DocumentError(outcome, detail)
         return reply.value
 
-    def _drained(self) -> list[_Slot]:
+    def _drained(self) -> "list[_Slot]":
         slots: list[_Slot] = []
         with contextlib.suppress(queue.Empty):
             while True:
@@ -222,14 +220,14 @@ class ParserPool:
         return slots
 
     @contextlib.contextmanager
-    def _slot(self) -> Generator[_Slot]:
+    def _slot(self) -> "Generator[_Slot]":
         slot = self._free.get()
         try:
             yield slot
         finally:
             self._free.put(slot)
 
-    def _ready(self, slot: _Slot) -> _Worker:
+    def _ready(self, slot: "_Slot") -> "_Worker":
         if slot.worker is None or not slot.worker.alive():
             if slot.worker:
                 slot.worker.end()
@@ -247,7 +245,7 @@ class ParserPool:
 
 @dataclass
 class _Slot:
-    worker: _Worker | None = None
+    worker: "_Worker | None" = None
 
 
 @dataclass

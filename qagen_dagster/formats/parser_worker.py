@@ -1,7 +1,5 @@
 """The worker process of the parser pool: it parses within limits, replies, and ends when the parent ends."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import resource

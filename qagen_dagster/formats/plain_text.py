@@ -4,8 +4,6 @@ Titles and sections are taken only where the text leaves little doubt: underline
 capitals, the parties of a case.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The list of formats: choosing the format of a file, and parsing it to text or a named outcome."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace

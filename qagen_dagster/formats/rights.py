@@ -1,7 +1,5 @@
 """Reads the licence and the attribution that the XML of a document states, as JATS or as the XMP metadata of a PDF."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 

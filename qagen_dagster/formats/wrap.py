@@ -9,8 +9,6 @@ A break takes the place of one space, so that offsets do not change. After a ful
 `records.document.joined` undoes both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A short answer (a value, a name, a cell of a table) is supported if the words of
 fitted to data. Each rule has a name, so that the benchmark can measure it separately.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

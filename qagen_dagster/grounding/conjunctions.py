@@ -4,8 +4,6 @@ A claim is split only if each part is a whole statement. A claim about things to
 whole, and so does a claim with a clause that may belong to one part only.
 """
 
-from __future__ import annotations
-
 import re
 
 _SINGULAR = {"were": "was", "are": "is", "have": "has", "do": "does"}

@@ -5,8 +5,6 @@ ungrounded or leaves undecided. If there is no judge or no verdict, the result o
 question claims little and often uses other words than the document. Only the names and values in it must be in the document.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -5,8 +5,6 @@ sentence that is too short for a phrase are searched one by one. A phrase that i
 `Amount.same` in `english/amounts.py` decides whether two numbers are equal.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache

@@ -4,8 +4,6 @@ It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut
 A failure of the judge is a result, never an exception.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ It follows "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but is narrower: 
 to the document" is still graded.
 """
 
-from __future__ import annotations
-
 import re
 
 from qagen_dagster.english.words import named_words, tokens

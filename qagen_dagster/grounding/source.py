@@ -4,8 +4,6 @@ It has sentences, windows of up to three sentences, and rows of tables with the 
 sentences in an answer. No part of a long document is left out, because words find the candidate windows.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from bisect import bisect_left, bisect_right
@@ -153,7 +151,7 @@ class Source:
         self.text = text
         self.computed = ""
 
-    def deriving(self, text: str) -> Source:
+    def deriving(self, text: str) -> "Source":
         """The same document with the numbers in `text`, which code has computed from it. A claim may state these numbers."""
         if not text:
             return self

@@ -5,8 +5,6 @@ Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 20
 and BM25 share was better than reciprocal rank fusion (`benchmarks/answering.py`). No parameter was tuned.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

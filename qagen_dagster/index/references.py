@@ -4,8 +4,6 @@ Missing folders and unreadable files are logged and left out. Only headings are 
 use, and a manual of a thousand pages has few headings.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

@@ -3,8 +3,6 @@
 `ranking.py` computes the scores, and `store.py` keeps the chunks.
 """
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
 

@@ -3,8 +3,6 @@
 `loop/index/build.py` decides which documents are in which shard.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -87,7 +85,7 @@ class ChunkTable:
         self._dimensions = int(dimensions)
 
     @classmethod
-    def of_shards(cls, shards: Sequence[Path]) -> ChunkTable:
+    def of_shards(cls, shards: Sequence[Path]) -> "ChunkTable":
         """Read one or more shards. Raises StoreError when one cannot be read."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         files = [str(shard) for shard in shards]
@@ -101,7 +99,7 @@ class ChunkTable:
             raise StoreError(f"the search index cannot be read: {_one_line(error)}") from None
 
     @classmethod
-    def of_documents(cls, documents: Sequence[EmbeddedDocument]) -> ChunkTable:
+    def of_documents(cls, documents: Sequence[EmbeddedDocument]) -> "ChunkTable":
         """A table of documents in memory, with at least one chunk."""
         connection = duckdb.connect(":memory:", config=_CONFIG)
         _make_rows(connection, documents)

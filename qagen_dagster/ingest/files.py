@@ -3,8 +3,6 @@
 Links out of the corpus are not followed.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

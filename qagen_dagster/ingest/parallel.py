@@ -1,7 +1,5 @@
 """Applies a function to the files or documents of a corpus in threads, and ends at once when the run is interrupted."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -3,8 +3,6 @@
 Each file gives documents, or an outcome that says why there are none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -92,7 +90,7 @@ class _Reading:
     tag: str
 
     @classmethod
-    def of(cls, corpus: Corpus, settings: Settings) -> _Reading:
+    def of(cls, corpus: Corpus, settings: Settings) -> "_Reading":
         """Raises ConfigError when a configured password variable is not set."""
         options = corpus.config.documents
         return cls(parse_options(options), options_fingerprint(options, settings))

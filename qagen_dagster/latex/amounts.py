@@ -1,7 +1,5 @@
 """The amounts of a LaTeX text: its numbers with their units."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +42,7 @@ class Amount:
         number = f"{float(self.value):.12g}"
         return f"{number} {self.unit.text}" if self.unit is not None else number
 
-    def same(self, other: Amount) -> bool:
+    def same(self, other: "Amount") -> bool:
         """Whether both are the same amount, also in units of another scale. If a unit is missing, the numbers are compared."""
         if self.unit is None or other.unit is None:
             return self.value == other.value

@@ -1,7 +1,5 @@
 """The statement of a question with its options: what gives the key away, what is no option, and a figure that is not there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations

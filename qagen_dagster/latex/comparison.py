@@ -1,7 +1,5 @@
 """The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

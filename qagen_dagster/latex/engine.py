@@ -4,8 +4,6 @@ An item becomes a document with the packages and macros that items expect. A pre
 LuaTeX is not used, because its Lua interpreter can open files and sockets.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ A side of an equality has a value if it has no symbols: numbers, operations, fun
 the equality is the right law, and whether rounded values that differ by less than 0.6 % should be equal, is not known here.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The answer of an item in a form that can be checked: values, letters, pairs of a match, or two truth values with a link."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 

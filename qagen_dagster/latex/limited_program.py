@@ -4,8 +4,6 @@ processes and wall time, and without network where the system allows it.
 The program cannot lift the limits, and everything it starts is killed with it. Limits need a POSIX system.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -4,8 +4,6 @@ The table knows common quantities of school physics and mathematics. A value wit
 only with the speed of light. A value that is possible but unlikely is not found.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The parts of TeX text: code without comments and verbatim text, items, and what is in an item or unbalanced."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Counts and sums model calls. A request that several results share counts once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """Streams the store as rows for the catalog, builds the catalog's file, and opens it for readers."""
 
-from __future__ import annotations
-
 import logging
 import tempfile
 from collections.abc import Container, Generator, Iterable, Iterator

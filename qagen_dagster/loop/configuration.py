@@ -1,7 +1,5 @@
 """The configuration that a product is made with: a fingerprint, and named parts by which a change can be described."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """What the proofs of edited exam items and problems have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 
 from qagen_dagster.agents.problems.roles import solve_blind

@@ -1,7 +1,5 @@
 """The figures of items: drawn once where there is a TeX engine, and kept in the store. Exports and the review page show them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Finds the folder of the Dagster instance. An instance belongs to one store, and has the partitions of that store."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path

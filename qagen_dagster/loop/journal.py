@@ -4,8 +4,6 @@ The file is replaced atomically after each step, so a killed process resumes at 
 Each product declares its own events and a `Journal` of them.
 """
 
-from __future__ import annotations
-
 from typing import Generic, TypeVar
 
 from qagen_dagster.errors import ResumeError

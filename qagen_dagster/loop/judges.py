@@ -1,7 +1,5 @@
 """Compares what models found about questions with what reviewers decided, and proposes thresholds that fit the decisions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Counts, checks and removes entries of the ledger, and the records of provider batches."""
 
-from __future__ import annotations
-
 import fcntl
 import re
 from collections import Counter
@@ -122,7 +120,7 @@ class ModelEntries(Record):
     oldest: str = ""  # ISO 8601, UTC
     newest: str = ""
 
-    def plus(self, entry: Entry, size: int, usage: Usage | None) -> ModelEntries:
+    def plus(self, entry: Entry, size: int, usage: Usage | None) -> "ModelEntries":
         return ModelEntries(
             model=self.model,
             entries=self.entries + 1,

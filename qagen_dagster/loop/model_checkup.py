@@ -1,7 +1,5 @@
 """Checks whether the models of a profile work. Each distinct model is checked once, for all its roles."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs tasks in parallel, some of which must wait for earlier tasks, and ends a run early if its models fail for good."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, as_completed, wait

@@ -3,8 +3,6 @@
 Runs of older versions and killed runs have not kept all records. Their history is derived from the other records.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count

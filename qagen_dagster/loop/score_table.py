@@ -1,7 +1,5 @@
 """A table of right answers, of candidates or answerers to items: correlations with resamples, and the two-parameter model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

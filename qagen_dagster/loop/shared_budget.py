@@ -5,8 +5,6 @@ hold across ops and machines that share the store, and the spending of a killed 
 reserves the possible cost of its own calls in flight, but does not know the calls in flight of other processes.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import threading

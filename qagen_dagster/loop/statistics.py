@@ -4,8 +4,6 @@ Sources: Korn and Graubard, Survey Methodology 1998 (intervals of shares in clus
 Holm, Scandinavian Journal of Statistics 1979 (several tests).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence

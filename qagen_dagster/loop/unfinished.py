@@ -3,8 +3,6 @@
 The record is in the store, so that a command can read it without loading Dagster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from qagen_dagster.records.run import Unfinished

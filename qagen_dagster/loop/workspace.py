@@ -1,7 +1,5 @@
 """The project as one op uses it: settings, store, corpora, profiles, models, parsers. Each op builds one."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Sizes are bounded before each step. `sandbox.py` bounds time and memory for form
 computed in any process.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import math

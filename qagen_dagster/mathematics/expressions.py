@@ -3,8 +3,6 @@
 The parser is a recursive descent over at most a few hundred tokens, with bounded depth. The caller reads units after the value.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import StrEnum

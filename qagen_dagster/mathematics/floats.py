@@ -3,8 +3,6 @@
 `float_of` computes what `reading.py` reads, without symbols. Its time and memory are bounded by the length of the expression.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

@@ -5,8 +5,6 @@ Numbers with thousands separators, fractions, mixed numbers, powers, roots, pi, 
 ranges and lists of values are refused. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fractions import Fraction

@@ -4,8 +4,6 @@ There are three defences: the allow-list of `evaluator.py`; limits on time, memo
 cannot lift; a wall clock on this side that kills the whole session. Limits need a POSIX system; the memory limit needs Linux.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import json
@@ -121,7 +119,7 @@ class Sandbox:
         failed = reply if "failure" in reply else (values[0] if values else {})
         return [_failure(failed) for _ in tasks]
 
-    def _start(self) -> _Worker:
+    def _start(self) -> "_Worker":
         self._end()
         worker = _Worker()
         self._worker = worker

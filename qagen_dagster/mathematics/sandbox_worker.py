@@ -1,7 +1,5 @@
 """The worker process of the sandbox: it forks a warm child with hard limits for every job."""
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

@@ -3,8 +3,6 @@
 Factors are those of the SI Brochure, 9th edition. Degrees and radians are numbers, so that 180 degrees equal pi.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -26,17 +24,17 @@ class Unit:
     dimensions: _Dimensions = _NONE
     pis: int = 0
 
-    def times(self, other: Unit, power: int) -> Unit:
+    def times(self, other: "Unit", power: int) -> "Unit":
         """This unit times an integer power of another."""
         dimensions = tuple(
             mine + power * theirs for mine, theirs in zip(self.dimensions, other.dimensions, strict=True)
         )
         return Unit(self.text, self.factor * other.factor**power, dimensions, self.pis + power * other.pis)
 
-    def named(self, text: str) -> Unit:
+    def named(self, text: str) -> "Unit":
         return Unit(text, self.factor, self.dimensions, self.pis)
 
-    def comparable(self, other: Unit) -> bool:
+    def comparable(self, other: "Unit") -> bool:
         """Whether values in the two units can be equal."""
         return self.dimensions == other.dimensions
 

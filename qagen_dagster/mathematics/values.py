@@ -4,8 +4,6 @@ Decimals of 50 digits are compared, so no expression has to be simplified. Two e
 every point of their symbols.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction

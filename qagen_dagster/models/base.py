@@ -4,8 +4,6 @@ A `Provider` sends one request over its wire, and reads one stored body. Between
 body. A `BatchProvider` sends many requests as one job. Agents use a `Model`: `respond(request) -> Response`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Protocol

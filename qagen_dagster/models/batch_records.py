@@ -7,8 +7,6 @@ The record and the marks are durable before a batch is sent. The server's id is 
 stays until its response has been charged to a caller, so that the spending of a killed run is counted, too.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime

@@ -15,8 +15,6 @@ again later, in halves. Limits of requests and tokens per minute apply to direct
 limit batches by what is enqueued.
 """
 
-from __future__ import annotations
-
 import copy
 import threading
 import time

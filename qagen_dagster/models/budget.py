@@ -5,8 +5,6 @@ document, the comparison, and the counts for the display of progress. What does 
 (`loop/shared_budget.py`), and what happens to a document when its budget is exhausted (`loop/`).
 """
 
-from __future__ import annotations
-
 import itertools
 import threading
 from collections.abc import Callable, Generator, Hashable, Mapping
@@ -81,7 +79,7 @@ class Allowance(Record):
         return self.max_usd is None and self.max_tokens is None and self.max_calls is None
 
     @property
-    def limits(self) -> Allowance | None:
+    def limits(self) -> "Allowance | None":
         """The limits alone, for options that have them among others; None without a limit."""
         found = Allowance(max_usd=self.max_usd, max_tokens=self.max_tokens, max_calls=self.max_calls)
         return None if found.unlimited else found
@@ -111,7 +109,7 @@ class Spent(Record):
     tokens: int = 0
     calls: int = 0
 
-    def plus(self, other: Spent) -> Spent:
+    def plus(self, other: "Spent") -> "Spent":
         return Spent(
             usd=self.usd + other.usd, tokens=self.tokens + other.tokens, calls=self.calls + other.calls
         )

@@ -6,8 +6,6 @@ change, because a new version makes every stored result of the group stale. `tes
 outputs change without a new version.
 """
 
-from __future__ import annotations
-
 # The first versions are digests of the files that held the rules, because older results have these digests as versions.
 QUESTIONS_VERSION = "4"  # models "rules" and "matcher"; first 64a08149504d8350
 ANSWERING_VERSION = "5"  # model "reader"; first 64a08149504d8350

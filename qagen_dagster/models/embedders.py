@@ -5,8 +5,6 @@ nothing is downloaded. Its files are found through package metadata, because imp
 tokenizer also starts a client. Embeddings over HTTP are in `wires/openai_embeddings.py`, and `providers.py` chooses the class.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import threading
@@ -51,7 +49,7 @@ class EmbedderSpec(Record):
     options: dict[str, Any] = Field(default_factory=dict)  # sent unchanged with every request
 
     @model_validator(mode="after")
-    def _fits(self) -> EmbedderSpec:
+    def _fits(self) -> "EmbedderSpec":
         if self.provider == "embedded" and (self.model != EMBEDDED_MODEL or self.dimensions is not None):
             raise ValueError(f"the embedded provider has one model, {EMBEDDED_MODEL}, of one size")
         if self.provider == "openai_compatible" and self.base_url is None:
@@ -83,7 +81,7 @@ class EmbeddingUse(Record):
     tokens: int = 0  # of paid calls, as the server counts them
     usd: float | None = 0.0  # None if the price is unknown
 
-    def plus(self, other: EmbeddingUse) -> EmbeddingUse:
+    def plus(self, other: "EmbeddingUse") -> "EmbeddingUse":
         return EmbeddingUse(
             texts=self.texts + other.texts,
             calls=self.calls + other.calls,

@@ -5,8 +5,6 @@ Threads of one process queue in order, and the first of them looks for a free pe
 take a permit at once, but polls like them, so that nobody starves. Rate limits are in `rate_limits.py`.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import random

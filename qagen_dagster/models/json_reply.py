@@ -5,8 +5,6 @@ with a single turn: one request, and one correction. What does not belong here: 
 meaning of the record.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import json

@@ -12,8 +12,6 @@ An entry contains what the server sent. Of the request it contains only the hash
 key. Pictures are stored once, with their document. The hash of a request covers the hash of each picture, not its bytes.
 """
 
-from __future__ import annotations
-
 import copy
 import errno
 import fcntl
@@ -256,7 +254,7 @@ class LedgeredModel:
         self._meter: Meter | None = None
         self._breaker = breaker or Breaker()
 
-    def metered(self, meter: Meter) -> LedgeredModel:
+    def metered(self, meter: Meter) -> "LedgeredModel":
         """The same model with `meter`, which checks each paid call and records its cost."""
         other = copy.copy(self)
         other._meter = meter
@@ -331,7 +329,7 @@ class LocalModel:
     def __init__(self, provider: Provider, *, meter: Meter | None = None) -> None:
         self._provider, self._meter = provider, meter
 
-    def metered(self, meter: Meter) -> LocalModel:
+    def metered(self, meter: Meter) -> "LocalModel":
         """The same model with `meter`, which checks each call and records its tokens. The calls cost no money."""
         return LocalModel(self._provider, meter=meter)
 

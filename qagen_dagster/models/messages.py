@@ -3,8 +3,6 @@
 No type of a provider appears here. Values are frozen, so a request can be hashed and replayed.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from enum import StrEnum
@@ -173,7 +171,7 @@ class Usage(Record):
     cache_write_tokens: int = 0
     measured: bool = True  # False: counts are missing or impossible, so the cost is unknown
 
-    def believed(self, message: AssistantMessage) -> Usage:
+    def believed(self, message: AssistantMessage) -> "Usage":
         """These counts, marked as not `measured` if they cannot be right for the reply `message`. They cannot
         be right if no input was counted, or if the output is too small for the characters of the message."""
         characters = sum(
@@ -183,7 +181,7 @@ class Usage(Record):
         possible = self.input_tokens and (empty or self.output_tokens * MOST_CHARACTERS >= characters)
         return self if possible else self.model_copy(update={"measured": False})
 
-    def charged(self, most: Usage) -> Usage:
+    def charged(self, most: "Usage") -> "Usage":
         """The usage that budgets count. `most` is the most that the request may take. If this usage is
         measured, and its input is not too small for the prompt, budgets count this usage. Otherwise they count
         the larger of this usage and `most`, for input and for output."""

@@ -6,8 +6,6 @@ makes the calls, and says in one line what would fail and what to change. Which 
 repeated.
 """
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib

@@ -4,8 +4,6 @@ No other module knows all providers. A provider's module is imported when a prof
 models loads no SDK.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from pkgutil import resolve_name

@@ -11,8 +11,6 @@ bucket is stored as one number, the moment at which it will be full again (the g
 ITU-T I.371). Attempts start in the order in which callers asked for them.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import math
@@ -236,7 +234,7 @@ def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provi
 
 def shared_limiter(
     spec: ModelSpec, key_variable: str | None, folder: Path, limits: RateLimits, *, of: str = ""
-) -> Limiter:
+) -> "Limiter":
     """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does. `of`
     names an endpoint that has a limiter of its own, such as that of batches."""
     parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
@@ -261,7 +259,7 @@ def _own(folder: Path) -> Path:
 class LimitedProvider(Wrapper):
     """A provider whose attempts all wait for the limits."""
 
-    def __init__(self, provider: Provider, limiter: Limiter) -> None:
+    def __init__(self, provider: Provider, limiter: "Limiter") -> None:
         super().__init__(provider)
         self._limiter = limiter
 

@@ -6,8 +6,6 @@ attempt of this thread end, network streams that stop then, when to repeat, how 
 What does not: reading errors (`wires/server_errors.py`), storing (`ledger.py`), and anything that a model could correct.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import time
@@ -97,7 +95,7 @@ class _Backend:
 
     def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, *more: object, **named: object
-    ) -> _Stream:
+    ) -> "_Stream":
         allowed = min(_left(timeout), _CONNECT)
         return _Stream(self._backend.connect_tcp(host, port, allowed, *more, **named))
 
@@ -116,7 +114,7 @@ class _Stream:
 
     def start_tls(
         self, ssl_context: object, server_hostname: str | None = None, timeout: float | None = None
-    ) -> _Stream:
+    ) -> "_Stream":
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(timeout)))
 
     def close(self) -> None:

@@ -3,8 +3,6 @@
 The check reads the text token by token, as TeX would, and names the first thing that is not allowed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 An exporter does not write to disk. Markdown shows texts of documents and models as they are.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar

@@ -4,8 +4,6 @@ Formulas become MathML, or stand between \\( \\) for pages that typeset them by 
 escapes its output, and knows no command that could load, link or run anything. Only this module uses the converter.
 """
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping

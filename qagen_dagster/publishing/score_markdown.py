@@ -1,7 +1,5 @@
 """The scores of one or two systems as a Markdown page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from qagen_dagster.publishing.exporter import line, table

@@ -4,8 +4,6 @@ Fields and names follow BMLibrarian's `answer_from_document()`. The line spans, 
 full text were added.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any, Literal
 

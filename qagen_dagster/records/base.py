@@ -1,7 +1,5 @@
 """The base class of all records, and the types of values that records of several products use."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Annotated, Any
@@ -31,7 +29,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
-    def shared(self, kind: type[Record], **changes: object) -> dict[str, Any]:
+    def shared(self, kind: "type[Record]", **changes: object) -> dict[str, Any]:
         """The values of the fields that records of another kind have, too, by name, with `changes`."""
         same = {name: getattr(self, name) for name in kind.model_fields if name in type(self).model_fields}
         return same | changes

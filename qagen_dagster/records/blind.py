@@ -3,8 +3,6 @@
 Models read the docstring and the descriptions of the fields, which are part of the prompt.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema

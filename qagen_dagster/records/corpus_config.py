@@ -1,7 +1,5 @@
 """The schema and defaults of corpus.yaml. `configuration/corpora.py` reads the file, with line numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from enum import StrEnum
@@ -111,7 +109,7 @@ class Complexity(StrEnum):
         return tuple(kind for kind in QuestionType if kind is not QuestionType.FACTUAL)
 
     @classmethod
-    def of(cls, question_type: str) -> Complexity:
+    def of(cls, question_type: str) -> "Complexity":
         """The lowest preset that has a question type; basic for types that no preset has."""
         return next((one for one in cls if question_type in one.question_types), cls.BASIC)
 
@@ -162,7 +160,7 @@ class Hops(StrEnum):
     MORE = "more_passages"
 
     @classmethod
-    def of(cls, passages: int) -> Hops:
+    def of(cls, passages: int) -> "Hops":
         return cls.ONE if passages < 2 else cls.TWO if passages == 2 else cls.MORE
 
 
@@ -222,7 +220,7 @@ class BatchOptions(Record):
     publish_ungrounded: bool = False
 
     @model_validator(mode="after")
-    def _one_way(self) -> BatchOptions:
+    def _one_way(self) -> "BatchOptions":
         if self.mix is not None and self.question_types is not None:
             raise ValueError("mix names the question types already: leave question_types out")
         return self
@@ -357,7 +355,7 @@ class ScenarioConfig(Record):
     writers: Annotated[dict[Name, Annotated[Share, Field(gt=0)]] | None, Field(min_length=1)] = None
 
     @model_validator(mode="after")
-    def _fits(self) -> ScenarioConfig:
+    def _fits(self) -> "ScenarioConfig":
         if self.strategy is not Strategy.BATCH and self.batch is not None:
             raise ValueError("batch: needs `strategy: batch`")
         if self.strategy is not Strategy.AGENT and Mode.VISUAL in self.modes:
@@ -471,7 +469,7 @@ class IndexOptions(Record):
     overlap_characters: Annotated[int, Field(ge=0)] = 150
 
     @model_validator(mode="after")
-    def _goes_on(self) -> IndexOptions:
+    def _goes_on(self) -> "IndexOptions":
         if self.overlap_characters * 2 > self.chunk_characters:
             raise ValueError("overlap_characters must be at most half of chunk_characters")
         return self

@@ -1,7 +1,5 @@
 """Reads the data files of the package that stand beside its code."""
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 from typing import Any

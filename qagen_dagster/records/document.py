@@ -4,8 +4,6 @@ The text is in a file beside the record. Positions in a document are 1-based lin
 characters, too. `index/` cuts and searches chunks.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum

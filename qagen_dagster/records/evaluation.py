@@ -4,8 +4,6 @@ Scores are shares from 0 to 1, or 1-based places. A value that could not be meas
 the reason. `loop/evaluation` computes the scores.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Any, Generic, TypeVar
 

@@ -5,8 +5,6 @@ grounded_sentences, ungrounded_sentences, llm_verdict, overall_grade, overall_co
 Statuses, spans and counts were added. A value that could not be measured is None or has a status that says so; it is never NaN.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from qagen_dagster.records.base import Record, Share

@@ -3,8 +3,6 @@
 Every identifier is safe as the name of one folder, so a path that is made of identifiers cannot leave its folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata
@@ -57,7 +55,7 @@ class Combination(Record):
         return f"{self.corpus}/{self.scenario}/{self.mode.value}"
 
     @classmethod
-    def from_key(cls, key: str) -> Combination:
+    def from_key(cls, key: str) -> "Combination":
         """Parse a partition key; raises ValueError when it has not three valid segments."""
         parts = key.split("/")
         if len(parts) != 3:

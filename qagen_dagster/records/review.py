@@ -1,7 +1,5 @@
 """Decisions of reviewers on questions, exam items and problems. Each decision has its own file, which is never changed."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
@@ -90,7 +88,7 @@ class Decision(Record):
     undoes: Name | None = None  # id of the decision that an undo takes back
 
     @model_validator(mode="after")
-    def _is_complete(self) -> Decision:
+    def _is_complete(self) -> "Decision":
         if self.action is Action.EDIT:
             if not self.new_question or not (self.new_answer or self.new_item):
                 raise ValueError("an edit needs new_question and new_answer")

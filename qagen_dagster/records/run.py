@@ -3,8 +3,6 @@
 The content of a call is in the ledger.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, Self, TypeVar

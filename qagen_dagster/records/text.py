@@ -3,8 +3,6 @@
 A placeholder such as `<name>` is text, not a tag. Commands that only print load this module, so it imports only the standard library.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from html import escape

@@ -4,8 +4,6 @@ Back matter (references, acknowledgements, declarations, reviewers' letters) is 
 not shown with the document, and all of it is left out first where a document is too long to be shown whole.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence

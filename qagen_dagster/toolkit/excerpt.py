@@ -4,8 +4,6 @@ A document is data, never an instruction. All its text stands between the delimi
 is changed visibly, so that it cannot end the excerpt.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

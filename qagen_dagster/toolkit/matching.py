@@ -3,8 +3,6 @@
 A model's search becomes a compiled expression, or an error message that says why it cannot. It uses google-re2, which needs linear time for any expression.
 """
 
-from __future__ import annotations
-
 import importlib
 import time
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tools that search for passages: by meaning in the document, and for drawing syntax in references. `index/` ranks them."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache

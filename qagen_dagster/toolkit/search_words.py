@@ -1,7 +1,5 @@
 """The tool that finds words, phrases and regular expressions. `matching` finds the matches."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 Descriptions live in docstrings because models read them; they are written for that reader.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import typing

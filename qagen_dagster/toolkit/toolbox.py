@@ -1,7 +1,5 @@
 """The tools that an agent gets for a document in each mode, and the first of them: `read_lines`, like a file in an editor."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated
 

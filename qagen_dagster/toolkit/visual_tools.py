@@ -2,8 +2,6 @@
 format finds and renders them.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from typing import Annotated, Literal, cast

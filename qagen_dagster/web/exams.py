@@ -1,7 +1,5 @@
 """A bank of exam items on the review page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

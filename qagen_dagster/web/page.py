@@ -1,7 +1,5 @@
 """The files of the page: as the server sends them, and as one file with all data in it."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Iterable

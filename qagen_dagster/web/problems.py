@@ -1,7 +1,5 @@
 """A bank of problems on the review page: the problems, their variants and their conversions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Published question sets on the review page: the rows, and each question's evidence in its document, visuals and lineage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 

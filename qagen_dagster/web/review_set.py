@@ -1,7 +1,5 @@
 """What the review page knows of a set: one row per question, and the details of a single question."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Only the page itself may talk to the server: every request is checked for its or
 sorted by embeddings.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import socket

@@ -1,7 +1,5 @@
 """The sets of the review page, and the decisions on their questions. A set that was made again is read again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
 

@@ -1,7 +1,5 @@
 """The answerer answers a question from excerpts of a document in one turn. `answering/` chooses the excerpts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial

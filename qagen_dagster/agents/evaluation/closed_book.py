@@ -3,8 +3,6 @@
 `loop/evaluation/closed_book.py` uses their results.
 """
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from pydantic import Field

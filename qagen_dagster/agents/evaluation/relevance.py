@@ -4,8 +4,6 @@ The scale and the wording of the grades are those of UMBRELA (Upadhyay et al., 2
 passages are graded in one call.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from pydantic import Field

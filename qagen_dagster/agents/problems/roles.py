@@ -1,7 +1,5 @@
 """The roles that work on physics problems, as agents: what each submits, and how prompts show what they work on. Callers check what they submit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

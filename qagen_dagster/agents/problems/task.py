@@ -3,8 +3,6 @@
 The caller decides which properties an output must keep.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar

@@ -1,7 +1,5 @@
 """The generator of questions that need several documents: it is shown passages of documents that share something."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

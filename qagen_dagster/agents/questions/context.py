@@ -3,8 +3,6 @@
 Only the generator is told of earlier attempts.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

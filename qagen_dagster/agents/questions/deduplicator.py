@@ -1,7 +1,5 @@
 """The deduplicator: a cheap model decides whether a new question asks the same as an accepted one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from typing import Literal

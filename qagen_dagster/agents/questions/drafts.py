@@ -1,7 +1,5 @@
 """How a generator is asked for several questions at once: one submission, whose faults it is told once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

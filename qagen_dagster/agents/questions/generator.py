@@ -1,7 +1,5 @@
 """The generator explores a document with tools and proposes one question with its evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Literal

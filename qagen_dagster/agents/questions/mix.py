@@ -1,7 +1,5 @@
 """How many questions of each kind a document should give: generators are told what is left, and code counts and refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
@@ -45,7 +43,7 @@ class Mix(Record):
     @classmethod
     def of(
         cls, scenario: ScenarioConfig, mode: Mode, total: int, document_id: str, visuals: Iterable[Visual]
-    ) -> Mix | None:
+    ) -> "Mix | None":
         """The numbers for a document that should give `total` questions with an answer; None if the scenario names no kinds of these."""
         found = [apportioned(shares, total, total, document_id) for shares in scenario.mix_groups(mode)]
         counts = tuple({**named, OTHER: total - sum(named.values())} for named in found)
@@ -63,7 +61,7 @@ class Mix(Record):
         names = mix_kinds(one.question_type, hops(one.evidence), visuals)
         return tuple(next((name for name in names if name in counts), OTHER) for counts in self.counts)
 
-    def without(self, questions: Iterable[Candidate]) -> Mix:
+    def without(self, questions: Iterable[Candidate]) -> "Mix":
         """The mix that is left after these questions, taken in order. Those that are not wanted do not count."""
         left = [dict(counts) for counts in self.counts]
         for one in questions:

@@ -1,7 +1,5 @@
 """The generator of questions that the corpus does not answer: several kinds in one call, each with its nearest passages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ The blind step never sees the proposed answer, its evidence, its type, or who as
 request, so that the document is shown once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """What a scenario asks of the wording of its questions, told to the agents and checked by code."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 

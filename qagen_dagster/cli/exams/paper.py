@@ -1,7 +1,5 @@
 """`qagen exam paper` and `qagen exam responses`: papers from a bank, and what the answers of candidates say about its items."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path

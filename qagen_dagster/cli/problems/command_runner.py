@@ -1,7 +1,5 @@
 """Shared code of the commands for physics problems: options, the work with a progress bar, printing and writing results."""
 
-from __future__ import annotations
-
 import functools
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence

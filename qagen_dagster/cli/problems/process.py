@@ -1,7 +1,5 @@
 """`qagen process`: the whole pipeline on a file, with its results in a folder, or on a problem set of the corpora folder."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The commands that do one task on problems of a file: `qagen classify`, `scan`, `tikz`, `idea`, `alternate`, `variant` and `convert`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """`qagen compare`: two runs, profiles or versions of a published set side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import zip_longest
 

@@ -1,7 +1,5 @@
 """`qagen estimate`: forecasts what a run would take, before anything is paid."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import click

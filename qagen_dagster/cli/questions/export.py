@@ -1,7 +1,5 @@
 """`qagen export`: published sets as files of other programs, in a folder or pushed to a server."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

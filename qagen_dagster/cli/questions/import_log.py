@@ -1,7 +1,5 @@
 """`qagen questions import`: questions that people asked become questions of a set, and the gaps of the set are told."""
 
-from __future__ import annotations
-
 import textwrap
 from collections import Counter
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Pushes an exported set to an MLflow server or to a dataset repository of the Hugging Face Hub. Pushing it again changes nothing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The commands `qagen questions`, which lists questions, and `qagen show`, which shows one with its evidence and lineage."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

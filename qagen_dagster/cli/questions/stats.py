@@ -1,7 +1,5 @@
 """`qagen stats`: questions of each combination, and their cost by role and per accepted question."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import click

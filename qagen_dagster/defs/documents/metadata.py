@@ -1,7 +1,5 @@
 """What the UI shows of documents and visuals: outcomes, tables, charts, page crops."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Checks of the evaluations: whether a metric is within the bound of the scenario, and whether every question has a result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What the UI shows of evaluations: numbers that plot over runs, charts, tables, earlier runs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Asset checks of banks of exam items."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import dagster as dg

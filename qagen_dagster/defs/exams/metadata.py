@@ -1,7 +1,5 @@
 """What the UI shows of exams: schemas, ideas, typeset items, the number of rejections by step, cost."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

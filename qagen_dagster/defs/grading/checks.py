@@ -1,7 +1,5 @@
 """Checks of `grounding_report`: the grade of the answers, and how many could not be graded."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from qagen_dagster.defs.check_results import warning_result

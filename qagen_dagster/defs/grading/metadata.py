@@ -1,7 +1,5 @@
 """What the UI shows of grades: numbers that plot over time, documents, ungrounded answers and why."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from html import escape

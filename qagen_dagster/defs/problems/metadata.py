@@ -1,7 +1,5 @@
 """What the UI shows of problem sets: outcomes of tasks, each item as picture, LaTeX and rendering, cost."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from html import escape

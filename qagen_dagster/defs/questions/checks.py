@@ -1,7 +1,5 @@
 """Asset checks of validated and published sets."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import dagster as dg

@@ -1,7 +1,5 @@
 """What the UI shows of questions: accepted and rejected ones, reasons, cost, crops of visuals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Why candidates were rejected: a short table, a report with a paragraph for each, and links to the lines of the documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import dagster as dg

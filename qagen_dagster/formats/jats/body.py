@@ -5,8 +5,6 @@ punctuation and is copied. An element citation has none, so its parts are put in
 volume, pages, DOI.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

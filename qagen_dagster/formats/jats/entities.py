@@ -4,8 +4,6 @@ The names are those of HTML and of the ISO sets that the DTDs of JATS load. Plai
 to the parser. With a DTD, any other name is legal but its text is elsewhere: it becomes U+FFFD and is reported.
 """
 
-from __future__ import annotations
-
 import html.entities
 import re
 import unicodedata

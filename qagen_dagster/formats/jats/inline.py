@@ -8,8 +8,6 @@ In running text, markup is dropped and spacing is normalised. Superscripts becom
 U+FFFD. Formulae are TeX without document wrapping, or MathML on one line.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, cast

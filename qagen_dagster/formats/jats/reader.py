@@ -5,8 +5,6 @@ sub-articles (decision letters, replies) under their own headings. The text of a
 abstract. There are no pages. `wrap.py` breaks the text into lines.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Header rows are merged: the name of a column consists of all its header cells, t
 rows is repeated in each row, so that every row can be read alone. A cell of the body that spans columns stands in the first of them.
 """
 
-from __future__ import annotations
-
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.jats.inline import Element, below, children, first, inline, local, named
 

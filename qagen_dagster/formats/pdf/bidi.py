@@ -5,8 +5,6 @@ stand from left to right. Places do not lie: sorted from left to right, the lett
 bidirectional writing, applied backwards, give the line as it is read.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect

@@ -4,8 +4,6 @@ A piece is a part of a line that stands apart from its neighbours. Positions are
 also compares boxes in points.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

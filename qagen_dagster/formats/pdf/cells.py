@@ -1,7 +1,5 @@
 """Cells of tables without ruling lines: fragments that stand apart, in lines as the page shows them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise

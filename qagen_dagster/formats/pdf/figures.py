@@ -4,8 +4,6 @@ Shapes are joined to rows and grids of panels where no caption
 separates them.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

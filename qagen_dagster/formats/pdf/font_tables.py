@@ -3,8 +3,6 @@
 A code arrives as the character of that number: a control character, a letter, or one of the private area (U+F000 and the code).
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -7,8 +7,6 @@ of forms come from the form's fields.
 In all modules of this folder, `f` is the `Fragments` of a page, and `n` is the number of a fragment in its lists.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -98,7 +96,7 @@ class Fragments:
     has_rtl: bool = False  # some letters are of such a script
     hidden: int = 0  # number of fragments that nobody sees and that were left out
 
-    def chosen(self, which: Sequence[int], **changed: Any) -> Fragments:
+    def chosen(self, which: Sequence[int], **changed: Any) -> "Fragments":
         """The fragments with the given numbers, in this order. `changed` names fields with other values."""
         lists = {name: [values[n] for n in which] for name in _LISTS if (values := getattr(self, name))}
         return replace(self, **{**lists, **changed})

@@ -4,8 +4,6 @@ A page is judged by its characters and by statistics that hold for every languag
 rare letters and of signs that cannot follow each other.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The headings of a PDF: from its outline, and from the typography and wording of its lines."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

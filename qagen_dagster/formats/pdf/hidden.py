@@ -5,8 +5,6 @@ a bar. The library has left out what is outside of the page. Text that is not pa
 program recognised in the picture. Only doubtful letters are looked for in a picture of the page.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect, bisect_left
 from collections.abc import Iterable, Sequence

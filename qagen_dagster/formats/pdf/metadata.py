@@ -1,7 +1,5 @@
 """Metadata of a PDF (title, authors, date, DOI, abstract, language), from its properties, XMP and first pages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import takewhile

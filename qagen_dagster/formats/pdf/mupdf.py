@@ -5,8 +5,6 @@ JSON printer, which is written in C. It adds each fragment's box, size and weigh
 objects with the same content (`JM_make_textpage_dict`) cost eight times as much.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -186,7 +184,7 @@ class Pdf:
                 stack += [(at, one) for at, one in ((level, entry.next), (level + 1, entry.down)) if one]
         return found
 
-    def print_text(self, number: int) -> Printed:
+    def print_text(self, number: int) -> "Printed":
         """The text of a page, including its form fields."""
         content = self._content(number)
         flags = _TEXT | (_library.TEXT_COLLECT_VECTORS if content.size <= _MAX_CONTENT else 0)
@@ -206,12 +204,12 @@ class Pdf:
                 found |= _Content(_mupdf.fz_load_page(self._document.this, number)).fonts()
         return frozenset(found)
 
-    def page(self, number: int) -> Page:
+    def page(self, number: int) -> "Page":
         """One page, for everything except its text."""
         self._content(number)
         return Page(self._document[number])
 
-    def _content(self, number: int) -> _Content:
+    def _content(self, number: int) -> "_Content":
         """The content of a page. Raises ValueError if it is compressed as a picture, which can hold gigabytes in a small file."""
         content = _Content(_mupdf.fz_load_page(self._document.this, number))
         filters = {

@@ -4,8 +4,6 @@ Loose lettering inside a figure is moved out of the text flow to one line above 
 alone, because looking at the drawings would cost as much as reading the page again.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The PDF format: opens a file within limits and reads its text, its visuals and pictures of its pages. Faults become outcomes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Generator
 from contextlib import contextmanager, suppress

@@ -5,8 +5,6 @@ the same row, or at the top of a column to its right. Other pages are cut recurs
 beside a title (a narrow column of small print, such as the dates and the citation of an article) is read separately.
 """
 
-from __future__ import annotations
-
 from bisect import bisect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

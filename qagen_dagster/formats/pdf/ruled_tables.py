@@ -1,7 +1,5 @@
 """Finds tables between ruling lines: the lines of a page that bound a table, and the fragments that form its rows and cells."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect, bisect_left
 from collections import Counter

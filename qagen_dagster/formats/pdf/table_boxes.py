@@ -1,7 +1,5 @@
 """Finds tables on a PDF page: between ruling lines, between horizontal rules, beside a caption, and in rows of aligned numbers."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The text of a PDF, page by page, with text recognition of scanned pages if allowed and within the limits of a document."""
 
-from __future__ import annotations
-
 import io
 import resource
 from collections import Counter

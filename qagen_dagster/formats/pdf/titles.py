@@ -4,8 +4,6 @@ Each feature of a group has a value and a weight; the score is their weighted su
 is one more candidate if whole lines of the first pages show it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

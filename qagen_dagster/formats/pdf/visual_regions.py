@@ -1,7 +1,5 @@
 """Finds the visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Finds the visuals of a PDF: captioned tables and figures, other tables, pictures, drawings and scanned pages."""
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace

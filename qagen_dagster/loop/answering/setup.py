@@ -1,7 +1,5 @@
 """Sets up answering from a workspace, for a document of a corpus or for any file: finds the document, the index and the model."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Generator

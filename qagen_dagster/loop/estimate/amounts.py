@@ -1,7 +1,5 @@
 """Amounts of model calls: plain numbers (`Use`), ranges (`Range`, `Amounts`), and their price."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import reduce
 from typing import NamedTuple
@@ -27,13 +25,13 @@ class Use(NamedTuple):
     seconds: float = 0.0  # time of the model, not wall-clock time
     cache_write_tokens: float = 0.0  # part of the input
 
-    def plus(self, other: Use) -> Use:
+    def plus(self, other: "Use") -> "Use":
         return Use(*(a + b for a, b in zip(self, other, strict=True)))
 
-    def times(self, factor: float) -> Use:
+    def times(self, factor: float) -> "Use":
         return Use(*(value * factor for value in self))
 
-    def without(self, other: Use) -> Use:
+    def without(self, other: "Use") -> "Use":
         """The amounts that are left after `other` is subtracted, but at least 0."""
         return Use(*(max(0.0, a - b) for a, b in zip(self, other, strict=True)))
 
@@ -62,13 +60,13 @@ class Range(Record):
     expected: float
     high: float
 
-    def plus(self, other: Range) -> Range:
+    def plus(self, other: "Range") -> "Range":
         """The sum of two ranges. It assumes that both values are low or high together, so it is never too narrow."""
         return Range(
             low=self.low + other.low, expected=self.expected + other.expected, high=self.high + other.high
         )
 
-    def times(self, factor: float) -> Range:
+    def times(self, factor: float) -> "Range":
         return Range(low=self.low * factor, expected=self.expected * factor, high=self.high * factor)
 
 
@@ -87,7 +85,7 @@ class Amounts(Record):
     usd: Range | None = NOTHING  # None if a price that is needed is unknown
     seconds: Range = NOTHING  # for a role, the time of its model; for other amounts, wall-clock time
 
-    def plus(self, other: Amounts) -> Amounts:
+    def plus(self, other: "Amounts") -> "Amounts":
         together = {name: getattr(self, name).plus(getattr(other, name)) for name in METRICS}
         money = None if self.usd is None or other.usd is None else self.usd.plus(other.usd)
         return Amounts(**together, usd=money)

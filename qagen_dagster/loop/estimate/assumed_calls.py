@@ -1,7 +1,5 @@
 """The table of assumed calls and tokens of each role, per document and per question, and the assumed speed of models."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf

@@ -3,8 +3,6 @@
 Documents that have a result cost nothing and are left out. For the others, finished documents of the store are the examples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil

@@ -4,8 +4,6 @@ The table is in `assumed_calls.py`. The amounts of finished documents are multip
 document divided by its amounts for the finished documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import quantiles

@@ -1,7 +1,5 @@
 """Estimates how long a run takes with its workers and rate limits, and where a budget is likely to end it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from qagen_dagster.configuration.profiles import Role

@@ -1,7 +1,5 @@
 """Reads from the store the calls, tokens and time that finished documents of the combinations took."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from qagen_dagster.loop.estimate.amounts import Use, use_of

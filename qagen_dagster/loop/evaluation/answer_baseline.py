@@ -4,8 +4,6 @@ answers.
 Nothing is downloaded. A full text is used only if it is stored already.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache

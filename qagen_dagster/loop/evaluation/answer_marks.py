@@ -5,8 +5,6 @@ scripts without spaces between words each character is a token, as in MLQA, Lewi
 `english/answers.py` compares the facts of two answers.
 """
 
-from __future__ import annotations
-
 import re
 import string
 import unicodedata

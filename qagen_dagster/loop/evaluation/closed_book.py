@@ -1,7 +1,5 @@
 """Finds the published questions that a model can answer without the document. Such questions do not test reading."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The intervals of measures of questions. Questions about one document are not independent, so they count documents."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Finds for each kind of evaluation its configuration and its latest report, and decides whether the report is up to date."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

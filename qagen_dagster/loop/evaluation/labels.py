@@ -5,8 +5,6 @@ passage that has a quote, or the answer beside the subject of the question. If t
 judge, the judge grades the others. Without it they are unjudged, which is not the same as not relevant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache

@@ -4,8 +4,6 @@ An answerer is a reader with what it is shown: the passages that one ranking fin
 question, or nothing. The embedded reader is always there; the models of a profile join it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank). Jär
 here binary: log2(1 + rank), relative to the best possible order).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean

@@ -4,8 +4,6 @@ Any search finds the document of a question that quotes its title. Such a questi
 title removed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import closing

@@ -4,8 +4,6 @@ parallel, and the stored reports.
 The results of each document are stored as soon as its questions are done.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence

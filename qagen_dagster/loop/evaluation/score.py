@@ -1,7 +1,5 @@
 """Reads the output of a system under test, scores it against published questions, and compares two systems."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial

@@ -1,7 +1,5 @@
 """Whether a set favours a system because a model of its family wrote questions: published work finds that models rank themselves first."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -3,8 +3,6 @@
 Questions about one document are not independent: intervals and tests count documents.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain

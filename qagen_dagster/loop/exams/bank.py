@@ -1,7 +1,5 @@
 """Builds the item bank of an exam from the results of its parts: items without duplicates, counts, files and exports."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Checks an exam question without a model: whether its LaTeX is balanced, other faults, and whether its key is proven."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A form proves a key if its givens are those of the stem and decide its value. Whether it is the right law is not known here.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

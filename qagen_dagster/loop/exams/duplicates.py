@@ -3,8 +3,6 @@
 Items from the same template with different numbers are not duplicates. The author of the exam decides which variants it has.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter, defaultdict

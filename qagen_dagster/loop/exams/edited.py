@@ -1,7 +1,5 @@
 """Edits of exam items by reviewers: the fields of an item, and the edited item, whose key is proven again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Groups the items of a bank into families: items from one template or one idea, with other numbers or in another scene."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter, defaultdict

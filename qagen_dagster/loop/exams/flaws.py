@@ -1,7 +1,5 @@
 """Item-writing flaws by the 19 criteria of arXiv 2503.10533: 15 are found by code, four by the style judge if it is asked for them."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

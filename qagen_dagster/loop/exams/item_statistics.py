@@ -4,8 +4,6 @@ The score that an item is compared with is that on the other items. Intervals of
 resampling the candidates with a fixed seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import sqrt
 

@@ -1,7 +1,5 @@
 """Tells which parts of an exam are out of date, and why. A part that was never made is not out of date."""
 
-from __future__ import annotations
-
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings, what_changed
 from qagen_dagster.loop.exams.bank import is_part_current
 from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, part_set, plan_part

@@ -4,8 +4,6 @@ A draw is a random walk over choices of items from different families. It ends w
 keys that are evenly spread over the letters. The same bank, blueprint and seed always give the same paper.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Plans one part of an exam: the number of its items, the work on each slot, and everything that its results depend on."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter

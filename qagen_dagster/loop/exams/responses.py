@@ -1,7 +1,5 @@
 """Reads the answers of candidates from a CSV file, and keeps the statistics of the items as a record of the store."""
 
-from __future__ import annotations
-
 import csv
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Works one exam item to its end, and derives its result. Each step is stored in the journal before the next step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

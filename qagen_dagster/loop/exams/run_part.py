@@ -3,8 +3,6 @@
 Designs run one after another, because the designer is shown the earlier ideas. The other steps of the slots run in parallel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime

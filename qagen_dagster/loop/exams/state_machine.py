@@ -3,8 +3,6 @@
 Code decides whether an attempt fails, even if a model states a verdict.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

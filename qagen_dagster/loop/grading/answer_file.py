@@ -4,8 +4,6 @@ Rows are read twice, so that a long file is never in memory as a whole: once for
 answers to each document. Documents are found by id or file name, and are not stored.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter
@@ -146,7 +144,7 @@ class GivenDocument:
     id: str
     name: str
     file: CorpusFile
-    reader: Reader
+    reader: "Reader"
     title: str = ""
     kept: ParsedText | RowFailure | None = None
 
@@ -341,7 +339,7 @@ class FileGrading:
                 failures=[one.judge_failure for one in gradings if one.judge_failure],
             )
 
-    def _heads(self, parts: Sequence[_Part], corpus: str, judge_model: str) -> GroundingReport:
+    def _heads(self, parts: "Sequence[_Part]", corpus: str, judge_model: str) -> GroundingReport:
         counts = Counter[str]()
         for part in parts:
             counts.update({name: getattr(part.document, name) for name in _COUNTS})

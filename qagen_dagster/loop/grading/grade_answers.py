@@ -5,8 +5,6 @@ lines that say how much was decided, by whom, and how often such decisions were 
 documents come from.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

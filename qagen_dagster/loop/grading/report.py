@@ -5,8 +5,6 @@ text, the kept questions, method, detector and judge. Grades that are stored und
 again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ written as a whole. The record that names the shards is written last. An index w
 own, and the former index is removed when the new one is complete.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Semantic search for agents. It uses the index of the corpus, and embeds documents that are not in it when they are searched."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from qagen_dagster.answering.chunk_source import ChunkSource, Indexed

@@ -1,7 +1,5 @@
 """Builds the bank of a problem set from the results of its tasks: items, combinations, files, exports, and pictures for people."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 

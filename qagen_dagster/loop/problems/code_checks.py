@@ -4,8 +4,6 @@ Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, w
 others concerns one output. A function `..._breaches` returns the breaches of the property that its docstring states.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Edits of the LaTeX of problems by reviewers, which are proven again before they are stored."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from qagen_dagster.configuration.problems import find_problem_set

@@ -3,8 +3,6 @@
 The model of the classifier names the boxes. Its reply is in the ledger, so a resumed command pays nothing twice.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path

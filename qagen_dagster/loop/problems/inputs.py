@@ -1,7 +1,5 @@
 """The inputs of a problem's task: models and tools, the LaTeX of the item, and the fingerprint of all that the result depends on."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
@@ -90,7 +88,7 @@ class ProblemWork:
         solver = self.solver(task) if task.stage is Stage.SCAN and self.problem.picture is not None else None
         return solver if solver is not None and solver.spec.images else None
 
-    def metered(self, meter: Meter) -> ProblemWork:
+    def metered(self, meter: Meter) -> "ProblemWork":
         """The same work with models whose calls `meter` checks and records."""
         return replace(self, models=all_metered(self.models, meter))
 

@@ -3,8 +3,6 @@
 A fault that the source has, too, is not the fault of the result.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

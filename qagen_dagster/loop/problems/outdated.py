@@ -1,7 +1,5 @@
 """Tells whether the bank of a problem set is out of date, and why. A set without a bank is not out of date."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """Plans a problem set: everything that decides its results, from configuration, profile and options of the run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

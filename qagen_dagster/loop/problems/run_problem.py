@@ -5,8 +5,6 @@ key of a result covers everything that the result depends on, so no journal is n
 branches.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field

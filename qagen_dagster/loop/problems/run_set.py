@@ -1,7 +1,5 @@
 """Runs stages over the problems of a set in parallel, and derives the record of each problem from the results of its tasks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

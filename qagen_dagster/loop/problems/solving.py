@@ -1,7 +1,5 @@
 """Compares what a solver reaches, who sees only the question and the options, with the key of an item; and two readings of a picture."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from qagen_dagster.latex import comparison

@@ -3,8 +3,6 @@
 The parser workers decode and render pictures, which are kept in the store.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

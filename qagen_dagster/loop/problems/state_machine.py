@@ -4,8 +4,6 @@ The design sets the order: classify, scan, draw, read the ideas; then alternates
 depend on each other. The code is pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Annotated
 

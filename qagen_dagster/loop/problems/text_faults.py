@@ -3,8 +3,6 @@
 A function that yields strings yields one for each fault.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence

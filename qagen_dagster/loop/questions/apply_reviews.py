@@ -4,8 +4,6 @@ A rejected question leaves the set. An edited question is a new candidate: the e
 is compared with the other questions afterwards.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

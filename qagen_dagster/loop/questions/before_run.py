@@ -1,7 +1,5 @@
 """Reasons not to begin a run: a published set that it must not replace, or a paid model that refuses to answer."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role

@@ -1,7 +1,5 @@
 """Keeps the questions of a set while its corpus changes: the former result of a document is found, checked and carried over."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ class EarlierSet:
     @classmethod
     def read(
         cls, store: Store, combination: Combination, fingerprint: str, documents: tuple[IndexEntry, ...]
-    ) -> EarlierSet:
+    ) -> "EarlierSet":
         made = store.find_valid(CandidateSet.key(combination), CandidateSet)
         return cls(store, documents, made if made is not None and made.fingerprint == fingerprint else None)
 

@@ -4,8 +4,6 @@ Each result is stored as soon as it is done. The first op hands all documents to
 are worked on while an earlier op still waits.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, as_completed, wait

@@ -1,7 +1,5 @@
 """The configuration of a combination: the wanted one, and the one that its candidate set was made with."""
 
-from __future__ import annotations
-
 from qagen_dagster.loop.configuration import Configuration, model_settings
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import RunOptions, plan_without_documents

@@ -5,8 +5,6 @@ Each passage of a multi-hop question is hidden in turn. A visual question is ans
 passed everything else is answered once more without anything.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

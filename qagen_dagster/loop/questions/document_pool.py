@@ -7,8 +7,6 @@ So the pool works on more documents at once than it allows calls. Once the waiti
 them start together, so that no document is left to call alone at the end.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """What the work on one document in one combination needs: the models, and the document with its limits."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -42,7 +40,7 @@ class QAModels:
     overlap: bool = True
     writers: tuple[tuple[Model, float], ...] = ()  # models that share the writing, with their shares
 
-    def writing(self, document_id: str, attempt: int = 0) -> QAModels:
+    def writing(self, document_id: str, attempt: int = 0) -> "QAModels":
         """The same models with the writer of an attempt at a document as the only generator. A document's attempts follow the shares."""
         if not self.writers:
             return self
@@ -52,11 +50,11 @@ class QAModels:
         own = None if self.answerer is None or self.answerer.spec == self.generator.spec else self.answerer
         return replace(self, generator=next(found, self.writers[-1][0]), answerer=own, writers=())
 
-    def metered(self, meter: Meter, *, overlap: bool = True) -> QAModels:
+    def metered(self, meter: Meter, *, overlap: bool = True) -> "QAModels":
         """The same models, whose calls `meter` checks and records."""
         return replace(self.changed(lambda model: metered(model, meter)), overlap=overlap)
 
-    def changed(self, change: Callable[[Model], Model]) -> QAModels:
+    def changed(self, change: Callable[[Model], Model]) -> "QAModels":
         """The same models after `change` was applied to each."""
         roles = (*QUESTION_ROLES, Role.ANSWERER, Role.JUDGE)
         models = {role.value: getattr(self, role.value) for role in roles}

@@ -3,8 +3,6 @@
 Timeouts, prices and retries are left out, because they do not change a response.
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -4,8 +4,6 @@ The work for a run starts when the run asks for it. A command may start it earli
 hands its `Work` to the graph. Each run finds the work that was started for it by the run id, waits for it, and records the results.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -53,7 +51,7 @@ class Work:
         """The pool for the documents of all combinations."""
         return DocumentPool(self.space.settings.document_workers)
 
-    def parsing(self, corpus: str, run_id: str) -> CorpusParsing:
+    def parsing(self, corpus: str, run_id: str) -> "CorpusParsing":
         """The parsing that was announced for the run. If there is none, a new one, which starts when its results are asked for."""
         return self._parsings.get(run_id) or CorpusParsing(self.space, corpus, run_id)
 

@@ -1,7 +1,5 @@
 """The journal of one document, with the events of either strategy."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, TypeAlias, get_args
 
 from pydantic import Field

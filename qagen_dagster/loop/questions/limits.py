@@ -1,7 +1,5 @@
 """When the work on a document ends: how many questions a run wants, and after how many attempts and failures it stops."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -37,7 +35,7 @@ class Fit(Record):
     answers: int = MOST
     blind: int = MOST
 
-    def smaller(self, other: Fit) -> Fit:
+    def smaller(self, other: "Fit") -> "Fit":
         """The smaller number of each."""
         return Fit(**{name: min(getattr(self, name), getattr(other, name)) for name in Fit.model_fields})
 

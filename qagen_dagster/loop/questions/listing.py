@@ -1,7 +1,5 @@
 """The questions of combinations as one list: the accepted ones, and the rejected ones with their reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """The two model checks of a candidate in its document: a comparison with the accepted questions, and a blind answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from qagen_dagster.agents.questions import validator

@@ -3,8 +3,6 @@
 The name of a stored result contains a fingerprint of everything that the result depends on. So a result that exists is used again.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace

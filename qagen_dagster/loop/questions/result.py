@@ -1,7 +1,5 @@
 """Converts a final state into the records that are stored: pairs, rejections, statistics."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 

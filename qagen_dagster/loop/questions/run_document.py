@@ -4,8 +4,6 @@ Two calls start before their step, so that calls overlap. The next candidate is 
 validator answers the question of a candidate while a model compares it with the accepted ones. Each result is used at its step.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol, Self, TypeVar
 

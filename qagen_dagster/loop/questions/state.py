@@ -3,8 +3,6 @@
 The agents make the events that are imported here.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal, Self
 
 from pydantic import Field

@@ -5,8 +5,6 @@ States, order and exits follow "Single-Document Question Generator Architecture"
 `next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
 """
 
-from __future__ import annotations
-
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.agents.spec import GiveUpReason, ended_by, is_unusable

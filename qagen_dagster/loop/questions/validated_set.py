@@ -3,8 +3,6 @@
 It applies reviews, and removes duplicates across documents.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Sequence
 
 from qagen_dagster.agents.questions.deduplicator import Compared

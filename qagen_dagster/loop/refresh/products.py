@@ -5,8 +5,6 @@ documentation show it. Commands, sensors, the schedule and the observed configur
 the code that the row names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum

@@ -4,8 +4,6 @@
 products says what a product depends on. Nothing is written, and no model is asked.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

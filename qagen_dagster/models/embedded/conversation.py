@@ -1,7 +1,5 @@
 """A model request as plain values for the embedded models: the prompt's words, the document that it names, the tool calls and their results."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Random numbers for exam items and problem variants, reproducible on every machine."""
 
-from __future__ import annotations
-
 import random
 
 

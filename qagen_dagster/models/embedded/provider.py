@@ -1,7 +1,5 @@
 """The embedded provider: a model in this process that decides the next tool calls by rules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from qagen_dagster.errors import ConfigError

@@ -6,8 +6,6 @@ a text that many conversations begin with. A batch is one body with all requests
 belong here: collecting requests and waiting (`batcher.py`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta

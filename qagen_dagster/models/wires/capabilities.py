@@ -3,8 +3,6 @@
 The functions take and return neutral messages, so that a wire only translates.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable

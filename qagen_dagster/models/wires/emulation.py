@@ -4,8 +4,6 @@
 actions back. What does not: tolerant JSON (`json_reply.py`), wires, what a tool does.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, cast

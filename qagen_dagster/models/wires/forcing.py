@@ -4,8 +4,6 @@ Some servers refuse `tool_choice: required` for models that think. Without it, t
 agent asks again if the model answers without one. What does not belong here: what `doctor` says about it (`probe.py`).
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

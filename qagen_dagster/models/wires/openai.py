@@ -5,8 +5,6 @@ are part of `function_call_output`. A batch is a file of requests, a job over it
 belong here: collecting requests and waiting (`batcher.py`).
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ Tool results are text here: pictures follow in one user message after the last r
 Servers put reasoning in different places; it is separated from the answer wherever it is.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Annotated, Any

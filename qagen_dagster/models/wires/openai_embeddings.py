@@ -4,8 +4,6 @@ Each batch of texts is one paid call. As for calls of language models, the ledge
 and replays it for free, all users of the model share its limits, and failures of the transport are retried.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -4,8 +4,6 @@ A script is a function of the request, so a scripted model is deterministic and 
 a script of the module that `QAGEN_SCRIPTS` names.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any

@@ -7,8 +7,6 @@ A compressed body of a few hundred bytes can decode to gigabytes, and several en
 bodies without encoding, accept one layer of gzip or deflate at most, and decode it in pieces up to a limit.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import ssl

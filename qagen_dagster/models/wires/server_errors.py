@@ -4,8 +4,6 @@ No type of an SDK appears here, so the rules are the same for every wire. Texts 
 `MAX_TEXT` characters.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

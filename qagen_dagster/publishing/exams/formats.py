@@ -4,8 +4,6 @@ GIFT and Moodle XML have texts in HTML, with formulas between \\( \\) for Moodle
 above all the backslash. So GIFT's special characters are written as numeric HTML characters, and `\\#` is the only escape used.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -4,8 +4,6 @@ TeX can read files, and models wrote the items. So in LaTeX prose is escaped, an
 its commands: that converter has no commands for files, definitions or category codes. Other formulas are shown as written.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from html import escape

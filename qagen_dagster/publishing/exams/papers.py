@@ -3,8 +3,6 @@
 The first two say nothing about schemas, difficulties or keys. No item is broken over two pages.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape

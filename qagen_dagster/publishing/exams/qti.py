@@ -4,8 +4,6 @@ A content package has a file for each item, a test with a section for each schem
 one file has all items. Formulas are MathML. Feedback says which mistake leads to the chosen option.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """The export formats of problem banks by name, and the short ones: JSONL and Moodle XML, with items as HTML."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from itertools import groupby

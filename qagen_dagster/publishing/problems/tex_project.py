@@ -3,8 +3,6 @@
 Of the sources' packages only those that add commands and symbols are included; layout, fonts and languages are the project's own.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby

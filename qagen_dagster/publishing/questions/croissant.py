@@ -1,7 +1,5 @@
 """Croissant metadata of an exported set with the RAI extension. `croissant.json` has what is the same for all sets."""
 
-from __future__ import annotations
-
 import json
 from importlib.resources import files
 from typing import Any

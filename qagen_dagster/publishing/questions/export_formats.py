@@ -1,7 +1,5 @@
 """The export formats of published question sets by name, and the formats of evaluation tools (JSON, JSON Lines, YAML)."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Callable

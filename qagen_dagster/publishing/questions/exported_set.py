@@ -1,7 +1,5 @@
 """The content of exports of a published set: its questions with the passages that prove them, its documents and pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any

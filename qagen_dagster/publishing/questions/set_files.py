@@ -3,8 +3,6 @@
 Nothing is written to disk. `docs/published-sets.md` has the formulas of diversity and their sources.
 """
 
-from __future__ import annotations
-
 import gzip
 import math
 import re

@@ -1,7 +1,5 @@
 """A published set as tables: CSV and Excel for spreadsheets, and Parquet in the layout of Hugging Face."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """What happens to an exam item: the faults that code finds in it, the result of its slot, and the bank with all results."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from itertools import groupby
 
@@ -114,8 +112,8 @@ class SlotResult(Record):
     end_detail: str = ""
     plan: submissions.IdeaPlan | None = None
     attempts: tuple[Attempt, ...] = ()
-    item: ExamItem | None = None
-    rejected: RejectedItem | None = None
+    item: "ExamItem | None" = None
+    rejected: "RejectedItem | None" = None
     log: tuple[StageLog, ...] = ()
     calls: tuple[CallSummary, ...] = ()
     fingerprint: str = ""  # of models, prompts, exam, schema, seed and code

@@ -1,7 +1,5 @@
 """The settings of an exam.yaml. `configuration/exams.py` reads them, and the schemas.md beside it, with line numbers."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
@@ -96,7 +94,7 @@ class ExamConfig(Record):
         return {key: _full(key, setting) for key, setting in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
     @model_validator(mode="after")
-    def _some_weight(self) -> ExamConfig:
+    def _some_weight(self) -> "ExamConfig":
         if not any(difficulty.weight for difficulty in self.difficulties.values()):
             raise ValueError("difficulties: every weight is 0")
         return self

@@ -1,7 +1,5 @@
 """Exam papers that are drawn from an item bank: the blueprint, the drawn forms, and the record of a paper."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, get_args
@@ -70,7 +68,7 @@ class PaperItem(Record):
     key: Letter
 
     @classmethod
-    def of(cls, item: ExamItem, order: Sequence[Letter]) -> PaperItem:
+    def of(cls, item: ExamItem, order: Sequence[Letter]) -> "PaperItem":
         key = PRINTED[list(order).index(item.question.correct_option)]
         return cls(item=item.id, version=version_of(item), order=tuple(order), key=key)
 

@@ -1,7 +1,5 @@
 """What the answers of candidates say about the items of an exam: a sitting, with its statistics for each item."""
 
-from __future__ import annotations
-
 from datetime import date
 from enum import StrEnum
 

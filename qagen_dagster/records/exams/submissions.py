@@ -4,8 +4,6 @@ Fields follow "ESAT Question Generator - Project Structure Documentation". Model
 the fields of what they submit, which are part of the prompt.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Annotated, Literal
 
@@ -97,7 +95,7 @@ class ExamPart(Record):
         return f"{self.exam}/{self.schema_id}/{self.difficulty.value}"
 
     @classmethod
-    def from_key(cls, key: str) -> ExamPart:
+    def from_key(cls, key: str) -> "ExamPart":
         """Parse a partition key; raises ValueError when it has not three valid segments."""
         parts = key.split("/")
         if len(parts) != 3:
@@ -180,7 +178,7 @@ class ExamQuestion(Record):
     correct_option: Annotated[SaidLetter, Field(description="Letter of the one right option.")]
 
     @model_validator(mode="after")
-    def _lettered(self) -> ExamQuestion:
+    def _lettered(self) -> "ExamQuestion":
         expected = list(LETTERS[: len(self.options)])
         if sorted(self.options) != expected:
             raise ValueError(f"options must be {expected[0]} to {expected[-1]} without a gap")

@@ -1,7 +1,5 @@
 """The settings of a `problems.yaml`: the sources of a problem set, and the tasks for its problems."""
 
-from __future__ import annotations
-
 from pathlib import PurePosixPath
 from typing import Annotated
 
@@ -31,7 +29,7 @@ class SourceConfig(Record):
     kind: QuestionKind | None = None  # None: to be classified
 
     @model_validator(mode="after")
-    def _check(self) -> SourceConfig:
+    def _check(self) -> "SourceConfig":
         suffix = PurePosixPath(self.file).suffix.lower()
         if suffix not in SUFFIXES:
             raise ValueError(f"{self.file} is none of {', '.join(SUFFIXES)}")
@@ -76,7 +74,7 @@ class ProblemSetConfig(Record):
     seed: int = Field(default=0, ge=0, le=1_000_000)
 
     @model_validator(mode="after")
-    def _check(self) -> ProblemSetConfig:
+    def _check(self) -> "ProblemSetConfig":
         if VariantKind.MULTI in self.variants:
             raise ValueError("multi is not a variant of one problem: name the problems under combine")
         for name, values in (("variants", self.variants), ("conversions", self.conversions)):

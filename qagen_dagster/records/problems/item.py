@@ -4,8 +4,6 @@ The classes `...Result` and `Unable` are what models submit. Their docstrings an
 fields are part of the prompt, so models read them.
 """
 
-from __future__ import annotations
-
 import re
 from enum import StrEnum
 from typing import Annotated, Final, Literal
@@ -312,7 +310,7 @@ class PlaceOnPage(Record):
     def is_empty(self) -> bool:
         return self.right - self.left < LEAST_SIDE or self.bottom - self.top < LEAST_SIDE
 
-    def covers(self, other: PlaceOnPage) -> float:
+    def covers(self, other: "PlaceOnPage") -> float:
         """The share of the area of `other` that is in this box."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)

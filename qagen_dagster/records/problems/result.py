@@ -1,7 +1,5 @@
 """Records of the work on problems: their sources, the results of their tasks, the records of a bank, and the bank for exports."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """Questions that need several documents: what an agent submits. Models read the docstrings and the descriptions of the fields."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

@@ -3,8 +3,6 @@
 A later run writes its own records and does not change these.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Self

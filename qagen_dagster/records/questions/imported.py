@@ -1,7 +1,5 @@
 """The questions that people asked, as a log gave them, and how well a set covers them."""
 
-from __future__ import annotations
-
 from pydantic import Field
 
 from qagen_dagster.records.base import Record

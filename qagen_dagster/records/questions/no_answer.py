@@ -3,8 +3,6 @@
 Models read the docstrings and the descriptions of the fields of what they submit, which are part of the prompt.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import Field

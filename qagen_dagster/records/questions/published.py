@@ -3,8 +3,6 @@
 The fields that a reader of "Single-Document Question Generator Architecture" expects come first; the others were added.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 
@@ -47,7 +45,7 @@ class PublishedVerdict(Record):
     _without_unjudged = model_validator(mode="before")(results.without_unjudged)
 
     @classmethod
-    def of(cls, verdict: results.VerdictRecord) -> PublishedVerdict:
+    def of(cls, verdict: results.VerdictRecord) -> "PublishedVerdict":
         return cls(**verdict.shared(cls))
 
 

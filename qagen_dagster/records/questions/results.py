@@ -4,8 +4,6 @@ Names and meanings of the fields of QAPair, RejectedQA, GenerationStats, Generat
 "Single-Document Question Generator Architecture", section Outputs. Further fields were added.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, Literal, Self, cast
@@ -95,7 +93,7 @@ class QAPair(Record):
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
 
-    def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> Candidate:
+    def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> "Candidate":
         """The question as a candidate, with its evidence or with that which was found anew."""
         shown = self.evidence if evidence is None else evidence
         made = self.shared(Candidate, evidence=shown, visuals=self.content_refs)

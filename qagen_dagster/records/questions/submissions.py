@@ -3,8 +3,6 @@
 Models read the docstrings and the descriptions of the fields, which are part of the prompt.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal, cast
 

@@ -1,7 +1,5 @@
 """The answerer answers one question, or several at once, from the text it is shown. Code looks up its quotes in the document."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -4,8 +4,6 @@ A model whose context is too small is asked again with less text. Some models ca
 `Answer:` and quotes, or JSON. The reader is tolerant on purpose; it ignores text that is no question and no answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

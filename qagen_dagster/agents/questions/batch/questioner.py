@@ -4,8 +4,6 @@ The file `question_types.md` describes each type: its meaning, an instruction, a
 scenario's options choose the types.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -248,7 +246,7 @@ def propose(
 
 
 def rewrite(
-    context: QAContext, model: Model, reading: Reading, rejected: Rejection, told: Told, task: Task
+    context: QAContext, model: Model, reading: Reading, rejected: "Rejection", told: Told, task: Task
 ) -> Rewritten:
     """Ask for one question that replaces a rejected one; `task` names the parts to show. Raises ModelError."""
     terminal = Terminal("submit_rewrite", SubmitRewrite)

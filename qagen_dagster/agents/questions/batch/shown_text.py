@@ -5,8 +5,6 @@ body, at even distances. The model is told what is left out, and the result reco
 the margin are removed; the columns of tables keep their gaps.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
@@ -39,10 +37,10 @@ class _Line:
     ends: frozenset[int]
     is_row: bool
 
-    def beside(self, other: _Line) -> _Line:
+    def beside(self, other: "_Line") -> "_Line":
         return _Line(self.starts | other.starts, self.ends | other.ends, is_row=True)
 
-    def fits(self, other: _Line) -> bool:
+    def fits(self, other: "_Line") -> bool:
         """Whether most of its columns begin or end where those of `other` do."""
         most = len(self.starts)
         return 2 * len(self.starts & other.starts) > most or 2 * len(self.ends & other.ends) > most

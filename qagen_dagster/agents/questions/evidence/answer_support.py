@@ -6,8 +6,6 @@ question is a claim of the model that wrote it: a type that promises a derived a
 but no type turns the check off.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Computes the answer of a submission again from the values that it names, each of which must be quoted."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

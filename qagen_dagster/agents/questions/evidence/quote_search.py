@@ -4,8 +4,6 @@ Matching ignores white space, hyphenation, case, typographic variants and Markdo
 word or a number. The evidence is the document's text of the match, not the model's copy.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right

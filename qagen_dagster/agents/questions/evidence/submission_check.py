@@ -3,8 +3,6 @@
 It refuses questions that point at a text which their reader does not see: "this study", "according to the passage".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 

@@ -2,8 +2,6 @@
 sentence before a pronoun.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

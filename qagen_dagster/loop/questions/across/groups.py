@@ -1,7 +1,5 @@
 """Groups of documents that share names or numbers. A group belongs to the document with the smallest id, so that each is asked about once."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Sequence

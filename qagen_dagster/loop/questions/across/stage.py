@@ -3,8 +3,6 @@
 With all documents of its evidence the validator must find the answer; with any one of them hidden it must not.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

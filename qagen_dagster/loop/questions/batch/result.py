@@ -1,7 +1,5 @@
 """Converts the final state of the batch strategy into the records that are stored, with the missing questions and the reasons."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 

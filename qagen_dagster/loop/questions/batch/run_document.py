@@ -3,8 +3,6 @@
 New questions are first compared without a model. The deduplicator compares them again later, together with their answers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property, singledispatchmethod
 

@@ -3,8 +3,6 @@
 All of them are values; no work is done here. The agents make the events `Answered` and `Rewritten` of the current question.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

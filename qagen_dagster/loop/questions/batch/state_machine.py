@@ -7,8 +7,6 @@ of the agent strategy. BatchState contains the state of these checks. Only `next
 does not, so a journal can be resumed with a higher target.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 
 from qagen_dagster.agents.questions.batch import questioner

@@ -4,8 +4,6 @@ Two questions may state one exchange from both sides: "A bought X from B" is "B 
 X to B".
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Finds the accepted question that a new one repeats. Word rules exclude pairs, similarity proposes pairs, a model decides the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache

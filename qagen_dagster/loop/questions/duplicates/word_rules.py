@@ -1,7 +1,5 @@
 """Rules over the words of two questions. When a rule tells them apart, neither similarity nor a model can make them duplicates."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import StrEnum
@@ -206,7 +204,7 @@ class Crossing:
     answer: frozenset[str]  # empty if the question states its own answer
     question: frozenset[str]
 
-    def crosses(self, other: Crossing) -> bool:
+    def crosses(self, other: "Crossing") -> bool:
         """Whether each answer occurs in the other question but not in its own."""
         if not self.answer or not other.answer:
             return False

@@ -1,7 +1,5 @@
 """Reads a log of questions, and measures how a set covers it."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping

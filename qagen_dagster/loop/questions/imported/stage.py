@@ -4,8 +4,6 @@ A question is asked of the documents that a search finds likeliest, in order. Th
 of the other documents find out the same: their requests are equal, so the ledger has the responses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

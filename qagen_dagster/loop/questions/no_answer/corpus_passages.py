@@ -1,7 +1,5 @@
 """Finds the passages of a corpus that are likeliest to answer a question: by words, by meaning, and by its names and numbers."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ a name or a number of the question. One answer refuses the question. A false pre
 each reading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ The stage has a journal of its own, which depends on the texts of the whole corp
 questions are proved again: unchanged requests cost nothing, because the ledger has the responses.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

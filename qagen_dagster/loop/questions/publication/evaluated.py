@@ -1,7 +1,5 @@
 """What evaluations found about a published set: labels of passages, questions to leave out, and figures for the card."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

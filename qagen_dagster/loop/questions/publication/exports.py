@@ -1,7 +1,5 @@
 """Exports a published set to formats of other programs: reads questions with their passages and pictures, and writes the files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property

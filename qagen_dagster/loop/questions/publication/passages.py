@@ -1,7 +1,5 @@
 """Cuts the text of a document into the passages that exports and relevance labels name, and finds quotes in them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 

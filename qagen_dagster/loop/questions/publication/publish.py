@@ -1,7 +1,5 @@
 """Publishes a validated set: checks its evidence again, writes its files, keeps every version, and says why a set is out of date."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

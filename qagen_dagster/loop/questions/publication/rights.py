@@ -1,7 +1,5 @@
 """The licence and the attribution of documents, read when a set is published or exported. They are not stored with the documents."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 

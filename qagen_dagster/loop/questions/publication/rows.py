@@ -1,7 +1,5 @@
 """Makes the rows of a published set, each with its document, verdict and grade, and the facts that its card states."""
 
-from __future__ import annotations
-
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

@@ -7,8 +7,6 @@ word of the question is looked for in the sentence of the answer, near it, and i
 weights of `weights.json`.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

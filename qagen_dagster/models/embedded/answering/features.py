@@ -4,8 +4,6 @@ Shares weight words by their rarity in the text, as in BM25 (Robertson & Zaragoz
 by one, each word of the question with its nearest, as in late interaction (Khattab & Zaharia, SIGIR 2020).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Analysis of a question: its question word, the noun it asks about, the governor of the gap, and the terms by which its words are found."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ the same mistakes. It reliably detects a wrong answer from another part of the d
 the same sentence.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The share of words weights rare words more, as BM25 does (Robertson & Zaragoza 2
 pieces are single sentences and rows.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import threading

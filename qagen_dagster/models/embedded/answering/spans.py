@@ -1,7 +1,5 @@
 """A sentence prepared for many questions: its parse, its candidate answers (phrases with and without their edges, names, clauses) and its word vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache

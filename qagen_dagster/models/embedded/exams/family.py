@@ -14,8 +14,6 @@ and how a draft is made:
 Other fields are values that the lines and texts may name. The syntax of expressions is that of `exact_of`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

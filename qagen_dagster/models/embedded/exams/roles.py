@@ -1,7 +1,5 @@
 """The four exam roles of the embedded models: what each reads from a prompt and submits; the catalogue of all families, and the question of a slot."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any

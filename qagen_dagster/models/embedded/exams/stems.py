@@ -6,8 +6,6 @@ for x from `low` to `high`. An `answer` names a function of the numbers. Most me
 do not repeat the formulas of the families, which make the stems.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Classification of TeX and its ideas, by environments, wording and lists of terms of school physics. Doubtful results have a low confidence."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -3,8 +3,6 @@
 A wrong option is the value of the solution's own expression with one slip in it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from fractions import Fraction

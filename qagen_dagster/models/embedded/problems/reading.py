@@ -1,7 +1,5 @@
 """Reads a prompt and its item: labelled parts, numbers as TeX writes them, and chains of equal sides."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from fractions import Fraction

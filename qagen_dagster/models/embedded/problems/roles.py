@@ -1,7 +1,5 @@
 """The seven problem roles of the embedded models: what each reads from a prompt, and what it submits or reports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

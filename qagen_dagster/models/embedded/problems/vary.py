@@ -4,8 +4,6 @@ First each numeral of an item gets a role: given, result, or fixed. If a number 
 varied. A variant is submitted only after all equations of its own text have been checked.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import Counter

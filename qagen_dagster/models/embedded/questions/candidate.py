@@ -4,8 +4,6 @@ columns and rows.
 A label is asked for only if it is certainly the name of a property, such as "mean salinity (g/kg)".
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 question and its answer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ Equal lines and context give equal candidates. A bounded cache keeps recent resu
 again.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence

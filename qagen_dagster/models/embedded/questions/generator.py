@@ -4,8 +4,6 @@ reports that the document is exhausted.
 The embedded models cannot see pictures. In visual mode they ask about table cells and captions, and name the visual.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

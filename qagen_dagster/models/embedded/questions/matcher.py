@@ -4,8 +4,6 @@ quotes, a row, a column or an opposite.
 It gets only pairs with the same numbers, names and negations, because code keeps all other pairs apart before it asks a model.
 """
 
-from __future__ import annotations
-
 import re
 from difflib import SequenceMatcher
 

@@ -4,8 +4,6 @@ unanswerable: a name that the document has, with a property that no line of it h
 number, with another number than the document gives. underspecified: a question about a table cell without the name of its row.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

@@ -5,8 +5,6 @@ because the question is long. A quarter of the words of people's questions is no
 "When", and other verbs that of common ones. `candidate_checks.py` decides whether a question makes sense.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Questions from the form of a text: spelled-out abbreviations, table cells, labelled lines such as "Resolution: 1 mm"."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence

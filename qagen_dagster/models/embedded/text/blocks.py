@@ -4,8 +4,6 @@ their captions.
 The lines are Markdown, or plain text as extracted from PDFs and court opinions.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Which tokens make up the clause, and which can be omitted without changing its m
 recogniser of the small model makes mistakes on identifiers, so its labels count only if words confirm them.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections import OrderedDict

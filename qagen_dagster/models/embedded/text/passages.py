@@ -4,8 +4,6 @@ Analysis needs clean, unwrapped sentences, while evidence must have the document
 parser gets single sentences, because its own segmentation fails on abbreviations and identifiers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -56,7 +54,7 @@ class Passage:
     places: tuple[Place, ...]
     lines: dict[int, str]
 
-    def part(self, start: int, end: int) -> Passage:
+    def part(self, start: int, end: int) -> "Passage":
         """The passage of `text[start:end]`."""
         return Passage(self.text[start:end], self.places[start:end], self.lines)
 
