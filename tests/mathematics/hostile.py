@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -60,7 +61,11 @@ def _raise_limits() -> str:
 
 
 def _lie() -> None:
-    os.write(1, b'{"values": [{"exact": "1", "numbers": ["1"]}]}\n')
+    for descriptor in range(1, 64):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b'{"values": [{"exact": "1", "numbers": ["1"]}]}\n')
+            return
+    raise OSError("every descriptor is closed")
 
 
 def _recursion() -> int:
