@@ -7,26 +7,17 @@ cannot lift; a wall clock on this side (`worker_process.py`) that kills the whol
 import atexit
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self, cast
 
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure, parse_form
-from qagen_dagster.mathematics.sandbox_worker import Compute, compute_forms
+from qagen_dagster.mathematics.sandbox_worker import Compute, Task, compute_forms
 from qagen_dagster.worker_process import Worker, WorkerError
 
 SECONDS = 2.0  # with process start-up still well under five seconds
 MEMORY_BYTES = 300_000_000
 GRACE = 0.5  # seconds after the child's own time limit until the whole session is killed
-
-
-@dataclass(frozen=True)
-class Task:
-    """An expression with its givens; the names in `free` are positive symbols."""
-
-    expression: str
-    givens: Mapping[str, str] = field(default_factory=dict[str, str])
-    free: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -80,7 +71,7 @@ class Sandbox:
         answers = iter(self._ask(sent) if sent else [])
         return [refused.get(place) or next(answers) for place in range(len(tasks))]
 
-    def ask(self, job: dict[str, Any]) -> dict[str, Any]:
+    def ask(self, job: object) -> dict[str, Any]:
         """Run one job without the allow-list: its `values`, or a `failure` with `detail`."""
         with self._lock:
             try:
@@ -93,16 +84,11 @@ class Sandbox:
             return reply
 
     def _ask(self, tasks: Sequence[Task]) -> list[Outcome]:
-        forms = [
-            {"expression": task.expression, "givens": dict(task.givens), "free": sorted(task.free)}
-            for task in tasks
-        ]
-        reply = self.ask({"forms": forms})
-        values = cast("list[dict[str, Any]]", reply.get("values", []))
-        if len(values) == len(tasks):
-            return [_outcome(value) for value in values]
-        failed = reply if "failure" in reply else (values[0] if values else {})
-        return [_failure(failed) for _ in tasks]
+        reply = self.ask(tasks)
+        values = cast("list[dict[str, Any]]", reply.get("values")) or [reply]
+        if len(values) != len(tasks):  # the process failed, which it says once
+            values = values[:1] * len(tasks)
+        return [_outcome(value) for value in values]
 
 
 @lru_cache(maxsize=1)
@@ -123,14 +109,8 @@ def _refusal(task: Task) -> FormError | None:
 
 
 def _outcome(value: Mapping[str, Any]) -> Outcome:
-    if "failure" in value:
-        return _failure(value)
-    return Computed(str(value["exact"]), tuple(value["numbers"]))
-
-
-def _failure(value: Mapping[str, Any]) -> FormError:
-    known = set(FormFailure)
+    if "exact" in value:
+        return Computed(str(value["exact"]), tuple(value["numbers"]))
     failure = value.get("failure", "")
-    return FormError(
-        FormFailure(failure) if failure in known else FormFailure.CRASHED, str(value.get("detail", ""))[:300]
-    )
+    known = FormFailure(failure) if failure in set(FormFailure) else FormFailure.CRASHED
+    return FormError(known, str(value.get("detail", ""))[:300])

@@ -7,7 +7,8 @@ import resource
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure, evaluate, parse_form
@@ -22,27 +23,34 @@ _WARM_UP = (
     "Sum(k**2,(k,1,4))+Product(k,(k,1,4))+integrate(x**2*sin(x)+exp(x)/2+1/(1+x),(x,0,1))",
     "diff(x**3*sin(x)+log(x),x)+limit(sin(x)/x,x,0)+solve(x**2-3*x+1,x)[0]+solve(x**3-x-1,x)[0]+(F+1)**3",
 )
-Compute = Callable[[dict[str, Any]], object]
+Compute = Callable[[Any], object]
+
+
+@dataclass(frozen=True)
+class Task:
+    """An expression with its givens; the names in `free` are positive symbols."""
+
+    expression: str
+    givens: Mapping[str, str] = field(default_factory=dict[str, str])
+    free: frozenset[str] = frozenset()
 
 
 def prepare(hello: tuple[float, int, Compute]) -> Compute:
     """The function that does jobs with the function of `hello`, within its seconds and its bytes of memory."""
     seconds, memory_bytes, compute = hello
     # Warmed up, because a limited process opens no files
-    compute({"forms": [{"expression": one, "free": ["F"], "givens": {"x": "2"}} for one in _WARM_UP]})
+    compute([Task(one, {"x": "2"}, frozenset("F")) for one in _WARM_UP])
     return lambda job: _answer(job, seconds, memory_bytes, compute)
 
 
-def compute_forms(job: dict[str, Any]) -> object:
-    """The result of each form of the job: `exact` and `numbers`, or `failure` and `detail`."""
-    return [_one(form) for form in job["forms"]]
+def compute_forms(tasks: Sequence[Task]) -> object:
+    """The result of each task: `exact` and `numbers`, or `failure` and `detail`."""
+    return [_one(task) for task in tasks]
 
 
-def _one(form: dict[str, Any]) -> dict[str, object]:
+def _one(task: Task) -> dict[str, object]:
     try:
-        exact, numbers = evaluate(
-            parse_form(form["expression"], form.get("givens"), frozenset(form.get("free", ())))
-        )
+        exact, numbers = evaluate(parse_form(task.expression, task.givens, task.free))
         return {"exact": exact, "numbers": numbers}
     except FormError as error:
         return {"failure": error.failure.value, "detail": error.detail}
@@ -52,7 +60,7 @@ def _one(form: dict[str, Any]) -> dict[str, object]:
         return {"failure": FormFailure.TOO_LARGE.value, "detail": "nested too deep"}
 
 
-def _answer(job: dict[str, Any], seconds: float, memory_bytes: int, compute: Compute) -> dict[str, object]:
+def _answer(job: object, seconds: float, memory_bytes: int, compute: Compute) -> dict[str, object]:
     reading, writing = os.pipe()
     child = os.fork()  # this process has one thread
     if child == 0:
@@ -95,7 +103,7 @@ def _read(descriptor: int, deadline: float) -> bytes | None:
     return None
 
 
-def _child(job: dict[str, Any], seconds: float, memory_bytes: int, compute: Compute, writing: int) -> None:
+def _child(job: object, seconds: float, memory_bytes: int, compute: Compute, writing: int) -> None:
     """Compute under limits that cannot be lifted, write the reply, and exit."""
     try:
         os.dup2(writing, _REPLY)

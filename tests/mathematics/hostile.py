@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 
-def run(job: dict[str, Any]) -> object:
-    """Do what the job names; `warm` is the call that every sandbox makes first."""
-    name = job.get("do", "warm")
+def run(job: Any) -> object:
+    """Do what the job names; the call that every sandbox makes first is a list of forms."""
+    name = "warm" if isinstance(job, list) else job["do"]
     return {
         "warm": _warm,
         "import os": lambda: os.getpid(),
