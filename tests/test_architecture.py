@@ -43,7 +43,7 @@ OWNERS = {
     "PIL": ("formats/",),
     "anthropic": ("models/wires/anthropic.py",),
     "anyio": ("web/server.py",),
-    "charset_normalizer": ("formats/decoding.py",),
+    "chardet": ("formats/decoding.py",),
     "click": ("cli/",),
     "dagster": ("defs/", "components.py", "definitions.py"),
     "sqlalchemy": ("defs/held.py",),  # the storage of Dagster
