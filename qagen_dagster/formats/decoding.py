@@ -39,7 +39,6 @@ _PDF_WITHIN = 1_024  # readers accept leading junk before %PDF-, within the firs
 _HTML = re.compile(rb"(?:<!--[^>]{0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|title|script)\b", re.I)
 _WHITE = b" \t\r\n\x0b\x0c"
 _MAX_CONTROL_SHARE = 0.05  # of control characters that a text with stray ones has
-_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because its mark starts with that of UTF-16
@@ -47,6 +46,7 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_WIDE_BOMS = tuple(mark for mark, name in _BOMS if name != "utf-8")
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _ASCII_LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
@@ -111,9 +111,7 @@ def looks_binary(data: bytes) -> bool:
     UTF-16 and UTF-32 count as text, with or without a byte order mark, although they are full of NUL.
     """
     sample = data[:65_536]
-    if sample.startswith(_WIDE_BOMS) or sample.startswith(b"\x00\x00\xfe\xff"):
-        return False
-    if wide_encoding(sample):
+    if sample.startswith(_WIDE_BOMS) or wide_encoding(sample):
         return False
     return control_share(sample) > _MAX_CONTROL_SHARE
 
@@ -293,9 +291,8 @@ def _without_blank_end(lines: list[str]) -> list[str]:
 
 
 def _spans(ends: list[int], count: int) -> tuple[PageSpan, ...]:
-    spans: list[PageSpan] = []
-    start = 1
-    for number, end in enumerate(ends, start=1):
-        spans.append(PageSpan(page=number, start_line=min(start, count + 1), end_line=min(end, count)))
-        start = end + 1
-    return tuple(spans)
+    starts = [1, *(end + 1 for end in ends)]
+    return tuple(
+        PageSpan(page=number, start_line=min(start, count + 1), end_line=min(end, count))
+        for number, (start, end) in enumerate(zip(starts, ends, strict=False), start=1)
+    )
