@@ -75,6 +75,11 @@ class GenerationMetadata(Record):
     attempt_number: int
 
 
+def spans_documents(evidence: Iterable[Evidence]) -> bool:
+    """Whether a passage is of another document than that of the question."""
+    return any(one.document_id for one in evidence)
+
+
 class QAPair(Record):
     """An accepted question."""
 
@@ -284,7 +289,7 @@ class GenerationResult(Record):
     surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
-    no_answer_target: int = 0  # of the target, the questions without an answer
+    no_answer_target: int = 0  # of the target, the questions without an answer and across documents
     controls: tuple[int, int] = (
         0,
         0,
