@@ -25,7 +25,7 @@ LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 
 
 _QUESTION, _ANSWER, _BLIND = 80, 220, 160  # output tokens of one item, with its quotes, in a reply of several
-MOST = 12  # answers of one request
+MOST = 15  # answers of one request: twelve questions and their reserve
 
 
 class Fit(Record):

@@ -29,6 +29,13 @@ class Evidence(Record):
     # of a question across documents: the document that has it, if it is not the question's own
     document_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
+    def within(self, other: "Evidence") -> bool:
+        """Whether another span of the same document has it."""
+        if self.start_line is None or other.start_line is None or self.document_id != other.document_id:
+            return False
+        lines = range(other.start_line, (other.end_line or other.start_line) + 1)
+        return self.start_line in lines and " ".join(self.quote.split()) in " ".join(other.quote.split())
+
 
 class RejectionReason(StrEnum):
     """Why a candidate was not accepted. The first six reasons are from the reference, the others were added."""

@@ -4,16 +4,18 @@ With all documents of its evidence the validator must find the answer; with any 
 """
 
 from functools import partial
+from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.across import Member
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.across.groups import Group, groups_of
 from qagen_dagster.loop.questions.no_answer import stage
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.state import Done, Judged, Validate
+from qagen_dagster.loop.questions.state import Accepted, Done, Judged, QAState, Rejected, Validate
 from qagen_dagster.records.corpus_config import Span
 from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import (
@@ -23,6 +25,7 @@ from qagen_dagster.records.questions.results import (
     VerdictRecord,
 )
 
+OneT = TypeVar("OneT", Accepted, Rejected)
 EACH = 2  # questions that are asked for at a time
 
 
@@ -45,8 +48,14 @@ class AcrossStage(stage.JournaledStage):
         """The result with at most `target` more questions. Raises ModelError."""
         self.start(result)
         ended, why = self._ask_all(target)
-        planned = {**result.planned, Span.ACROSS.value: target}
-        return self.added(result, ended, {Span.ACROSS: target}, why).model_copy(update={"planned": planned})
+        kind, accepted = Span.ACROSS.value, self.own[:target]
+        whole = self.added(result, accepted, ended)
+        whole = whole.model_copy(update={"planned": {**result.planned, kind: target}})
+        of_kind = QAState(
+            accepted=tuple(_of_kind(one, kind) for one in accepted),
+            rejected=tuple(_of_kind(one, kind) for one in self.state.rejected),
+        )
+        return self.with_share(whole, of_kind, Mix(counts=({kind: target},)), ended or why)
 
     def _ask_all(self, target: int) -> tuple[str, str]:
         """Ask about each group. Returns how the budget ended, and what there was to ask about."""
@@ -135,3 +144,7 @@ class AcrossStage(stage.JournaledStage):
             return "", False, run.calls
         same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
+
+
+def _of_kind(one: OneT, kind: str) -> OneT:
+    return one.model_copy(update={"candidate": one.candidate.model_copy(update={"question_type": kind})})

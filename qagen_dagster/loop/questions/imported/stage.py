@@ -56,7 +56,7 @@ class ImportStage(stages.JournaledStage):
         except BudgetExhaustedError as error:
             ended = str(error)
         answering = (self.models.answerer or self.models.generator).spec.name
-        return self.added(result, ended, writer=answering)
+        return self.added(result, self.own, ended, answering)
 
     def _draft(
         self, logged: LoggedQuestion, passages: Sequence[DocumentPassages], attempt: int

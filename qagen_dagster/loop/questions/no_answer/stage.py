@@ -175,38 +175,33 @@ class JournaledStage:
         return tuple(one for one in self.state.accepted if one.attempt)
 
     def added(
-        self,
-        result: GenerationResult,
-        ended: str,
-        wanted: Mapping[str, int] | None = None,
-        why: str = "",
-        *,
-        writer: str = "",
+        self, result: GenerationResult, accepted: Sequence[Accepted], ended: str, writer: str = ""
     ) -> GenerationResult:
-        """The result with what the stage has found since `start`, and the kinds of `wanted` of which some are missing, with the reason.
+        """The result with these questions of the stage, and with what it has refused since `start`.
 
-        `ended`: how its budget was exhausted, or empty. `writer`: the model that wrote the questions.
+        `ended`: how its budget was exhausted, or empty. `writer`: the model that wrote the questions; empty: the generator.
         """
-        target = sum((wanted or {}).values())
-        mix = None if wanted is None else Mix(counts=(dict(wanted),))
-        accepted = self.own
-        if mix is not None:
-            accepted = wanted_only(accepted, self.work.limits.model_copy(update={"mix": mix}))
-        own = self.state.model_copy(update={"accepted": accepted})
+        own = self.state.model_copy(update={"accepted": tuple(accepted)})
         models = writer or self.models.generator.spec.name, self.models.validator.spec.name
-        pairs = pairs_of(own, self.work, *models)
         calls = (call for event in self.journal.events for call in event.calls)
         update = {
-            "accepted": (*result.accepted, *pairs),
+            "accepted": (*result.accepted, *pairs_of(own, self.work, *models)),
             "rejected": (*result.rejected, *rejections_of(own, self.work)),
             "verdicts": (*result.verdicts, *own.verdicts),
             "calls": (*result.calls, *calls),
-            "shortfalls": (*result.shortfalls, *shortfalls(own, mix, lambda _kind: ended or why)),
-            "no_answer_target": result.no_answer_target + target,
         }
         if ended:
             update |= {"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended}
-        return counted(result.model_copy(update=update), result.stats.target_count + target)
+        return counted(result.model_copy(update=update), result.stats.target_count)
+
+    def with_share(self, result: GenerationResult, state: QAState, mix: Mix, why: str) -> GenerationResult:
+        """The result with the share of the target that the stage had: `mix`, of which the questions of `state` are found."""
+        share, missing = sum(mix.named.values()), shortfalls(state, mix, lambda _kind: why)
+        update = {
+            "no_answer_target": result.no_answer_target + share,
+            "shortfalls": (*result.shortfalls, *missing),
+        }
+        return counted(result.model_copy(update=update), result.stats.target_count + share)
 
     def refuse(self, candidate: Candidate) -> tuple[Decided | None, tuple[CallSummary, ...]]:
         """The decision on a candidate with a fault of its own, or one that repeats an accepted question; and the calls. Raises ModelError."""
@@ -295,9 +290,12 @@ class Stage(JournaledStage):
                     why = drafted.failure or f"the generator was asked in {number + 1} rounds"
         except BudgetExhaustedError as error:
             ended = str(error)
-        wanted = {kind.value: count for kind, count in self.wanted.items()}
+        mix = Mix(counts=({kind.value: count for kind, count in self.wanted.items()},))
+        accepted = wanted_only(self.own, self.work.limits.model_copy(update={"mix": mix}))
+        found = self.state.model_copy(update={"accepted": accepted})
+        whole = self.with_share(self.added(result, accepted, ended), found, mix, ended or why)
         controls = (0, 0) if tested is None else (tested.asked, tested.answered)
-        return self.added(result, ended, wanted, why).model_copy(update={"controls": controls})
+        return whole.model_copy(update={"controls": controls})
 
     @property
     def _carried(self) -> Drafted | None:
