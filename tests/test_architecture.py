@@ -197,7 +197,7 @@ def test_every_prompt_and_query_file_is_used() -> None:
         name
         for mode in Mode
         for strategy in Strategy
-        for name in prompt_hashes(mode, strategy, without_answer=True)
+        for name in prompt_hashes(mode, strategy, staged=("unanswerable", "across"))
     }
     used.add(answerer.prompt().name)
     used |= set(exam_prompt_hashes())
