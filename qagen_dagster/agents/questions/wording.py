@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from math import floor
 
 from qagen_dagster.english.wording import Wording, style_of, without_names, wording
+from qagen_dagster.english.words import tokens
 from qagen_dagster.records.corpus_config import Audience, ScenarioConfig, Style
 
 STYLES: Mapping[Style, str] = {
@@ -78,10 +80,11 @@ def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
     most = limits_of(scenario)
     if most is None:
         return ""
-    found = wording(without_names(question), evidence)._replace(words=wording(question, "").words)
-    if found.shared > most.shared:
+    plain = without_names(question)
+    found = wording(plain, evidence)._replace(words=wording(question, "").words)
+    if _is_over(found.shared, most.shared, wording(plain, "").words):
         return f"of the question's content words that are no names, {found.shared:.0%} stand in the quotes, at most {most.shared:.0%} may: use other words"
-    if found.copied > most.copied:
+    if _is_over(found.copied, most.copied, len(tokens(plain)) - 2):
         return f"of the question's runs of three words without names, {found.copied:.0%} are copied from the quotes, at most {most.copied:.0%} may be: use other words"
     longer = found.words > most.words
     return (
@@ -89,3 +92,8 @@ def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
         if longer
         else ""
     )
+
+
+def _is_over(share: float, most: float, count: float) -> bool:
+    """Whether a share of so many words or runs is over its limit, which allows a whole number of them, and at least one."""
+    return round(share * count) > max(1, floor(most * count + 0.5))

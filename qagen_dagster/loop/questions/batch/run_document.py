@@ -6,7 +6,7 @@ New questions are first compared without a model. The deduplicator compares them
 from dataclasses import dataclass
 from functools import cached_property, singledispatchmethod
 
-from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions import validator, wording
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Reading
@@ -128,8 +128,10 @@ class DocumentRun:
         about = document.metadata
         known = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
         hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
+        limits, metadata = wording.limits_of(context.scenario), "\n".join(known)
+        own_words = limits is not None and limits.shared < 1
         grade = grade_question(
-            step.question, self.source, metadata="\n".join(known), hypothetical=hypothetical
+            step.question, self.source, metadata=metadata, hypothetical=hypothetical, own_words=own_words
         )
         return batch.QuestionGraded(number=step.draft.number, grade=grade)
 
