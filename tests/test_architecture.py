@@ -63,7 +63,7 @@ OWNERS = {
         "formats/pdf/figures.py",
         "grounding/source.py",
         "index/",
-        "loop/exams/item_statistics.py",
+        "loop/exams/responses.py",
         "loop/questions/duplicates/similarity.py",
         "loop/score_table.py",
         "models/embedders.py",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from qagen_dagster.loop.call_totals import unique_calls
+from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.review import page_address
 from qagen_dagster.records.run import Usage

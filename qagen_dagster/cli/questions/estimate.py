@@ -23,9 +23,8 @@ from qagen_dagster.cli.output import Terminal, slashed, warn
 from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.amounts import Amounts, Range
-from qagen_dagster.loop.estimate.combinations import CombinationEstimate, Estimate
+from qagen_dagster.loop.estimate.combinations import BudgetEnd, CombinationEstimate, Estimate
 from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
-from qagen_dagster.loop.estimate.limits import BudgetEnd
 from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace

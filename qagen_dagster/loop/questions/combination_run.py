@@ -16,7 +16,6 @@ from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.ingest.files import open_view
-from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.index.semantic_search import SemanticSearch
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
@@ -40,7 +39,7 @@ from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.loop.review import rejected_by_reviewers
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus_config import Strategy

@@ -17,8 +17,7 @@ from qagen_dagster.ingest import parsing
 from qagen_dagster.loop.catalog import catalog_knows, runs_to_add
 from qagen_dagster.loop.configuration import Configuration
 from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluation, why_unevaluated
-from qagen_dagster.loop.exams.bank import is_bank_current
-from qagen_dagster.loop.exams.outdated import made_part, wanted_part, why_part_outdated
+from qagen_dagster.loop.exams.bank import is_bank_current, made_part, wanted_part, why_part_outdated
 from qagen_dagster.loop.exams.plan import part_set
 from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_ungraded
 from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
