@@ -10,8 +10,7 @@ from math import inf
 from typing import NamedTuple
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.questions.no_answer.corpus_passages import DOCUMENTS
-from qagen_dagster.loop.questions.no_answer.prove import CONTROLS
+from qagen_dagster.loop.questions.no_answer.prove import CONTROLS, DOCUMENTS
 from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import usd

@@ -24,9 +24,8 @@ from qagen_dagster.loop.evaluation.system_scores import (
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.loop.parallel import map_in_parallel
-from qagen_dagster.loop.questions.publication.evaluated import labels_of
-from qagen_dagster.loop.questions.publication.passages import shared_lines
-from qagen_dagster.loop.questions.publication.published_set import PublishedSet
+from qagen_dagster.loop.questions.publication.publish import labels_of
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet, shared_lines
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import (
     Decided,

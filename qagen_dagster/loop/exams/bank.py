@@ -1,5 +1,6 @@
-"""Builds the item bank of an exam from the results of its parts: items without duplicates, counts, files and exports. Tells which parts are
-out of date, and why.
+"""Builds the item bank of an exam from the results of its parts: items without duplicates, counts, files and exports.
+
+Tells also which parts of an exam are out of date, and why. A part that was never made is not out of date.
 """
 
 import json

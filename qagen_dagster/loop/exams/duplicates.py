@@ -1,7 +1,7 @@
 """Finds items of a bank that are alike: duplicates, which ask the same, and families, which vary one template or one idea.
 
 Duplicates have the same stem, or the same computation on the same numbers in other words. Items of a family have other numbers or
-another scene.
+another scene. They are not duplicates: the author of the exam decides which variants it has.
 """
 
 import ast

@@ -23,8 +23,7 @@ from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_
 from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
 from qagen_dagster.loop.problems.bank import published_bank
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
-from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
-from qagen_dagster.loop.questions.plan import RunOptions
+from qagen_dagster.loop.questions.plan import RunOptions, made_questions, wanted_questions
 from qagen_dagster.loop.questions.publication.exports import why_not_exported
 from qagen_dagster.loop.questions.publication.publish import why_outdated
 from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS

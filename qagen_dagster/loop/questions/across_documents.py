@@ -1,18 +1,23 @@
 """Works a document by the strategy across: proposes questions about its groups, and proves that each of their documents is needed.
 
+Documents that share names or numbers are a group. A group belongs to the document with the smallest id, so that each is asked about once.
 With all documents of its evidence the validator must find the answer; with any one of them hidden it must not.
 """
 
-from collections.abc import Iterator
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
-from qagen_dagster.loop.questions.across.groups import Group, groups_of
 from qagen_dagster.loop.questions.no_answer import stage
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Done, Judged, QAState, Validate
 from qagen_dagster.records.document import merged_lines
@@ -24,6 +29,21 @@ from qagen_dagster.records.questions.results import (
 )
 
 EACH = 2  # questions that are asked for at a time
+_PAIRS, _TRIPLES = 3, 1  # groups of a document: the cost of a document is bounded by them
+_MOST_NAMES = 40  # names and numbers of a document that are looked up
+_WIDEST = 4  # a name in more documents than this says little about two of them
+# "Ida Holm", "TG-40", "14.5 kg", "3 May 1947": names of several words, codes, quantities with a unit, dates.
+_SHARED = re.compile(
+    r"\b[^\W\d_a-z][\w'-]+(?: (?:of |the )?[^\W\d_a-z][\w'-]+){1,3}|\b[A-Z]{2,}-?\d+\w*|\b\d[\d.,]* [a-z\u00b0%][\w/\u00b0%]*"
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Ids of documents, the own first, and what they have in common."""
+
+    documents: tuple[str, ...]
+    shared: tuple[str, ...]
 
 
 class AcrossStage(stage.JournaledStage):
@@ -130,3 +150,30 @@ class AcrossStage(stage.JournaledStage):
             return "", False, run.calls
         same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
+
+
+def groups_of(corpus: CorpusPassages, own: str) -> list[Group]:
+    """The groups that belong to a document, the closest first. Raises ModelError."""
+    holders: defaultdict[str, set[str]] = defaultdict(set)
+    for name in _names(corpus.lines(own)):
+        for other in corpus.holding(name, _WIDEST + 1):
+            holders[name].add(other)
+    rare = {name: found - {own} for name, found in holders.items() if 1 < len(found | {own}) <= _WIDEST}
+    common: defaultdict[str, list[str]] = defaultdict(list)
+    for name, found in rare.items():
+        for other in found:
+            common[other].append(name)
+    weight = {other: sum(1 / len(rare[name]) for name in names) for other, names in common.items()}
+    later = sorted((one for one in common if one > own), key=lambda one: (-weight[one], one))
+    pairs = [Group((own, one), tuple(common[one])) for one in later[:_PAIRS]]
+    threes = [
+        Group((own, *two), shared)
+        for two in combinations(later[: _PAIRS + 1], 2)
+        if (shared := tuple(name for name in common[two[0]] if name in common[two[1]]))
+    ]
+    return [*pairs, *sorted(threes, key=lambda one: -len(one.shared))[:_TRIPLES]]
+
+
+def _names(lines: Sequence[str]) -> list[str]:
+    found = dict.fromkeys(" ".join(name.split()) for line in lines for name in _SHARED.findall(line))
+    return list(found)[:_MOST_NAMES]
