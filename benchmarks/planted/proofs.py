@@ -32,9 +32,9 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.across import DraftAcross
 from qagen_dagster.records.questions.no_answer import DraftNoAnswer
 from qagen_dagster.records.questions.results import Candidate, RejectionReason
+from qagen_dagster.records.questions.submissions import DraftAcross
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.support.documents import page_picture
 from tests.support.models import FakeModel, call

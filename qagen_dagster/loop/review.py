@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from qagen_dagster.agents.problems.roles import solve_blind
+from qagen_dagster.agents.problems import solve_blind
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.judges import Judged, agreement, judge_agreements

@@ -17,8 +17,8 @@ from qagen_dagster.english.words import says_all
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import Document
-from qagen_dagster.records.questions.across import DocumentQuote, DraftAcross, SubmitAcross
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
+from qagen_dagster.records.questions.submissions import DocumentQuote, DraftAcross, SubmitAcross
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
 _LONGEST_ROW = 1_000

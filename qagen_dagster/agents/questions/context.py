@@ -12,7 +12,7 @@ from itertools import pairwise
 from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.agents.questions.mix import Mix
-from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
+from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig

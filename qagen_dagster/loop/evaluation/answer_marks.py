@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 
-from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.agents import evaluation
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.facts import Facts, facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.sentences import split
@@ -109,7 +109,7 @@ def mark_answer(question: str, reference: str, given: str, model: Model | None, 
 def _judged(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
     if model is None:
         return Outcome(None, "code cannot decide, and the profile has no judge")
-    marked = closed_book.mark(model, role, question, reference, given)
+    marked = evaluation.mark(model, role, question, reference, given)
     if marked.result is None:
         return Outcome(None, f"not compared: {marked.failure}")
     return Outcome(Marked(marked.result.right, Decided.MODEL, marked.result.explanation))

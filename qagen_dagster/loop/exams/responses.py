@@ -23,8 +23,17 @@ from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem
-from qagen_dagster.records.exams.paper import PRINTED, Paper, PaperItem, version_of
-from qagen_dagster.records.exams.responses import Estimate, FormStatistics, ItemFlag, ItemStatistics, Sitting
+from qagen_dagster.records.exams.paper import (
+    PRINTED,
+    Estimate,
+    FormStatistics,
+    ItemFlag,
+    ItemStatistics,
+    Paper,
+    PaperItem,
+    Sitting,
+    version_of,
+)
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.untrusted_file import read_file
 

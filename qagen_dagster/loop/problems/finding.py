@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
 
-from qagen_dagster.agents.problems.roles import FIND, find_prompt
-from qagen_dagster.agents.problems.task import Asking, ask
+from qagen_dagster.agents.problems import FIND, Asking, ask, find_prompt
 from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import RenderOptions

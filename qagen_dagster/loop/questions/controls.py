@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
-from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.evidence import computation
@@ -44,10 +44,10 @@ def same_fact(
     alike = match(given, candidate.answer)
     if alike in (Match.SAME, Match.CONFLICT):
         return alike is Match.SAME, "", ()
-    run = closed_book.marking(model, role, candidate.question, candidate.answer, given)
+    run = evaluation.marking(model, role, candidate.question, candidate.answer, given)
     calls = call_summaries(run, role, model.spec, work.context.view.document.id, step.attempt)
     if isinstance(run.end, Finish):
-        return closed_book.Mark.model_validate(run.end.result).right, "", calls
+        return evaluation.Mark.model_validate(run.end.result).right, "", calls
     return False, str(run.end), calls
 
 
@@ -59,14 +59,14 @@ def without_document(step: Validate, work: DocumentWork, models: QAModels, judge
     context, found = work.context, judged.verdict
     if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
-    run = closed_book.guessing(
+    run = evaluation.guessing(
         models.validator, validator.ROLE, step.candidate.question, context.corpus.corpus_context
     )
     spec, document = models.validator.spec, context.view.document.id
     calls = call_summaries(run, validator.ROLE, spec, document, step.attempt)
     same, failure, given = False, "" if isinstance(run.end, Finish) else str(run.end), ""
     if isinstance(run.end, Finish):
-        given = closed_book.SubmittedGuess.model_validate(run.end.result).answer.strip()
+        given = evaluation.SubmittedGuess.model_validate(run.end.result).answer.strip()
         if not says_nothing(given):
             same, failure, more = same_fact(step, work, models, given)
             calls = (*calls, *more)

@@ -18,10 +18,14 @@ from qagen_dagster.models.embedded.conversation import (
     line_total,
 )
 from qagen_dagster.models.embedded.questions import no_answer
-from qagen_dagster.models.embedded.questions.candidate import Candidate, Context, read_context
-from qagen_dagster.models.embedded.questions.candidate_checks import refusal
-from qagen_dagster.models.embedded.questions.extract import candidates, interleave, prose, without_rivals
-from qagen_dagster.models.embedded.questions.structure import cell_questions
+from qagen_dagster.models.embedded.questions.candidate import Candidate, Context, read_context, refusal
+from qagen_dagster.models.embedded.questions.extract import (
+    candidates,
+    cell_questions,
+    interleave,
+    prose,
+    without_rivals,
+)
 from qagen_dagster.models.embedded.text.blocks import Kind, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english
 from qagen_dagster.records.questions.imported import NOT_COVERED
