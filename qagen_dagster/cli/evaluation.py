@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     OneOf,
     Selection,
@@ -29,7 +29,6 @@ from qagen_dagster.cli.output import (
     warn,
     write_output,
 )
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
 from qagen_dagster.loop.evaluation.run_questions import latest_report, open_evaluation

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.graph import open_quietly, unread
+from qagen_dagster.cli.graph import Progress, open_quietly, unread
 from qagen_dagster.cli.options import (
     Selection,
     asset_config,
@@ -20,7 +20,6 @@ from qagen_dagster.cli.options import (
     target_option,
 )
 from qagen_dagster.cli.output import Terminal, slashed, warn
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.amounts import Amounts, Range
 from qagen_dagster.loop.estimate.combinations import BudgetEnd, CombinationEstimate, Estimate

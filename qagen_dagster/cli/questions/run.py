@@ -15,7 +15,7 @@ from pydantic import Field
 from rich.table import Table
 
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
-from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     Selection,
     asset_config,
@@ -27,7 +27,6 @@ from qagen_dagster.cli.options import (
     target_option,
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
