@@ -1,3 +1,5 @@
+"""Items of a part that are worked to their end: what is recorded, what is told to whom, and what ends an item."""
+
 from __future__ import annotations
 
 from pathlib import Path

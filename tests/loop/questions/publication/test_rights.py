@@ -1,3 +1,5 @@
+"""The licence and the attribution of documents and of questions about them."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,12 +1,17 @@
-"""How many questions of each kind a document should give: generators are told what is left, and code counts and refuses."""
+"""What a scenario requires of its questions: how many of each kind a document should give, and how they are worded.
 
-from collections.abc import Iterable, Mapping
+Agents are told it, and what is left of the mix. Code counts, checks and refuses.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from pydantic import Field
 
+from qagen_dagster.english.wording import Wording, style_of, wording
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import ScenarioConfig, mix_kinds
+from qagen_dagster.records.corpus_config import Audience, ScenarioConfig, Style, mix_kinds
 from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions.results import Candidate, Evidence
@@ -14,6 +19,21 @@ from qagen_dagster.records.questions.results import Candidate, Evidence
 OTHER = "other kinds"  # in a count: those that the mix does not name
 _ROUNDING = 1e-9  # so that shares such as 0.1 of 10 are whole numbers
 _Kind = TypeVar("_Kind")
+STYLES: Mapping[Style, str] = {
+    Style.QUESTION: "a whole question",
+    Style.KEYWORD: "three to eight key words, as in the box of a search engine: no question word, no question mark",
+    Style.INSTRUCTION: "an instruction, such as 'Explain ...', 'List ...' or 'Give ...', and no question",
+    Style.CONVERSATIONAL: "the first message of a chat: one or two sentences in the first person, with what they need it for",
+}
+_AUDIENCES: Mapping[Audience, str] = {
+    Audience.READER: "like questions of somebody who has just read the text: short, and in words of their own",
+    Audience.SEARCHER: "like questions of somebody who has never seen the text: the need in their own words, without its phrases",
+}
+# What nine of ten questions of people keep, who saw the text (XQuAD, beside the sentence with the answer) or not (Cranfield).
+_LIMITS: Mapping[Audience, Wording] = {
+    Audience.READER: Wording(shared=1.0, copied=0.4, words=8),
+    Audience.SEARCHER: Wording(shared=0.67, copied=0.1, words=14),
+}
 
 
 def apportioned(shares: Mapping[_Kind, float], total: int, most: int, document_id: str) -> dict[_Kind, int]:
@@ -112,3 +132,57 @@ def hops(evidence: Iterable[Evidence]) -> int:
         end = max(end, last) if document == of else last
         of = document
     return passages + len(visuals) + len(tables)
+
+
+def description(scenario: ScenarioConfig, *, writes: bool = False) -> str:
+    """The description of a scenario with its styles; for an agent that `writes` questions also with audience and personas."""
+    return "\n".join((scenario.description, *_asked(scenario, writes=writes)))
+
+
+def _asked(scenario: ScenarioConfig, *, writes: bool) -> Iterator[str]:
+    if scenario.style is not None:
+        shares = "; ".join(f"{share:.0%} {STYLES[style]}" for style, share in scenario.style.items())
+        yield f"In these rules, a question is whatever asks for an answer. How it is worded: {shares}."
+    if writes and scenario.audience is not None:
+        yield f"Questions are worded {_AUDIENCES[scenario.audience]}."
+    if writes and scenario.personas:
+        yield f"Those who ask, in turn: {'; '.join(scenario.personas)}. Ask what each of them would want to know, without saying who asks."
+
+
+def next_style(scenario: ScenarioConfig, accepted: Iterable[str]) -> str:
+    """How the next question is to be worded, so that the shares of the styles are kept; empty if there is only one."""
+    shares = scenario.style or {}
+    if len(shares) < 2:
+        return ""
+    have = Counter(map(style_of, accepted))
+    count = sum(have.values()) + 1
+    return STYLES[max(shares, key=lambda style: shares[style] * count - have[style])]
+
+
+def limits_of(scenario: ScenarioConfig) -> Wording | None:
+    """What the wording of a question may be at most; None without a limit."""
+    most = None if scenario.audience is None else _LIMITS[scenario.audience]
+    if scenario.max_overlap is None:
+        return most
+    return (most or Wording(1.0, 1.0, 1_000))._replace(shared=scenario.max_overlap)
+
+
+def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
+    """Why a question is not worded as the scenario wants, beside its evidence; empty if it is."""
+    style = style_of(question)
+    if scenario.style is not None and style not in (None, *scenario.style):
+        wanted = ", or ".join(STYLES[one] for one in scenario.style)
+        return f"it must be worded as {wanted}"
+    most = limits_of(scenario)
+    if most is None:
+        return ""
+    found = wording(question, evidence)
+    if found.shared > most.shared:
+        return f"{found.shared:.0%} of the question's content words stand in its quotes, at most {most.shared:.0%} may: use other words"
+    if found.copied > most.copied:
+        return f"{found.copied:.0%} of its runs of three words are copied from its quotes, at most {most.copied:.0%} may be: use other words"
+    return (
+        ""
+        if found.words <= most.words
+        else f"it has {found.words} content words, at most {most.words} may be: shorten it"
+    )
