@@ -16,7 +16,6 @@ from qagen_dagster.configuration.files import Loaded
 from qagen_dagster.configuration.problems import ProblemSet, load_problem_sets
 from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.defs import automation
-from qagen_dagster.defs.automation import build_observed, build_reload_check
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents.assets import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
@@ -154,9 +153,12 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
             PUBLISHED_SETS: build_published_sets(settings),
         }
         return dg.Definitions(
-            assets=[*build_observed(layout, known), *self._linked(dg.map_asset_specs(present, assets))],
+            assets=[
+                *automation.build_observed(layout, known),
+                *self._linked(dg.map_asset_specs(present, assets)),
+            ],
             jobs=[build_refresh_job(layout, self._for_runs), *_jobs(layout)],
-            asset_checks=[build_reload_check(layout, known), *build_up_to_date_checks(layout)],
+            asset_checks=[automation.build_reload_check(layout, known), *build_up_to_date_checks(layout)],
             schedules=[automation.build_nightly_refresh(layout, known, self.schedule)],
             sensors=[
                 automation.build_observer(layout, known),

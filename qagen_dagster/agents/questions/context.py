@@ -11,7 +11,6 @@ from itertools import pairwise
 
 from qagen_dagster.agents.questions import requirements
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
-from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
@@ -169,7 +168,7 @@ class History:
     rejected: tuple[RejectedQA, ...] = ()
     viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
-    left: Mix | None = None  # what is still wanted; None if the scenario counts no kinds
+    left: requirements.Mix | None = None  # what is still wanted; None if the scenario counts no kinds
     wanted: str = ""  # `left` in words
 
 

@@ -9,7 +9,6 @@ import dagster as dg
 from qagen_dagster.configuration.corpora import Corpora, Corpus
 from qagen_dagster.defs import metadata
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import fault_list, log_progress
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import RenderOptions
@@ -36,7 +35,7 @@ def build_document_assets(
             partitions_def=partitions.corpora,
             kinds={"parser"},
             deps=["corpus_files"],
-            metadata={"broken_corpora": fault_list(corpora.faults)},
+            metadata={"broken_corpora": metadata.fault_list(corpora.faults)},
             description="The text of every file of a corpus. It has the lines that evidence refers to. A file that cannot "
             "be parsed does not fail the run: its outcome says why.",
         ),
@@ -55,7 +54,7 @@ def parsed_documents(
     context: dg.AssetExecutionContext, work: dg.ResourceParam[Work]
 ) -> dg.MaterializeResult[Any]:
     parsing = work.parsing(context.partition_key, context.run.run_id)
-    result = parsing.text(log_progress(context, "parsed"))
+    result = parsing.text(metadata.log_progress(context, "parsed"))
     index = result.index
     return dg.MaterializeResult(
         metadata=_of_index(index, result.parsed_files, work.space.store),
@@ -70,7 +69,7 @@ def visual_manifests(
 ) -> dg.MaterializeResult[Any]:
     space = work.space
     parsing = work.parsing(context.partition_key, context.run.run_id)
-    manifests = parsing.visuals(log_progress(context, "looked for visuals in"))
+    manifests = parsing.visuals(metadata.log_progress(context, "looked for visuals in"))
     crops = _page_crops(space, space.corpus(parsing.corpus), manifests, space.parsers())
     return dg.MaterializeResult(
         metadata=_of_manifests(manifests) | crops,

@@ -8,7 +8,6 @@ import dagster as dg
 
 from qagen_dagster.defs import metadata
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import CheckedResult, log_progress, warning_result
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -46,10 +45,10 @@ def build_grounding_report(layout: Layout, partitions: Partitions) -> dg.AssetsD
 
 def grounding_report(
     context: dg.AssetExecutionContext, config: SpendingConfig, workspace: WorkspaceResource
-) -> CheckedResult:
+) -> metadata.CheckedResult:
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     run = RunMark(context.run.run_id, spending_id(context.run))
-    progress = log_progress(context, "graded")
+    progress = metadata.log_progress(context, "graded")
     report = grade_set(space, combination, run, config.allowance, progress)
     options = space.corpus(combination.corpus).scenario(combination.scenario).grading
     return dg.MaterializeResult(
@@ -80,8 +79,8 @@ def grounding_results(options: GradingOptions, report: GroundingReport) -> list[
     good = mean is None or letter(mean).value <= minimum.value
     confidence = {} if mean is None else {"confidence": round(mean, 4)}
     return [
-        warning_result("grade", good, {"grade": shown, "minimum": minimum.value} | confidence),
-        warning_result("measured", share <= options.max_not_measured, numbers),
+        metadata.warning_result("grade", good, {"grade": shown, "minimum": minimum.value} | confidence),
+        metadata.warning_result("measured", share <= options.max_not_measured, numbers),
     ]
 
 

@@ -8,7 +8,6 @@ import dagster as dg
 
 from qagen_dagster.defs import metadata
 from qagen_dagster.defs.documents.assets import crop_markdown
-from qagen_dagster.defs.metadata import Metadata, cell, markdown_table
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import Document, VisualManifest
@@ -224,14 +223,16 @@ def _crops(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
 
 def of_rejected(
     space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str
-) -> Metadata:
+) -> metadata.Metadata:
     """The table, and if anything was rejected, the report and the links. Their labels contain `verb`: "rejected" or "removed"."""
     ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
     rows = [
         (name, one.rejection_reason.value, one.question, _place_of(one.document_id, one.evidence))
         for name, one in zip(ids, rejected, strict=True)
     ]
-    shown: Metadata = {f"{verb}_questions": markdown_table(("id", "reason", "question", "document"), rows)}
+    shown: metadata.Metadata = {
+        f"{verb}_questions": metadata.markdown_table(("id", "reason", "question", "document"), rows)
+    }
     if rejected:
         numbered = list(enumerate(zip(ids, rejected, strict=True), 1))[:MOST_SHOWN]
         cases = [_case(space, combination, number, name, one) for number, (name, one) in numbered]
@@ -251,12 +252,12 @@ def _case(space: Workspace, combination: Combination, number: int, name: str, on
         "Finding": one.rejection_detail,
         "The other question": one.duplicate_of,
     }
-    parts += [f"**{label}:** {cell(fact, _FACT)}" for label, fact in facts.items() if fact]
+    parts += [f"**{label}:** {metadata.cell(fact, _FACT)}" for label, fact in facts.items() if fact]
     lines = list(_lines(space, combination.corpus, one)) or [
-        cell(place.quote, _LINE) for place in one.evidence
+        metadata.cell(place.quote, _LINE) for place in one.evidence
     ]
     if lines:
-        parts.append(f"**The document says** ({cell(_place_of(one.document_id, one.evidence))}):")
+        parts.append(f"**The document says** ({metadata.cell(_place_of(one.document_id, one.evidence))}):")
         parts.append("\n".join(f"> {line}\\" for line in lines).removesuffix("\\"))
     parts.append(f"`qagen questions {name}`")
     return "\n\n".join(parts)
@@ -275,10 +276,12 @@ def _lines(space: Workspace, corpus: str, one: RejectedQA) -> Iterator[str]:
     near = sorted({number + step for number in quoted for step in (-1, 0, 1)})
     for number in [number for number in near if text.get(number, "").strip()][:_MOST_LINES]:
         mark = "**" if number in quoted else ""
-        yield f"{mark}{number}{mark} {cell(text[number], _LINE)}"
+        yield f"{mark}{number}{mark} {metadata.cell(text[number], _LINE)}"
 
 
-def _links(space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], verb: str) -> Metadata:
+def _links(
+    space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], verb: str
+) -> metadata.Metadata:
     """Links that open the texts of the documents in an editor, at the lines of the evidence."""
     links: list[dg.LocalFileCodeReference] = []
     for number, one in rejected:

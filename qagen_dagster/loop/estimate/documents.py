@@ -10,7 +10,6 @@ from statistics import quantiles
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate import amounts
-from qagen_dagster.loop.estimate.amounts import METRICS, Range, Use, total, use_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
@@ -57,7 +56,7 @@ class Example(Document):
     """A finished document."""
 
     accepted: int
-    uses: Mapping[str, Use]  # amounts by role
+    uses: Mapping[str, amounts.Use]  # amounts by role
 
 
 class DocumentEstimator:
@@ -76,24 +75,25 @@ class DocumentEstimator:
         self.guessed = not examples
         self.basis = _basis(len(own), len(examples) - len(own))
         self._seen = {
-            role.value: total(one.uses.get(role.value, Use()) for one in examples) for role in models
+            role.value: amounts.total(one.uses.get(role.value, amounts.Use()) for one in examples)
+            for role in models
         }
-        self._usual = total(use for one in examples for use in self._table(one).values())
+        self._usual = amounts.total(use for one in examples for use in self._table(one).values())
         questions = sum(one.questions for one in examples)
         self._pass_rate = sum(one.accepted for one in examples) / questions if questions else 1.0
         enough = FROM_OWN if len(own) >= ENOUGH else FROM_OTHERS
         self.around = self._spread(examples, enough if len(examples) >= ENOUGH else FROM_FEW)
 
-    def uses(self, document: Document) -> dict[str, Use]:
+    def uses(self, document: Document) -> dict[str, amounts.Use]:
         """The estimated amounts of each role for a document."""
         table = self._table(document)
         if self.guessed:
             return table
-        new, usual = total(table.values()), self._usual
+        new, usual = amounts.total(table.values()), self._usual
         calls, reading = new.calls / usual.calls, new.input_tokens / usual.input_tokens
-        factors = [reading if name in _READING else calls for name in METRICS]
+        factors = [reading if name in _READING else calls for name in amounts.METRICS]
         return {
-            role: Use(*(amount * factor for amount, factor in zip(seen, factors, strict=True)))
+            role: amounts.Use(*(amount * factor for amount, factor in zip(seen, factors, strict=True)))
             for role, seen in self._seen.items()
         }
 
@@ -101,21 +101,21 @@ class DocumentEstimator:
         """The estimated number of accepted questions of a document."""
         return min(float(document.target), self._pass_rate * document.questions)
 
-    def call(self, role: Role) -> Use:
+    def call(self, role: Role) -> amounts.Use:
         """The amounts of one call that shows no document."""
         return self._calls(role, 1.0, 0.0)
 
-    def _spread(self, examples: Sequence[Example], least: float) -> Range:
+    def _spread(self, examples: Sequence[Example], least: float) -> amounts.Range:
         """The range of amounts as factors of the estimate. Nine of ten finished documents lie in it."""
         taken = [_tokens(one.uses) / (_tokens(self.uses(one)) or 1.0) for one in examples]
         cuts = quantiles(taken, n=_PARTS, method="inclusive") if len(taken) > 1 else [1.0]
-        return Range(low=min(1 / least, cuts[0]), expected=1.0, high=max(least, cuts[-1]))
+        return amounts.Range(low=min(1 / least, cuts[0]), expected=1.0, high=max(least, cuts[-1]))
 
-    def _table(self, document: Document) -> dict[str, Use]:
+    def _table(self, document: Document) -> dict[str, amounts.Use]:
         """The amounts of each role for a document, from the rows of the table."""
         return {role.value: self._by_row(role, spec, document) for role, spec in self._models.items()}
 
-    def _by_row(self, role: Role, spec: ModelSpec, document: Document) -> Use:
+    def _by_row(self, role: Role, spec: ModelSpec, document: Document) -> amounts.Use:
         row = self._rows[role]
         shown = min(document.size, row.shown, spec.opening_characters)
         # A validator that is not shown the whole document reads parts of it for each question.
@@ -129,12 +129,14 @@ class DocumentEstimator:
         blank = self._calls(role, row.each_blank * answered, 0.0, amounts.SHORT)
         return blank.plus(self._calls(role, row.once + each + proofs, shows * shown / TOKEN_CHARACTERS))
 
-    def _calls(self, role: Role, calls: float, document_tokens: float, row: amounts.Row | None = None) -> Use:
+    def _calls(
+        self, role: Role, calls: float, document_tokens: float, row: amounts.Row | None = None
+    ) -> amounts.Use:
         """The amounts of calls with the prompt and the output of a row, by default that of the role."""
         spec, row = self._models[role], row or self._rows[role]
         if spec.provider in FREE_PROVIDERS:
             return amounts.LOCAL_CALL.times(calls)
-        return Use(
+        return amounts.Use(
             calls=calls,
             input_tokens=calls * row.prompt + document_tokens,
             cached_tokens=document_tokens if spec.provider in _CACHING else 0.0,
@@ -150,7 +152,7 @@ def _basis(own: int, others: int) -> str:
     return f"from past documents: {', '.join(parts)}" if parts else "no past runs: a rough guess"
 
 
-def _tokens(uses: Mapping[str, Use]) -> float:
+def _tokens(uses: Mapping[str, amounts.Use]) -> float:
     return sum(use.input_tokens + use.output_tokens for use in uses.values())
 
 
@@ -165,7 +167,7 @@ class PastRun:
     dry: frozenset[str]  # ids of documents whose questions ran out; a higher target would not change them
     examples: dict[str, Example]  # by document id
     accepted: int
-    compared: Use  # amounts for comparing its accepted questions across documents
+    compared: amounts.Use  # amounts for comparing its accepted questions across documents
 
 
 def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> PastRun | None:
@@ -196,7 +198,7 @@ def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> 
         frozenset(one.document_id for one in candidates.documents if one.end in _RAN_DRY),
         examples,
         sum(one.accepted for one in candidates.documents),
-        use_of(made.calls if made is not None else ()).get("deduplicator", Use()),
+        amounts.use_of(made.calls if made is not None else ()).get("deduplicator", amounts.Use()),
     )
 
 
@@ -207,7 +209,7 @@ def example_of(result: GenerationResult, document: Document) -> Example:
         document.subjects,
         result.stats.target_count,
         len(result.accepted),
-        use_of(result.calls),
+        amounts.use_of(result.calls),
         without_answer=result.no_answer_target,
     )
 

@@ -11,20 +11,17 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from qagen_dagster.agents import exams
-from qagen_dagster.agents.exams import Reply
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Role
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.loop.exams import state_machine
 from qagen_dagster.loop.exams.plan import ItemWork, PartPlan, finished_slot
-from qagen_dagster.loop.exams.state_machine import Designed, Ended, ExamEvent, replay
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, work_on_each
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, all_metered, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.exams import bank
-from qagen_dagster.records.exams.bank import SlotPlan, SlotResult
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import IdeaPlan
 
@@ -52,9 +49,9 @@ def run_part(
     return designed if design_only else run.finish(designed)
 
 
-def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
+def part_results(workspace: Workspace, plan: PartPlan) -> tuple[bank.SlotResult, ...]:
     """The results of the slots, in order. There is none for a slot that was not worked or whose model failed."""
-    return tuple(workspace.store.read(key, SlotResult) for key in result_keys(workspace, plan).values())
+    return tuple(workspace.store.read(key, bank.SlotResult) for key in result_keys(workspace, plan).values())
 
 
 def result_keys(workspace: Workspace, plan: PartPlan) -> dict[int, str]:
@@ -62,25 +59,30 @@ def result_keys(workspace: Workspace, plan: PartPlan) -> dict[int, str]:
     found = dict(plan.kept)
     for slot in plan.numbers:
         for key in (plan.result_key(slot), plan.partial_key(slot)):
-            if slot not in found and workspace.store.find_valid(key, SlotResult) is not None:
+            if slot not in found and workspace.store.find_valid(key, bank.SlotResult) is not None:
                 found[slot] = key
     return dict(sorted(found.items()))
 
 
-def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[SlotPlan, ...]:
+def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[bank.SlotPlan, ...]:
     """The state of the design of every slot, in order."""
-    found: list[SlotPlan] = []
+    found: list[bank.SlotPlan] = []
     for slot in plan.numbers:
         key = plan.kept.get(slot, plan.result_key(slot))
         if key != plan.result_key(slot):
-            idea = workspace.store.read(key, SlotResult).plan
-            found.append(SlotPlan(part=plan.part, slot=slot, plan=idea))
+            idea = workspace.store.read(key, bank.SlotResult).plan
+            found.append(bank.SlotPlan(part=plan.part, slot=slot, plan=idea))
             continue
         events = plan.journal(slot, workspace).events
-        state, taken = replay(events, plan.limits)
-        calls = tuple(call for event in events[:taken] if isinstance(event, Designed) for call in event.calls)
+        state, taken = state_machine.replay(events, plan.limits)
+        calls = tuple(
+            call
+            for event in events[:taken]
+            if isinstance(event, state_machine.Designed)
+            for call in event.calls
+        )
         idea, failures = state.plan, state.design_failures
-        found.append(SlotPlan(part=plan.part, slot=slot, plan=idea, failures=failures, calls=calls))
+        found.append(bank.SlotPlan(part=plan.part, slot=slot, plan=idea, failures=failures, calls=calls))
     return tuple(found)
 
 
@@ -160,7 +162,13 @@ class _PartRun:
                 note = "budget exhausted"
             else:
                 outcome.finished.append(slot)
-                note = "designed" if design_only else "accepted" if worked.step == Ended() else "rejected"
+                note = (
+                    "designed"
+                    if design_only
+                    else "accepted"
+                    if worked.step == state_machine.Ended()
+                    else "rejected"
+                )
             if self.progress is not None:
                 count = len(outcome.finished) + len(outcome.reused)
                 self.progress(count, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")
@@ -182,7 +190,7 @@ class _PartRun:
             self.workspace.store.write(key, result.model_copy(update=done))
         return worked
 
-    def _charged(self, journal: JournalFile[ExamEvent]) -> Mapping[Role, Model]:
+    def _charged(self, journal: JournalFile[state_machine.ExamEvent]) -> Mapping[Role, Model]:
         """The models; if there is a budget, with a meter for the item."""
         if self.plan.budget.unlimited:
             return self.models
@@ -260,7 +268,7 @@ def _known(value: _ValueT | None) -> _ValueT:
     return value
 
 
-def _about(reply: Reply[Any]) -> dict[str, Any]:
+def _about(reply: exams.Reply[Any]) -> dict[str, Any]:
     """The fields that all events for replies of models have."""
     return {"failure": reply.failure, "raw": reply.raw, "calls": reply.calls, "at": _now()}
 

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qagen_dagster.agents import problems
-from qagen_dagster.agents.problems import Asking, Reply, ask
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import BudgetExhaustedError
@@ -123,9 +122,11 @@ class _TaskRun:
         """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
         job = dataclasses.replace(problems.ASSIGNMENTS[Stage.SCAN], role=Role.SOLVER)
         account, pictures = self.work.problem.id, self._pictures()
-        asking: Asking[items.ScanResult] = Asking(reader, account, pictures=pictures, sample=self.work.seed)
+        asking: problems.Asking[items.ScanResult] = problems.Asking(
+            reader, account, pictures=pictures, sample=self.work.seed
+        )
         values = self._shown_input("") | {"kind": word, "has_diagram": _HAS_DIAGRAM[None]}
-        said = ask(job, prompt, asking, values)
+        said = problems.ask(job, prompt, asking, values)
         told = f"not read twice: {said.detail}"
         if said.result is not None and found.scan is not None:
             told = differing_values(found.scan, said.result) or "same values"
@@ -257,7 +258,7 @@ class _TaskRun:
             code, libraries = latex(result)
             return work.compiler.compile(code, work.problem.preamble, (*self._libraries(), *libraries))
 
-        asking = Asking[Any](
+        asking = problems.Asking[Any](
             model=self._model,
             account=work.problem.id,
             judge=judged,
@@ -270,7 +271,9 @@ class _TaskRun:
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
             sample=work.seed,
         )
-        said = ask(problems.ASSIGNMENTS[stage], inputs.prompt_of(self.task, work, self.state), asking, values)
+        said = problems.ask(
+            problems.ASSIGNMENTS[stage], inputs.prompt_of(self.task, work, self.state), asking, values
+        )
         told: dict[str, Any] = {
             "calls": (*said.calls, *(call for _, calls in self.solutions for call in calls)),
             "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
@@ -354,7 +357,7 @@ class _TaskRun:
         return said or ""
 
 
-def result_of(task: Task, said: Reply[Any], model: Model, **fields: Any) -> TaskResult:
+def result_of(task: Task, said: problems.Reply[Any], model: Model, **fields: Any) -> TaskResult:
     """The result of a task from the reply of a role, without what the role submitted."""
     told = {one.name: getattr(said, one.name) for one in dataclasses.fields(said) if one.name != "result"}
     return TaskResult(task=task, model=model.spec.name, **told, **fields)

@@ -13,7 +13,6 @@ from itertools import combinations
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
-from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.no_answer import stage
@@ -89,12 +88,12 @@ class AcrossStage(stage.JournaledStage):
             state = stage.after(state, self.event(stage.Decided, decide, stored))
         return state
 
-    def _member(self, name: str, group: Group) -> Member:
+    def _member(self, name: str, group: Group) -> across.Member:
         found = self.corpus.about(name, " ".join(group.shared[:8]))
         spans = tuple((one.start_line, one.end_line) for one in found.spans)
-        return Member(self.corpus.document(name), found.lines, spans)
+        return across.Member(self.corpus.document(name), found.lines, spans)
 
-    def proved(self, step: Validate, members: list[Member]) -> Judged:
+    def proved(self, step: Validate, members: list[across.Member]) -> Judged:
         """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
@@ -123,7 +122,9 @@ class AcrossStage(stage.JournaledStage):
                 return judged.model_copy(update={"failure": why})
         return controls.without_document(step, self.work, self.models, judged)
 
-    def _answer(self, step: Validate, members: list[Member]) -> tuple[str, bool, tuple[CallSummary, ...]]:
+    def _answer(
+        self, step: Validate, members: list[across.Member]
+    ) -> tuple[str, bool, tuple[CallSummary, ...]]:
         """The validator's answer from passages of documents, empty if there is none, and whether it is the proposed one."""
         shown: list[Excerpt] = []
         own = self.work.context.view.document.id

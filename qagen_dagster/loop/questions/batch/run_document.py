@@ -24,14 +24,12 @@ from qagen_dagster.loop.grading.grade_answers import quoted_lines
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.batch.state import BatchState
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.result import ENDED, result_of, shortfalls, why_ended, with_missing
-from qagen_dagster.loop.questions.state import Done
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies, wanted_only
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
@@ -40,12 +38,6 @@ from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
-from qagen_dagster.records.questions.results import (
-    CallSummary,
-    GenerationResult,
-    LineSpan,
-    Shortfall,
-)
 
 _SAMPLES = 1_000  # more than the attempts at one question; so each attempt has its own sample number, even for an equal request
 
@@ -431,12 +423,12 @@ def _rejected(state: batch.BatchState) -> list[tuple[str, str]]:
 def _batch_result(
     work: DocumentWork,
     models: QAModels,
-    state: BatchState,
+    state: batch.BatchState,
     limits: BatchLimits,
-    done: Done,
+    done: qa.Done,
     reading: Reading,
-    calls: tuple[CallSummary, ...],
-) -> GenerationResult:
+    calls: tuple[results.CallSummary, ...],
+) -> results.GenerationResult:
     """The result of a finished document. It has the wanted questions, and a shortfall for each kind of which some are missing."""
     chosen = state.qa.model_copy(update={"accepted": wanted_only(state.qa.accepted, limits)})
     written = Counter(one.question_type.value for one in state.drafts)
@@ -447,7 +439,7 @@ def _batch_result(
     return result.model_copy(update={"shortfalls": missing, "grades": _grades(state, work), "shown": shown})
 
 
-def _why(state: BatchState, done: Done, kind: str) -> str:
+def _why(state: batch.BatchState, done: qa.Done, kind: str) -> str:
     """What the generator said about a type, or why the work ended."""
     said = {one.value: why for one, why in state.not_possible.items()}.get(kind)
     told = f"the generator: {said}" if said else ""
@@ -457,7 +449,10 @@ def _why(state: BatchState, done: Done, kind: str) -> str:
 
 
 def _detail(
-    done: Done, missing: tuple[Shortfall, ...], shown: tuple[LineSpan, ...], work: DocumentWork
+    done: qa.Done,
+    missing: tuple[results.Shortfall, ...],
+    shown: tuple[results.LineSpan, ...],
+    work: DocumentWork,
 ) -> str:
     lines = sum(span.end - span.start + 1 for span in shown)
     parts = [
@@ -469,7 +464,7 @@ def _detail(
     return "; ".join(filter(None, parts))
 
 
-def _grades(state: BatchState, work: DocumentWork) -> dict[str, AnswerGrade]:
+def _grades(state: batch.BatchState, work: DocumentWork) -> dict[str, AnswerGrade]:
     document = work.context.view.document.id
     return {
         question_id(work.combination, document, one.question, one.answer): one.grade for one in state.graded

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from qagen_dagster.latex import structure
 from qagen_dagster.latex.comparison import numbers_of, words_of
-from qagen_dagster.latex.structure import code_of, environments, item_faults, tikz_pictures
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.problems.convert import convert
 from qagen_dagster.models.embedded.problems.reading import UnableError, label_of, part_of
@@ -17,7 +16,6 @@ from qagen_dagster.models.embedded.problems.vary import vary
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.data_files import read_table
 from qagen_dagster.records.problems import item as items
-from qagen_dagster.records.problems.item import Format
 
 _NO_EYES = "embedded models cannot see pictures: bind {role} to a model with images"
 _ITEM = re.compile(r"\\item(?![A-Za-z@])")
@@ -59,12 +57,12 @@ def scan(prompt: str) -> Action:
     if label_of(prompt, "Input") == "image":
         raise UnableError(_NO_EYES.format(role="scanner"))
     text = part_of(prompt, "problem")
-    begun, solutions = _ITEM.search(code_of(text)), environments(text, "solution")
+    begun, solutions = _ITEM.search(structure.code_of(text)), structure.environments(text, "solution")
     end = solutions[0][1] if solutions else len(text)
     item = text[begun.start() : end] if begun else text
-    if faults := item_faults(item):
+    if faults := structure.item_faults(item):
         raise UnableError(f"embedded:problem-scanner cannot mend the item: {faults[0]}")
-    return Action("submit_scan", {"latex": item, "has_diagram": bool(tikz_pictures(item))})
+    return Action("submit_scan", {"latex": item, "has_diagram": bool(structure.tikz_pictures(item))})
 
 
 @_role
@@ -99,9 +97,9 @@ def make_variant(prompt: str) -> Action:
 def convert_format(prompt: str) -> Action:
     """Another format of the same numerical answer."""
     target = label_of(prompt, "To")
-    if target not in set(Format):
+    if target not in set(items.Format):
         raise UnableError(f"embedded:problem-converter knows no format {target!r}")
-    latex, answer = convert(part_of(prompt, "item"), Format(target))
+    latex, answer = convert(part_of(prompt, "item"), items.Format(target))
     return Action("submit_conversion", {"latex": latex, "final_answer": answer})
 
 
