@@ -41,13 +41,15 @@ class Document:
     size: float  # characters of its text
     subjects: float  # characters that questions of the mode can be about
     target: int
-    without_answer: int = field(default=0, kw_only=True)  # of the target, the questions without an answer
+    staged: int = field(
+        default=0, kw_only=True
+    )  # of the target, those without an answer and across documents
     imported: int = field(default=0, kw_only=True)  # of the target, the questions that people asked
 
     @property
     def questions(self) -> float:
         """The number of questions that the document is likely to give."""
-        given = self.without_answer + self.imported
+        given = self.staged + self.imported
         return min(float(self.target - given), self.subjects / _CHARACTERS_PER_QUESTION) + given
 
 
@@ -120,7 +122,7 @@ class DocumentEstimator:
         shown = min(document.size, row.shown, spec.opening_characters)
         # A validator that is not shown the whole document reads parts of it for each question.
         each_shows = row.each_shows or (role is Role.VALIDATOR and document.size > shown)
-        proved = document.without_answer
+        proved = document.staged
         answered = document.questions - proved
         each = row.each * answered
         shows = row.once + (each if each_shows else 0.0)
@@ -210,7 +212,7 @@ def example_of(result: GenerationResult, document: Document) -> Example:
         result.stats.target_count,
         len(result.accepted),
         amounts.use_of(result.calls),
-        without_answer=result.no_answer_target,
+        staged=result.no_answer_target,
     )
 
 
@@ -222,14 +224,12 @@ def visual_count(space: Workspace, combination: Combination, entry: IndexEntry) 
     return len(found.visuals) if found is not None and found.document_version == entry.version else 0
 
 
-def document_of(
-    entry: IndexEntry, mode: Mode, visuals: int, target: int, without_answer: int = 0
-) -> Document:
+def document_of(entry: IndexEntry, mode: Mode, visuals: int, target: int, staged: int = 0) -> Document:
     """The document of an index entry, with the sizes that estimates use."""
     pages, lines = (entry.page_count or 0) * _PAGE_CHARACTERS, entry.line_count * _LINE_CHARACTERS
     size = float(entry.char_count or max(pages, lines))
     subjects = size if mode is Mode.TEXTUAL else float(visuals * _VISUAL_CHARACTERS)
-    return Document(size, subjects, target, without_answer=without_answer)
+    return Document(size, subjects, target, staged=staged)
 
 
 def kind_of(model: str) -> str:

@@ -47,8 +47,9 @@ def test_a_text_in_another_language_is_not_judged_by_english_words() -> None:
     ("question", "reader", "searcher"),
     [
         ("Why did the rocket leave late?", "", ""),
-        ("Why was the start of Kestrel 2 put off?", "", "content words stand in its quotes"),
-        ("Why was the start put off by six hours after the lower valve of Kestrel 2 froze?", "runs of", "content words stand in"),
+        ("Why was the start of Kestrel 2 put off?", "", "content words that are no names"),
+        ("Why was the start put off by six hours after the lower valve froze in the cold night?", "runs of", "content words that"),
+        ("Where do Lower Valve, Kestrel 2 and the Cold Night appear?", "", ""),
         (
             "Which part, tank, pump, seal, cable, panel, sensor, motor, fin or strap made people wait?",
             "shorten it",
@@ -77,6 +78,9 @@ def test_only_the_generator_is_told_personas_and_audience() -> None:
     writer, checker = (context.task_values(writes=writes)["scenario_description"] for writes in (True, False))
     assert "A nurse on night shift." in writer
     assert "never seen the text" in writer
+    assert "a question has at most 14 different content words; at most 67% of these stand in" in writer
+    assert "at most 10% of its runs of three words" in writer
+    assert "Code measures" not in checker
     assert checker.startswith(SCENARIO.description)
     assert requirements.STYLES[Style.KEYWORD] in checker
     assert "nurse" not in checker
