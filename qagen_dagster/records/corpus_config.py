@@ -328,8 +328,8 @@ class ScenarioConfig(Record):
         audience: like whose questions those of the set should be worded; it limits how near they are to their evidence. None: no limit.
         style: the share of the questions in each style; None: whole questions, which code does not check.
         personas: who asks, each in a sentence; only the generator is told.
-        mix: the shares of kinds of questions. Those without an answer and those across documents are shares of `target_count`, and only
-            of textual mode; types, presets, numbers of passages, and in visual mode visuals, are shares of the questions with an answer.
+        mix: the shares of kinds of questions. Those without an answer and across documents are shares of `target_count`, and only of textual
+            mode; the other kinds, in visual mode also visuals, are shares of the remaining questions.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.

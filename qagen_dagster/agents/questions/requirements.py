@@ -148,18 +148,18 @@ def _asked(scenario: ScenarioConfig, *, writes: bool) -> Iterator[str]:
         yield f"Questions are worded {_AUDIENCES[scenario.audience]}."
     most = limits_of(scenario) if writes else None
     if most is not None:
-        yield f"Code measures that: {'; '.join(_limits(most))}. Names stay as the document writes them, and do not count as copied."
+        yield f"Code measures that: {'; '.join(_limits(most))}. Names stay as the document writes them."
     if writes and scenario.personas:
         yield f"Those who ask, in turn: {'; '.join(scenario.personas)}. Ask what each of them would want to know, without saying who asks."
 
 
 def _limits(most: Wording) -> Iterator[str]:
     if most.words < _NO_LIMIT:
-        yield f"a question has at most {most.words:g} different content words"
+        yield f"a question has at most {most.words:g} different words, names too, but not words such as what, is or of"
     if most.shared < 1:
-        yield f"at most {most.shared:.0%} of these stand in the passages that answer it"
+        yield f"at most {most.shared:.0%} of these, names left out, stand in the passages that answer it"
     if most.copied < 1:
-        yield f"at most {most.copied:.0%} of its runs of three words are copied from them"
+        yield f"at most {most.copied:.0%} of its runs of three words are copied from them, runs with names left out"
 
 
 def next_style(scenario: ScenarioConfig, accepted: Iterable[str]) -> str:

@@ -78,7 +78,8 @@ def test_only_the_generator_is_told_personas_and_audience() -> None:
     writer, checker = (context.task_values(writes=writes)["scenario_description"] for writes in (True, False))
     assert "A nurse on night shift." in writer
     assert "never seen the text" in writer
-    assert "a question has at most 14 different content words; at most 67% of these stand in" in writer
+    assert "a question has at most 14 different words, names too" in writer
+    assert "at most 67% of these, names left out, stand in" in writer
     assert "at most 10% of its runs of three words" in writer
     assert "Code measures" not in checker
     assert checker.startswith(SCENARIO.description)
