@@ -197,8 +197,10 @@ def _kind(value: object) -> object:
 
 
 _NEARLY = 1e-6
-MOST_WITHOUT_ANSWER = 0.5  # questions with an answer test whether the validator finds answers
-MOST_STAGED = 0.9  # the others are made first
+MOST_WITHOUT_ANSWER, MOST_STAGED = (
+    0.5,
+    0.9,
+)  # the others test whether the validator finds answers, and are made first
 
 
 class BatchOptions(Record):
