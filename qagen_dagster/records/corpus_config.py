@@ -197,10 +197,8 @@ def _kind(value: object) -> object:
 
 
 _NEARLY = 1e-6
-MOST_WITHOUT_ANSWER, MOST_STAGED = (
-    0.5,
-    0.9,
-)  # the others test whether the validator finds answers, and are made first
+# The other questions are made first, and test whether the validator finds answers.
+MOST_WITHOUT_ANSWER, MOST_STAGED = 0.5, 0.9
 
 
 class BatchOptions(Record):
@@ -330,8 +328,7 @@ class ScenarioConfig(Record):
         audience: like whose questions those of the set should be worded; it limits how near they are to their evidence. None: no limit.
         style: the share of the questions in each style; None: whole questions, which code does not check.
         personas: who asks, each in a sentence; only the generator is told.
-        mix: the shares of kinds of questions. Those without an answer and across documents are shares of `target_count`, and only of textual
-            mode; the other kinds, in visual mode also visuals, are shares of the remaining questions.
+        mix: the shares of kinds: without an answer and across documents of `target_count` in textual mode, others of the rest of it.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
