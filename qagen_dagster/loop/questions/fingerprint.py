@@ -7,8 +7,8 @@ import json
 from collections.abc import Collection
 from typing import Any
 
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer as excerpts_answerer
-from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
@@ -61,11 +61,11 @@ def prompt_hashes(
             else ()
         ),
         deduplicator.prompt(),
-        *(closed_book.prompts() if closed else ()),
+        *(evaluation.prompts() if closed else ()),
         *((no_answer.prompt(),) if {*staged} - {Span.ACROSS} else ()),
         *((excerpts_answerer.several_prompt(),) if spans or staged else ()),
-        *((validator.blind_prompt(Mode.TEXTUAL), closed_book.marking_prompt()) if control else ()),
-        *((excerpts_answerer.prompt(), closed_book.marking_prompt()) if mode is Mode.TEXTUAL else ()),
+        *((validator.blind_prompt(Mode.TEXTUAL), evaluation.marking_prompt()) if control else ()),
+        *((excerpts_answerer.prompt(), evaluation.marking_prompt()) if mode is Mode.TEXTUAL else ()),
     )
     return {prompt.name: prompt.hash for prompt in prompts}
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.agents.questions.mix import OTHER, Mix, apportioned
+from qagen_dagster.agents.questions.requirements import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec

@@ -13,13 +13,12 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field
 
 from qagen_dagster.agents.questions import no_answer, validator
-from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import Journal, JournalFile
-from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.controls import compare
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.prove import Prover
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Prover
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of, shortfalls
 from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate
 from qagen_dagster.loop.questions.state_machine import wanted_only
@@ -208,7 +207,7 @@ class JournaledStage:
         if candidate.gate is not None:
             return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail), ()
         step, accepted = Dedupe(candidate=candidate, attempt=self.state.attempts + 1), self.state.accepted
-        same = model_checks.compare(step, QAState(accepted=accepted), self.work, self.models)
+        same = compare(step, QAState(accepted=accepted), self.work, self.models)
         if same.duplicate_of is None:
             return None, same.calls
         decided = Decided(

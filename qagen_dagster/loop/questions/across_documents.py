@@ -1,19 +1,24 @@
 """Works a document by the strategy across: proposes questions about its groups, and proves that each of their documents is needed.
 
+Documents that share names or numbers are a group. A group belongs to the document with the smallest id, so that each is asked about once.
 With all documents of its evidence the validator must find the answer; with any one of them hidden it must not.
 """
 
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
-from qagen_dagster.agents.questions.across import Member
-from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
-from qagen_dagster.loop.questions.across.groups import Group, groups_of
 from qagen_dagster.loop.questions.no_answer import stage
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Accepted, Done, Judged, QAState, Rejected, Validate
 from qagen_dagster.records.corpus_config import Span
@@ -27,6 +32,21 @@ from qagen_dagster.records.questions.results import (
 
 OneT = TypeVar("OneT", Accepted, Rejected)
 EACH = 2  # questions that are asked for at a time
+_PAIRS, _TRIPLES = 3, 1  # groups of a document: the cost of a document is bounded by them
+_MOST_NAMES = 40  # names and numbers of a document that are looked up
+_WIDEST = 4  # a name in more documents than this says little about two of them
+# "Ida Holm", "TG-40", "14.5 kg", "3 May 1947": names of several words, codes, quantities with a unit, dates.
+_SHARED = re.compile(
+    r"\b[^\W\d_a-z][\w'-]+(?: (?:of |the )?[^\W\d_a-z][\w'-]+){1,3}|\b[A-Z]{2,}-?\d+\w*|\b\d[\d.,]* [a-z\u00b0%][\w/\u00b0%]*"
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Ids of documents, the own first, and what they have in common."""
+
+    documents: tuple[str, ...]
+    shared: tuple[str, ...]
 
 
 class AcrossStage(stage.JournaledStage):
@@ -83,12 +103,12 @@ class AcrossStage(stage.JournaledStage):
             if len(self.own) < target:
                 self.decided(candidate, decide)
 
-    def _member(self, name: str, group: Group) -> Member:
+    def _member(self, name: str, group: Group) -> across.Member:
         found = self.corpus.about(name, " ".join(group.shared[:8]))
         spans = tuple((one.start_line, one.end_line) for one in found.spans)
-        return Member(self.corpus.document(name), found.lines, spans)
+        return across.Member(self.corpus.document(name), found.lines, spans)
 
-    def proved(self, step: Validate, members: list[Member]) -> Judged:
+    def proved(self, step: Validate, members: list[across.Member]) -> Judged:
         """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
@@ -117,7 +137,9 @@ class AcrossStage(stage.JournaledStage):
                 return judged.model_copy(update={"failure": why})
         return controls.without_document(step, self.work, self.models, judged)
 
-    def _answer(self, step: Validate, members: list[Member]) -> tuple[str, bool, tuple[CallSummary, ...]]:
+    def _answer(
+        self, step: Validate, members: list[across.Member]
+    ) -> tuple[str, bool, tuple[CallSummary, ...]]:
         """The validator's answer from passages of documents, empty if there is none, and whether it is the proposed one."""
         shown: list[Excerpt] = []
         own = self.work.context.view.document.id
@@ -148,3 +170,30 @@ class AcrossStage(stage.JournaledStage):
 
 def _of_kind(one: OneT, kind: str) -> OneT:
     return one.model_copy(update={"candidate": one.candidate.model_copy(update={"question_type": kind})})
+
+
+def groups_of(corpus: CorpusPassages, own: str) -> list[Group]:
+    """The groups that belong to a document, the closest first. Raises ModelError."""
+    holders: defaultdict[str, set[str]] = defaultdict(set)
+    for name in _names(corpus.lines(own)):
+        for other in corpus.holding(name, _WIDEST + 1):
+            holders[name].add(other)
+    rare = {name: found - {own} for name, found in holders.items() if 1 < len(found | {own}) <= _WIDEST}
+    common: defaultdict[str, list[str]] = defaultdict(list)
+    for name, found in rare.items():
+        for other in found:
+            common[other].append(name)
+    weight = {other: sum(1 / len(rare[name]) for name in names) for other, names in common.items()}
+    later = sorted((one for one in common if one > own), key=lambda one: (-weight[one], one))
+    pairs = [Group((own, one), tuple(common[one])) for one in later[:_PAIRS]]
+    threes = [
+        Group((own, *two), shared)
+        for two in combinations(later[: _PAIRS + 1], 2)
+        if (shared := tuple(name for name in common[two[0]] if name in common[two[1]]))
+    ]
+    return [*pairs, *sorted(threes, key=lambda one: -len(one.shared))[:_TRIPLES]]
+
+
+def _names(lines: Sequence[str]) -> list[str]:
+    found = dict.fromkeys(" ".join(name.split()) for line in lines for name in _SHARED.findall(line))
+    return list(found)[:_MOST_NAMES]

@@ -1,8 +1,10 @@
-"""Two agents: one answers questions without their document, one marks the answers that code cannot mark.
+"""The agents of evaluations: one answers questions without their document, one marks the answers that code cannot mark, one grades passages.
 
-`loop/evaluation/closed_book.py` uses their results.
+The grades of passages say how well they answer a question. Their scale and wording are those of UMBRELA (Upadhyay et al., 2024), which
+agree with the graders of TREC. Several passages are graded in one call.
 """
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from pydantic import Field
@@ -10,13 +12,16 @@ from pydantic import Field
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import Finish, Terminal, without_tools
+from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.run import Outcome
-from qagen_dagster.toolkit.excerpt import one_line
+from qagen_dagster.toolkit.excerpt import block, enclose, one_line
 
-_MOST = 4_000  # characters of a question or an answer
-ResultT = TypeVar("ResultT", bound=Record)
+_MOST = 4_000  # characters of a question, an answer or a passage
+_ResultT = TypeVar("_ResultT", bound=Record)
+AT_ONCE = 10  # passages of one call
 
 
 class SubmittedGuess(Record):
@@ -36,13 +41,13 @@ class Mark(Record):
 
 
 def prompts() -> tuple[Prompt, ...]:
-    """The prompts of both agents."""
+    """The prompts of the agent that answers and of the one that marks."""
     return load_prompt("evaluation/closed_book"), marking_prompt()
 
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
     """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
-    return outcome(SubmittedGuess, guessing(model, "answerer", question, corpus_context))
+    return _outcome(SubmittedGuess, guessing(model, "answerer", question, corpus_context))
 
 
 def guessing(model: Model, role: str, question: str, corpus_context: str) -> AgentRun:
@@ -57,7 +62,7 @@ def guessing(model: Model, role: str, question: str, corpus_context: str) -> Age
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:
     """Whether `given` is right. The caller records the calls. Raises ModelError."""
-    return outcome(Mark, marking(model, role, question, reference, given))
+    return _outcome(Mark, marking(model, role, question, reference, given))
 
 
 def marking_prompt() -> Prompt:
@@ -71,9 +76,36 @@ def marking(model: Model, role: str, question: str, reference: str, given: str) 
     return run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
 
 
-def outcome(kind: type[ResultT], run: AgentRun) -> Outcome[ResultT]:
+def _outcome(kind: type[_ResultT], run: AgentRun) -> Outcome[_ResultT]:
     """The result of a run, or why it has none."""
     end = run.end
     if isinstance(end, Finish):
         return Outcome(kind.model_validate(end.result))
     return Outcome(None, str(end)[:500])
+
+
+class SubmittedGrades(Record):
+    """Give the grades of all passages."""
+
+    grades: tuple[Grade, ...] = Field(description="One grade for each passage, from 0 to 3, in their order.")
+
+
+def relevance_prompt() -> Prompt:
+    return load_prompt("evaluation/relevance")
+
+
+def grade_passages(
+    model: Model, role: str, question: str, passages: Sequence[str]
+) -> Outcome[SubmittedGrades]:
+    """The grades of `passages` in their order. The caller records the calls. Raises ModelError."""
+
+    def check(result: Record) -> None:
+        given = len(SubmittedGrades.model_validate(result).grades)
+        if given != len(passages):
+            raise ToolError(f"grades: there are {len(passages)} passages, and {given} grades.")
+
+    terminal = Terminal("submit_grades", SubmittedGrades, check)
+    spec = without_tools("relevance judge", role, relevance_prompt(), terminal, max_nudges=1)
+    shown = [block([f"Passage {at}", enclose([one_line(one, _MOST)])]) for at, one in enumerate(passages, 1)]
+    values = {"question": one_line(question, _MOST), "passages": block(shown)}
+    return _outcome(SubmittedGrades, run_agent(spec, model, {}, values))

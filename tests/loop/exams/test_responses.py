@@ -6,8 +6,8 @@ from statistics import correlation, pvariance
 
 import pytest
 
-from qagen_dagster.loop.exams.item_statistics import Table, share_of
-from qagen_dagster.records.exams.responses import ItemFlag
+from qagen_dagster.loop.exams.responses import Table, share_of
+from qagen_dagster.records.exams.paper import ItemFlag
 from tests.support.exams.items import item, question
 from tests.support.exams.papers import responses
 

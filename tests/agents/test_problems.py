@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from qagen_dagster.agents.problems.roles import ASSIGNMENTS, role_prompt
-from qagen_dagster.agents.problems.task import Asking, Reply, ask
+from qagen_dagster.agents.problems import ASSIGNMENTS, Asking, Reply, ask, role_prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
 from qagen_dagster.models.messages import AssistantMessage, Stop

@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from qagen_dagster.cli import progress as module
+from qagen_dagster.cli import graph as module
+from qagen_dagster.cli.graph import Progress, duration
 from qagen_dagster.cli.output import Terminal
-from qagen_dagster.cli.progress import Progress, duration
 from qagen_dagster.models.budget import TALLY, Tally
 
 
