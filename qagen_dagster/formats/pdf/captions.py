@@ -6,13 +6,13 @@ also compares boxes in points.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean
 
 from qagen_dagster.formats.pdf.fragments import Fragments
-from qagen_dagster.formats.pdf.mupdf import Rect
+from qagen_dagster.formats.pdf.mupdf import Rect, union
 from qagen_dagster.formats.pdf.reading_order import Line
 
 MARGIN = 0.08  # share of the page's height, at the top for running heads and at the bottom for running feet
@@ -77,20 +77,9 @@ class Text:
         return piece.box[3] < MARGIN * self.height or piece.box[1] > (1 - MARGIN) * self.height
 
 
-def union(boxes: Iterable[Rect]) -> Rect:
-    """The smallest box around all boxes, of which there is at least one."""
-    x0, y0, x1, y1 = zip(*boxes, strict=True)
-    return (min(x0), min(y0), max(x1), max(y1))
-
-
 def area(box: Rect) -> float:
     """Area in square points; zero for a line."""
     return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
-
-
-def intersection(a: Rect, b: Rect) -> Rect:
-    """The intersection; its edges are reversed if the boxes do not meet."""
-    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
 def shared_width(a: Rect, b: Rect) -> float:

@@ -20,13 +20,11 @@ from qagen_dagster.formats.pdf.captions import (
     contains,
     continues_paragraph,
     expanded,
-    intersection,
     shared_height,
     shared_width,
     touch,
-    union,
 )
-from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect
+from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection, union
 
 _MIN_SIDE = 16.0  # points; minimum side of a shape
 _LONG = 100.0  # points; a shape of this width may be half as high, such as a number line

@@ -11,6 +11,7 @@ from statistics import fmean
 
 from qagen_dagster.formats.pdf.cells import SAME
 from qagen_dagster.formats.pdf.fragments import Fragments
+from qagen_dagster.formats.pdf.reading_order import level_rows
 
 TableRow = list[list[int]]  # the fragments of each cell
 
@@ -299,18 +300,10 @@ class _Finder:
 
     def _part(self, top: int, bottom: int) -> list[list[int]]:
         """The lines of fragments between two ruling lines."""
-        f = self._f
-        lines: list[list[int]] = []
-        middle = high = 0
-        for centre, n in self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]:
-            tall = f.y1[n] - f.y0[n]
-            if lines and 10 * (centre - middle) <= 4 * min(tall, high):
-                lines[-1].append(n)
-            else:
-                lines.append([n])
-                middle, high = centre, tall
+        inside = self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]
+        lines = level_rows(self._f, [n for _, n in inside])
         for line in lines:
-            line.sort(key=f.x0.__getitem__, reverse=f.rtl)
+            line.sort(key=self._f.x0.__getitem__, reverse=self._f.rtl)
         return lines
 
     def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:

@@ -11,13 +11,11 @@ from qagen_dagster.formats.pdf.captions import (
     area,
     contains,
     expanded,
-    intersection,
     shared_height,
     shared_width,
-    union,
 )
 from qagen_dagster.formats.pdf.figures import Shape, Shown
-from qagen_dagster.formats.pdf.mupdf import SCALE, Rect
+from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
 
 _CROWD = 6  # pieces of text per cell from which a grid is a form and not a table

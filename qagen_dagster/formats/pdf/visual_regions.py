@@ -11,13 +11,11 @@ from qagen_dagster.formats.pdf.captions import (
     area,
     contains,
     expanded,
-    intersection,
     shared_height,
     shared_width,
-    union,
 )
 from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, titles, with_labels, without_captions
-from qagen_dagster.formats.pdf.mupdf import Rect
+from qagen_dagster.formats.pdf.mupdf import Rect, intersection, union
 from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
 
 _FAR = 130.0  # maximum points between a caption and its visual

@@ -14,13 +14,11 @@ from qagen_dagster.formats.pdf.captions import (
     captions_of,
     contains,
     expanded,
-    intersection,
     lettering_line,
     pieces_of,
     text_of,
-    union,
 )
-from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
+from qagen_dagster.formats.pdf.mupdf import Pdf, Rect, intersection, union
 from qagen_dagster.formats.pdf.table_boxes import (
     boxes_of_ruled_tables,
     number_tables,
