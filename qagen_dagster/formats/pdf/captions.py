@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean
 
+from qagen_dagster.formats.pdf.cells import unbroken
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.mupdf import Rect, union
 from qagen_dagster.formats.pdf.reading_order import Line
@@ -38,7 +39,6 @@ _CAPTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
-_LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,6 @@ class Piece:
     size: float
     bold: bool
     line: int
-
-    @property
-    def is_turned(self) -> bool:
-        """Whether the text runs up or down the page."""
-        x0, y0, x1, y1 = self.box
-        return len(self.text) > 2 and y1 - y0 > 1.5 * (x1 - x0)
 
 
 @dataclass
@@ -161,7 +155,6 @@ def continues_paragraph(above: Piece, below: Piece) -> bool:
         and -0.6 * tall < gap < 0.75 * tall
         and below.box[1] > above.box[1] + 0.5 * tall
         and shared_width(above.box, below.box) > 0
-        and not below.is_turned
     )
 
 
@@ -178,9 +171,6 @@ def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
-    high = block[0].box[3] - block[0].box[1]
-    if block[0].is_turned or high > 2 * block[0].size:  # slanted text, such as labels of an axis
-        return False
     words = sum(len(_WORD.findall(piece.text)) for piece in block)
     chars = mean(len(piece.text) for piece in block)
     if words * 9 < chars * len(block):  # figures and symbols instead of words
@@ -219,12 +209,9 @@ class Caption:
 
 
 def captions_of(text: Text) -> list[Caption]:
-    """The captions of a page in reading order, without entries of a list of figures and mentions in prose."""
+    """The captions of a page in reading order, without mentions in prose."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
-    starts = list(named)
-    if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
-        return []
-    taken = {text.pieces[n] for n in starts}
+    taken = {text.pieces[n] for n in named}
     return [_caption(text, n, match, taken) for n, match in named.items()]
 
 
@@ -252,15 +239,6 @@ def _opens(text: Text, n: int) -> bool:
         and not above.text.rstrip().endswith((".", ":", "!", "?"))
         for above in text.pieces[max(0, n - 8) : n]
     )
-
-
-def _is_listing(pieces: list[Piece], text: Text) -> bool:
-    """Whether these are entries of a list of figures: most end in page numbers or dots."""
-    ends = 0
-    for piece in pieces:
-        row = " ".join(one.text for one in text.pieces if one.line in (piece.line, piece.line + 1))
-        ends += bool(_LEADERS.search(row.rstrip()))
-    return ends * 10 >= 6 * len(pieces)
 
 
 def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece]) -> Caption:
@@ -314,13 +292,7 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
 
 def joined(pieces: list[Piece]) -> str:
     """The pieces as one paragraph, with hyphenated words rejoined. A paragraph that is too long for a caption is cut at a word."""
-    text = ""
-    for piece in pieces:
-        part = " ".join(piece.text.split())
-        if text.endswith("-") and text[-2:-1].isalpha() and part[:1].isalpha():
-            text = (text[:-1] if part[0].islower() else text) + part
-        else:
-            text = f"{text} {part}" if text else part
+    text = unbroken(" ".join(piece.text.split()) for piece in pieces)
     if len(text) <= MAX_CAPTION:
         return text
     return text[: MAX_CAPTION - 3].rsplit(" ", 1)[0] + "..."

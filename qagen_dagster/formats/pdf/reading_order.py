@@ -205,16 +205,19 @@ class _Cutter:
         return cells
 
     def _rows(self, items: Iterable[_Item]) -> list[Row]:
-        return level_rows(self.f, [item.order for item in items])
+        spans = [(item.top + item.bottom >> 1, item.bottom - item.top, item.order) for item in items]
+        return level_rows(spans, 6)
 
 
-def level_rows(f: Fragments, which: Iterable[int]) -> list[Row]:
-    """The given fragments in rows. Fragments side by side form a row; rows from the top down."""
+def level_rows(spans: Iterable[tuple[int, int, int]], apart: int) -> list[Row]:
+    """Rows of fragments from the top down. `spans` holds the middle, the height and the number of each fragment.
+
+    The middle of a fragment is at most `apart` tenths of the smaller height below the middle of its row.
+    """
     rows: list[Row] = []
     middle = height = 0
-    for centre, n in sorted([(f.y0[n] + f.y1[n] >> 1, n) for n in which]):
-        tall = f.y1[n] - f.y0[n]
-        if rows and 10 * (centre - middle) <= 4 * min(tall, height):
+    for centre, tall, n in sorted(spans, key=itemgetter(0)):
+        if rows and 10 * (centre - middle) <= apart * min(tall, height):
             rows[-1].append(n)
         else:
             rows.append([n])

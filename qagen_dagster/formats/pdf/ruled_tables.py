@@ -301,7 +301,7 @@ class _Finder:
     def _part(self, top: int, bottom: int) -> list[list[int]]:
         """The lines of fragments between two ruling lines."""
         inside = self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]
-        lines = level_rows(self._f, [n for _, n in inside])
+        lines = level_rows([(middle, self._f.y1[n] - self._f.y0[n], n) for middle, n in inside], 4)
         for line in lines:
             line.sort(key=self._f.x0.__getitem__, reverse=self._f.rtl)
         return lines

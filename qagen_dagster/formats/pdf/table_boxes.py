@@ -10,20 +10,13 @@ from qagen_dagster.formats.pdf.captions import (
     Text,
     area,
     contains,
-    expanded,
-    shared_height,
-    shared_width,
 )
-from qagen_dagster.formats.pdf.figures import Shape, Shown
+from qagen_dagster.formats.pdf.figures import Shape
 from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
 
 _CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
-_LONG = 0.3  # share of a table's width or height; if collinear lines cover it, they bound a row or a column
-_APART = 0.2  # maximum share of a table's parts that bound neither rows nor columns
-_TABLE_GAP = 55.0  # maximum points between a caption and the nearest rule of its table
-
 
 _Edge = tuple[float, float, float]  # position, start and end
 _MAX_LONE = 7  # maximum successive rows without numbers between rows of numbers
@@ -45,17 +38,13 @@ class Table(NamedTuple):
     filled: int  # cells with text
 
 
-def boxes_of_ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled]) -> list[Rect]:
-    """The boxes of tables with ruled or boxed cells. Drawings, frames around prose, page borders and empty forms are left out.
+def boxes_of_ruled_tables(shapes: Sequence[Shape], text: Text, written: Sequence[Ruled]) -> list[Rect]:
+    """The boxes of tables with ruled or boxed cells. Frames around prose, page borders and empty forms are left out.
 
     `written` holds the tables that the text shows as rows.
     """
-    drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
-    tables = [
-        table for table in map(_as_table, written) if not any(contains(box, table.box) for box in drawn)
-    ]
-    grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
-    good = [table.box for table in (*tables, *grids) if table and _is_table(table, text)]
+    tables = [*map(_as_table, written), *[_grid(shape, text) for shape in shapes]]
+    good = [table.box for table in tables if table and _is_table(table, text)]
     boxes: list[Rect] = []  # of two boxes that overlap, only the larger
     for box in sorted(good, key=area, reverse=True):
         if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
@@ -106,27 +95,6 @@ def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
     return level, upright
 
 
-def _is_drawn(shape: Shape) -> bool:
-    """Whether many parts bound neither rows nor columns of a table: bars, curves, points, marks of an axis."""
-    x0, y0, x1, y1 = shape.box
-    level, upright = _edges(shape)
-    rows = _levels(level, _LONG * (x1 - x0))
-    columns = _levels(upright, _LONG * (y1 - y0))
-    tall = [part.box for part in shape.parts if part.items == 1 and part.box[3] - part.box[1] > _THIN]
-    apart = [
-        (a, b, c, d)
-        for a, b, c, d in tall
-        if not (_is_near(a, columns) and _is_near(c, columns))
-        or not (c - a <= _THIN or (_is_near(b, rows) and _is_near(d, rows)))
-    ]
-    return shape.curves + len(apart) > _APART * (shape.curves + len(shape.parts))
-
-
-def _is_near(at: float, levels: Sequence[float]) -> bool:
-    place = bisect(levels, at)
-    return any(abs(at - one) < 1.3 * _THIN for one in levels[max(place - 1, 0) : place + 1])
-
-
 def _levels(edges: list[_Edge], least: float) -> list[float]:
     """The positions at which collinear edges together cover at least the length `least`."""
     levels: list[float] = []
@@ -157,33 +125,6 @@ def _is_table(table: Table, text: Text) -> bool:
     return broad * 2 < len(inside)
 
 
-def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
-    """The box of a table between horizontal rules next to a caption, as is usual in books; None if there is no such table."""
-    rules = sorted(
-        (
-            rule
-            for rule in shown.rules
-            if shared_width(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))
-        ),
-        key=lambda rule: -rule[1] if up else rule[1],
-    )
-    rules = [rule for rule in rules if (rule[3] <= caption[1] + 4 if up else rule[1] >= caption[3] - 4)]
-    if not rules or shared_height(caption, rules[0]) < -_TABLE_GAP:
-        return None
-    wide = max(rules[:2], key=_wide)
-    chosen = [rules[0]]
-    for rule in rules[1:]:
-        same = rule[0] > wide[0] - 6 and rule[2] < wide[2] + 6
-        if not same or any(contains(union((chosen[-1], rule)), stop) for stop in stops):
-            break
-        chosen.append(rule)
-    box = union(chosen)
-    if len(chosen) < 2 or box[3] - box[1] < 12:
-        return None
-    inside = [piece.box for piece in text.inside(expanded(box, 2))]
-    return union((box, *inside)) if len(inside) >= 3 else None
-
-
 def _wide(box: Rect) -> float:
     return box[2] - box[0]
 
@@ -198,18 +139,6 @@ def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
         else:
             rows.append([piece])
     return rows
-
-
-def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
-    """The box of a ruled table with the rows of cells right above its first rule."""
-    above = (box[0] - 6, 0.0, box[2] + 6, box[1])
-    for row in reversed(rows_of([one for one in pieces if contains(above, one.box)])):
-        head = union(one.box for one in row)
-        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # excludes numbered headings
-        if len(row) < 2 or not across or box[1] - head[3] > 0.8 * row[0].size:
-            break
-        box = union((box, head))
-    return box
 
 
 def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from qagen_dagster.formats.base import Labels, ParseOptions
 from qagen_dagster.formats.pdf import figures
 from qagen_dagster.formats.pdf.captions import (
-    MARGIN,
     Caption,
     Text,
     area,
@@ -22,7 +21,6 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Rect, intersection, union
 from qagen_dagster.formats.pdf.table_boxes import (
     boxes_of_ruled_tables,
     number_tables,
-    with_heads,
 )
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
 from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, choices_of
@@ -99,7 +97,6 @@ class _Search:
         self._repeats = figures.Repeats()
         self._paths = 0
         self._work = 0
-        self._sides: Counter[tuple[bool, str]] = Counter()
         self.stopped = 0  # the page at which the limit of work was reached; 0 if it was not
 
     def run(self) -> list[_Found]:
@@ -154,15 +151,11 @@ class _Search:
         pieces = pieces_of(fragments, lines, span.start_line)
         text = text_of(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
-        shown = figures.shown_on(text, pictures, drawings, self._repeats)
+        shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
-        tables = boxes_of_ruled_tables(shown, text, written)
-        view = PageView(span.page, text, shown, captions, tables)
-        view.choices = dict(choices_of(view))
-        for caption, choices in view.choices.items():
-            strong = [side for side, one in choices.items() if one.sure]
-            if len(strong) == 1:
-                self._sides[caption.is_table, strong[0]] += 1
+        tables = boxes_of_ruled_tables(shapes, text, written)
+        view = PageView(span.page, text, shapes, captions, tables)
+        view.choices = choices_of(view)
         return view
 
     def _pick(self, view: PageView) -> list[_Found]:
@@ -171,7 +164,7 @@ class _Search:
         order = sorted(view.captions, key=lambda one: len(view.choices[one]))
         for caption in order:
             taken = [one.box for one in found]
-            choice = self._choose(caption, view.choices[caption], taken)
+            choice = _choose(caption, view.choices[caption], taken)
             if choice is not None:
                 found.append(_captioned(view, caption, choice))
         taken = [one.box for one in found]
@@ -183,15 +176,15 @@ class _Search:
         found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
-    def _choose(self, caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
-        free = {
-            side: one
-            for side, one in choices.items()
-            if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
-        }
-        below, above = (self._sides[caption.is_table, side] for side in ("below", "above"))
-        usual = "below" if below > above or (below == above and caption.is_table) else "above"
-        return free[max(free, key=lambda side: (free[side].sure, side == usual))] if free else None
+
+def _choose(caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
+    free = {
+        side: one
+        for side, one in choices.items()
+        if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
+    }
+    usual = "below" if caption.is_table else "above"
+    return free[max(free, key=lambda side: (free[side].sure, side == usual))] if free else None
 
 
 def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
@@ -228,13 +221,10 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
-    pictures = _pictures(view.shown, view.text)
+    pictures = _pictures(view.shapes, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    top = MARGIN * view.text.height
-    loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
-    tables = [with_heads(box, loose) for box in view.tables]
-    for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
+    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
         if not held:
             add(VisualType.TABLE, box, _rows(view.text, box, []))
@@ -253,15 +243,15 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
     return found
 
 
-def _pictures(shown: figures.Shown, text: Text) -> list[tuple[VisualType, Rect]]:
+def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
-    large = [one for one in shown.shapes if _is_large(one) and not figures.is_written(one, text)]
+    large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
     found = [
         (
             VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM,
-            figures.with_surroundings([one.box for one in row], shown, text),
+            figures.with_surroundings([one.box for one in row], text),
         )
-        for row in figures.panels_of(large, text)
+        for row in figures.panels_of(large)
     ]
     return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
