@@ -88,7 +88,6 @@ class Fragments:
     base: list[int]  # baselines of the first letters; empty if everything is upright
     text: list[str]
     line: list[int]  # numbers of the lines in the prints of the page
-    ascii: bool  # all letters are ASCII
     rtl: bool  # more letters than Western ones are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
@@ -158,7 +157,7 @@ def fragments_of(printed: bytes) -> Fragments:
         lines, numbers = list(compress(lines, texts)), list(compress(numbers, texts))
         texts = list(filter(None, texts))
     if not texts:
-        return Fragments([], [], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
+        return Fragments([], [], [], [], [], [], [], [], [], rtl=False, upright=True)
     boxes = [line.bbox for line in lines]
     left, top = [box.x for box in boxes], [box.y for box in boxes]
     wide, high = [box.w for box in boxes], [box.h for box in boxes]
@@ -176,7 +175,7 @@ def fragments_of(printed: bytes) -> Fragments:
     rtl = bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample))
     figures = any(word in joined for word in ("Fig", "FIG", "Abb"))
     has_rtl = odd and RTL.search(joined) is not None
-    return Fragments(*edges, fonts, size, base, texts, numbers, ascii, rtl, upright, figures, raw, has_rtl)
+    return Fragments(*edges, fonts, size, base, texts, numbers, rtl, upright, figures, raw, has_rtl)
 
 
 def _page_of(printed: bytes) -> _Page:

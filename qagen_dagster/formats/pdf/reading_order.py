@@ -17,7 +17,6 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 
 _DEPTH = 8  # maximum depth of nested cuts; deeper cuts separate letters, not columns
 _MIN_PROSE = 11  # minimum average characters per row of a column
-_WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
 _CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
 _ORDER = attrgetter("order")
 _TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
@@ -46,7 +45,7 @@ class _Item(NamedTuple):
     x0: int
     x1: int
     size: int
-    chars: int  # letters of wide scripts count double
+    chars: int
 
 
 @dataclass
@@ -68,11 +67,7 @@ def blocks_in_order(f: Fragments, which: Sequence[int]) -> list[Row]:
 
 def _item(f: Fragments, n: int) -> _Item:
     trim = (f.y1[n] - f.y0[n]) // 5
-    text = f.text[n]
-    chars = len(text)
-    if not (f.ascii or text.isascii()) and max(text) > _WIDE:
-        chars += sum([char > _WIDE for char in text])
-    return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], chars)
+    return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], len(f.text[n]))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from qagen_dagster.formats.pdf.figures import Shape
 from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
 
-_CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
 _THIN = 2.5  # points; anything thinner is a line
 
 _Edge = tuple[float, float, float]  # position, start and end
@@ -44,7 +43,7 @@ def boxes_of_ruled_tables(shapes: Sequence[Shape], text: Text, written: Sequence
     `written` holds the tables that the text shows as rows.
     """
     tables = [*map(_as_table, written), *[_grid(shape, text) for shape in shapes]]
-    good = [table.box for table in tables if table and _is_table(table, text)]
+    good = [table.box for table in tables if table and _is_table(table)]
     boxes: list[Rect] = []  # of two boxes that overlap, only the larger
     for box in sorted(good, key=area, reverse=True):
         if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
@@ -114,19 +113,9 @@ def _levels(edges: list[_Edge], least: float) -> list[float]:
     return levels
 
 
-def _is_table(table: Table, text: Text) -> bool:
-    cells = table.rows * table.columns
-    if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.4 * cells:
-        return False
-    inside = text.inside(table.box)
-    if len(inside) > _CROWD * cells:
-        return False
-    broad = sum(one in text.prose and _wide(one.box) > 0.7 * _wide(table.box) for one in inside)
-    return broad * 2 < len(inside)
-
-
-def _wide(box: Rect) -> float:
-    return box[2] - box[0]
+def _is_table(table: Table) -> bool:
+    enough = max(4, 0.4 * table.rows * table.columns)
+    return table.rows > 1 and table.columns > 1 and table.filled >= enough
 
 
 def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:

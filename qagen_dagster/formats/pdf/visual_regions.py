@@ -1,8 +1,7 @@
 """Finds the visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.captions import (
     Caption,
@@ -13,16 +12,9 @@ from qagen_dagster.formats.pdf.captions import (
     shared_height,
     shared_width,
 )
-from qagen_dagster.formats.pdf.figures import Shape, is_written, with_labels, without_captions
+from qagen_dagster.formats.pdf.figures import Shape, with_labels, without_captions
 from qagen_dagster.formats.pdf.mupdf import Rect, intersection, union
 from qagen_dagster.formats.pdf.table_boxes import cells_beside, rows_of
-
-
-class Choice(NamedTuple):
-    """A possible visual of a caption; one that is neither ruled nor drawn is not `sure`."""
-
-    box: Rect
-    sure: bool
 
 
 @dataclass
@@ -34,20 +26,11 @@ class PageView:
     shapes: list[Shape]
     captions: list[Caption]
     tables: list[Rect]
-    choices: dict[Caption, dict[str, Choice]] = field(default_factory=dict[Caption, dict[str, Choice]])
 
 
-def choices_of(view: PageView) -> dict[Caption, dict[str, Choice]]:
-    """The possible visuals "above" and "below" each caption of a page."""
-    finder = _Finder(view)
-    found: dict[Caption, dict[str, Choice]] = {}
-    for caption in view.captions:
-        sides = {side: finder.beyond(caption, up=side == "above") for side in ("above", "below")}
-        found[caption] = {side: choice for side, choice in sides.items() if choice}
-    return found
+class Finder:
+    """Finds the visuals above and below the captions of a page."""
 
-
-class _Finder:
     def __init__(self, view: PageView) -> None:
         self._view = view
         self._text = view.text
@@ -58,17 +41,15 @@ class _Finder:
         self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
         self._stops = [*own, *self._prose()]
 
-    def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
-        """The possible visual right above or below a caption."""
-        room = self._room(caption, up=up)
-        if caption.is_table:
-            table = self._ruled(caption, room)
-            if table is not None:
-                return table
-        drawn = self._drawn(caption, room)
-        if drawn is not None:
-            return drawn
-        return self._texts(caption, room, up=up)
+    def boxes_beside(self, caption: Caption) -> list[Rect]:
+        """The possible visuals of a caption. The first is on the usual side: tables stand below their captions, figures above."""
+        sides = (False, True) if caption.is_table else (True, False)
+        boxes = [self._beyond(caption, self._room(caption, up=up), up=up) for up in sides]
+        return [box for box in boxes if box]
+
+    def _beyond(self, caption: Caption, room: Rect, *, up: bool) -> Rect | None:
+        table = self._ruled(caption, room) if caption.is_table else None
+        return table or self._drawn(caption, room) or self._texts(caption, room, up=up)
 
     def _prose(self) -> Iterator[Rect]:
         for piece in self._text.prose - self._own:
@@ -92,21 +73,19 @@ class _Finder:
         right = min((box[0] for box in level if box[0] >= own[2] - 5), default=self._text.width)
         return (min(left, own[0]), room[1], max(right, own[2]), room[3])
 
-    def _ruled(self, caption: Caption, room: Rect) -> Choice | None:
+    def _ruled(self, caption: Caption, room: Rect) -> Rect | None:
         inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
         boxes = [box for box in inside if shared_width(box, caption.box) > 0]
-        if not boxes:
-            return None
-        return Choice(min(boxes, key=lambda box: -shared_height(box, caption.box)), sure=True)
+        return max(boxes, key=lambda box: shared_height(box, caption.box), default=None)
 
-    def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
+    def _drawn(self, caption: Caption, room: Rect) -> Rect | None:
         shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
         chosen = self._nearest(caption, shapes)
         if not chosen:
             return None
         box = self._joined(caption, chosen, shapes)
         inner = intersection(expanded(room, 2), expanded(box, 60))
-        return Choice(with_labels(box, self._text, inner, self._own | self._margin), sure=True)
+        return with_labels(box, self._text, inner, self._own | self._margin)
 
     def _loose(self, box: Rect) -> list[Piece]:
         """The pieces in a box that belong neither to captions nor to running heads and feet."""
@@ -126,9 +105,9 @@ class _Finder:
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
         """The box around the chosen shapes and those that belong to no other caption."""
         box = union(one.box for one in chosen)
-        listing = all(is_written(one, self._text) for one in chosen)
-        rest = [one for one in shapes if one not in chosen and not self._is_table(one)]
-        rest = [one for one in rest if listing or not is_written(one, self._text)]
+        rest = [
+            one for one in shapes if not (one in chosen or self._is_table(one) or is_written(one, self._text))
+        ]
         return union((box, *(one.box for one in rest if not self._is_others(caption, one))))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
@@ -139,11 +118,8 @@ class _Finder:
     def _is_table(self, shape: Shape) -> bool:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
 
-    def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
+    def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Rect | None:
         pieces = self._loose(room)
         if caption.is_table:
-            box = cells_beside(caption.box, pieces, up=up)
-            return Choice(box, sure=False) if box else None
-        if len(rows_of(pieces)) < 3:
-            return None
-        return Choice(union(one.box for one in pieces), sure=False)
+            return cells_beside(caption.box, pieces, up=up)
+        return union(one.box for one in pieces) if len(rows_of(pieces)) > 2 else None

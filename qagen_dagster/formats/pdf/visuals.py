@@ -23,7 +23,7 @@ from qagen_dagster.formats.pdf.table_boxes import (
     number_tables,
 )
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
-from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, choices_of
+from qagen_dagster.formats.pdf.visual_regions import Finder, PageView
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -111,17 +111,13 @@ class _Search:
                 paths += marks if few else 0
             if paths > MAX_WORK:
                 break
-        views: dict[int, PageView | list[_Found]] = {}
+        found: list[_Found] = []
         for span in self._text.pages:
             if self._work > MAX_WORK:
                 self.stopped = span.page
                 break
             scanned = span.page in self._scanned or span.end_line < span.start_line
-            views[span.page] = self._scan(span) if scanned else self._view(span)
-        found: list[_Found] = []
-        for span in self._text.pages[: self.stopped - 1 if self.stopped else None]:
-            view = views.get(span.page, [])
-            found += self._pick(view) if isinstance(view, PageView) else view
+            found += self._scan(span) if scanned else self._read(span)
         return found
 
     def _scan(self, span: PageSpan) -> list[_Found]:
@@ -135,7 +131,7 @@ class _Search:
         lines = (span.start_line, span.end_line) if span.end_line >= span.start_line else None
         return [_Found(VisualType.PAGE, span.page, page.box, None, lines)]
 
-    def _view(self, span: PageSpan) -> PageView | list[_Found]:
+    def _read(self, span: PageSpan) -> list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
             fragments, lines, written = (self._text.kept or {})[span.page]
@@ -154,19 +150,18 @@ class _Search:
         shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
         tables = boxes_of_ruled_tables(shapes, text, written)
-        view = PageView(span.page, text, shapes, captions, tables)
-        view.choices = choices_of(view)
-        return view
+        return self._pick(PageView(span.page, text, shapes, captions, tables))
 
     def _pick(self, view: PageView) -> list[_Found]:
         """The page's visuals from the top down. Visuals with captions claim their content first."""
         found: list[_Found] = []
-        order = sorted(view.captions, key=lambda one: len(view.choices[one]))
-        for caption in order:
-            taken = [one.box for one in found]
-            choice = _choose(caption, view.choices[caption], taken)
-            if choice is not None:
-                found.append(_captioned(view, caption, choice))
+        finder = Finder(view)
+        choices = [(caption, finder.boxes_beside(caption)) for caption in view.captions]
+        for caption, boxes in sorted(choices, key=lambda one: len(one[1])):
+            for box in boxes:
+                if not any(area(intersection(box, one.box)) > 0.25 * area(box) for one in found):
+                    found.append(_captioned(view, caption, box))
+                    break
         taken = [one.box for one in found]
         has_title = view.number == 1 and self._pdf.count > _LEAFLET
         top_of_prose = min((piece.box[1] for piece in view.text.prose), default=view.text.height)
@@ -177,24 +172,14 @@ class _Search:
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
 
-def _choose(caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
-    free = {
-        side: one
-        for side, one in choices.items()
-        if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
-    }
-    usual = "below" if caption.is_table else "above"
-    return free[max(free, key=lambda side: (free[side].sure, side == usual))] if free else None
-
-
-def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
-    box = union((choice.box, caption.box))
+def _captioned(view: PageView, caption: Caption, inner: Rect) -> _Found:
+    box = union((inner, caption.box))
     own = [piece.line for piece in caption.pieces]
     lines = (min(own), max(own))
     if caption.is_table:
-        lines = _rows(view.text, choice.box, own) or lines
+        lines = _rows(view.text, inner, own) or lines
     else:
-        lines = (lettering_line(view.text, choice.box, lines[0]), lines[1])
+        lines = (lettering_line(view.text, inner, lines[0]), lines[1])
     kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
     return _Found(kind, view.number, box, caption, lines)
 
