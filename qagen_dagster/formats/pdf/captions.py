@@ -282,7 +282,7 @@ def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
     if not -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size:
         return False
     box = union(piece.box for piece in pieces)
-    if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
+    if shared_width(one.box, box) <= 0:
         return False
     return not any(  # a part of a row of cells
         other.line == one.line and other is not one and shared_height(other.box, one.box) > 2

@@ -201,15 +201,12 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
         return False
     if shared_height(piece.box, box) > 0:
         return True
-    middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
     large = piece.size >= 0.95 * body
     short = len(piece.text) < 5 and any(char.isalnum() for char in piece.text)
     if large and piece.box[1] < box[1] and not short:
         return False  # a title, or the line of text before the drawing
-    return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
-        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
-    )
+    return inside and len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS)
 
 
 def panels_of(shapes: Sequence[Shape]) -> list[list[Shape]]:

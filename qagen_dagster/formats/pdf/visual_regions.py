@@ -12,7 +12,7 @@ from qagen_dagster.formats.pdf.captions import (
     shared_height,
     shared_width,
 )
-from qagen_dagster.formats.pdf.figures import Shape, with_labels, without_captions
+from qagen_dagster.formats.pdf.figures import Shape, is_written, with_labels, without_captions
 from qagen_dagster.formats.pdf.mupdf import Rect, intersection, union
 from qagen_dagster.formats.pdf.table_boxes import cells_beside, rows_of
 
@@ -105,9 +105,9 @@ class Finder:
     def _joined(self, caption: Caption, chosen: list[Shape], shapes: list[Shape]) -> Rect:
         """The box around the chosen shapes and those that belong to no other caption."""
         box = union(one.box for one in chosen)
-        rest = [
-            one for one in shapes if not (one in chosen or self._is_table(one) or is_written(one, self._text))
-        ]
+        listing = all(is_written(one, self._text) for one in chosen)
+        rest = [one for one in shapes if one not in chosen and not self._is_table(one)]
+        rest = [one for one in rest if listing or not is_written(one, self._text)]
         return union((box, *(one.box for one in rest if not self._is_others(caption, one))))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
