@@ -26,6 +26,7 @@ from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection
 _MIN_SIDE = 16.0  # points; minimum side of a shape
 _LONG = 100.0  # points; a shape of this width may be half as high, such as a number line
 _WHOLE = 0.8  # share of the page from which a shape is the page's background
+_REPEATED = 0.2  # share of the pages; marks at the same place on more pages are decoration
 _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # minimum lines of prose in a frame
@@ -54,23 +55,16 @@ class Repeats:
     """Pictures and paths at the same place on many pages: logos, rules and backgrounds of running heads."""
 
     def __init__(self) -> None:
-        self._pictures: Counter[tuple[int, ...]] = Counter()
-        self._drawings: Counter[tuple[int, ...]] = Counter()
+        self._places: Counter[tuple[int, ...]] = Counter()
         self._pages = 0
 
-    def add(self, pictures: Iterable[Picture], drawings: Iterable[Drawing]) -> None:
+    def add(self, marks: Iterable[Picture | Drawing]) -> None:
         """Count one page."""
         self._pages += 1
-        self._pictures.update({_place(one.box) for one in pictures})
-        self._drawings.update({_place(one.box) for one in drawings})
+        self._places.update({_place(one.box) for one in marks})
 
-    def has_picture(self, one: Picture) -> bool:
-        """Whether this picture is repeated."""
-        return self._pictures[_place(one.box)] >= max(3, 0.12 * self._pages)
-
-    def has_drawing(self, one: Drawing) -> bool:
-        """Whether this path is repeated."""
-        return self._drawings[_place(one.box)] >= max(3, 0.3 * self._pages)
+    def __contains__(self, one: Picture | Drawing) -> bool:
+        return self._places[_place(one.box)] >= max(3, _REPEATED * self._pages)
 
 
 def _place(box: Rect) -> tuple[int, ...]:
@@ -87,14 +81,14 @@ def shapes_on(
     for one in pictures:
         box = intersection(one.box, page)
         on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
-        if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
+        if on_page and one not in repeats and not _covers_prose(box, text):
             thin = min(box[2] - box[0], box[3] - box[1]) <= _RULE
             parts.append((box, Drawing(box, 1, curved=False, white=False) if thin else None))
     for path in drawings:
         box = intersection(path.box, page)
         if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
             continue
-        if repeats.has_drawing(path):
+        if path in repeats:
             continue
         if _covers_prose(box, text):
             frames.append(Shape(box, boxes=[box]))  # a frame does not connect the parts inside it

@@ -31,7 +31,7 @@ MARK = " \u00b7 "  # separates two pieces of lettering
 _FIGURE = re.compile(
     r"(?:Figure|FIGURE|Fig\.|FIG\.|Abbildung|Abb\.) ?[A-Z]?\d[\d.-]*[a-z]?(?: *[:.|(\u2013\u2014]|  | ?$| [A-Z])"
 )
-_CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
+CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
 _HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
 _WALL_WORDS = 4
 _WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
@@ -93,7 +93,7 @@ def _start(f: Fragments, lines: Sequence[Line], caption: int, least: int, cells:
 def _is_text(text: str) -> bool:
     """Whether a line belongs to a paragraph, a heading or a caption."""
     words = len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS
-    return bool(_CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
+    return bool(CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
 
 
 def _follows(f: Fragments, above: Row, below: Row) -> bool:

@@ -3,7 +3,6 @@
 import re
 from bisect import bisect
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.captions import (
     Piece,
@@ -28,22 +27,14 @@ _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
-class Table(NamedTuple):
-    """A table found by its ruling lines."""
-
-    box: Rect
-    rows: int
-    columns: int
-    filled: int  # cells with text
-
-
 def boxes_of_ruled_tables(shapes: Sequence[Shape], text: Text, written: Sequence[Ruled]) -> list[Rect]:
-    """The boxes of tables with ruled or boxed cells. Frames around prose, page borders and empty forms are left out.
+    """The boxes of tables with ruled or boxed cells. Page borders and empty forms are left out.
 
     `written` holds the tables that the text shows as rows.
     """
-    tables = [*map(_as_table, written), *[_grid(shape, text) for shape in shapes]]
-    good = [table.box for table in tables if table and _is_table(table)]
+    good = [shape.box for shape in shapes if _is_grid(shape, text)]
+    for x0, y0, x1, y1 in [table.box for table in written]:
+        good.append((x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE))
     boxes: list[Rect] = []  # of two boxes that overlap, only the larger
     for box in sorted(good, key=area, reverse=True):
         if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
@@ -51,24 +42,17 @@ def boxes_of_ruled_tables(shapes: Sequence[Shape], text: Text, written: Sequence
     return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
-def _as_table(one: Ruled) -> Table:
-    x0, y0, x1, y1 = (side / SCALE for side in one.box)
-    return Table(
-        (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
-    )
-
-
-def _grid(shape: Shape, text: Text) -> Table | None:
-    """The shape as a table, if its lines and boxes form rows and columns."""
+def _is_grid(shape: Shape, text: Text) -> bool:
+    """Whether the lines and boxes of a shape form rows and columns, and at least two fifths of the cells have text."""
     if len(shape.parts) < 4 or shape.pictures > 3:
-        return None
+        return False
     x0, y0, x1, y1 = shape.box
     level, upright = _edges(shape)
     rows = _levels(level, 0.8 * (x1 - x0))
     columns = _levels(upright, 0.55 * (y1 - y0))
     inner = [x for x in columns if x0 + 8 < x < x1 - 8]
     if len(rows) < 3 or not inner:
-        return None
+        return False
     columns = sorted({x0, *inner, x1})
     taken = {
         (bisect(rows, middle_y), bisect(columns, middle_x))
@@ -78,7 +62,7 @@ def _grid(shape: Shape, text: Text) -> Table | None:
             if contains(shape.box, one.box)
         )
     }
-    return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
+    return len(taken) >= max(4, 0.4 * (len(rows) - 1) * (len(columns) - 1))
 
 
 def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
@@ -111,11 +95,6 @@ def _levels(edges: list[_Edge], least: float) -> list[float]:
             levels.append(edges[start][0])
         start = end
     return levels
-
-
-def _is_table(table: Table) -> bool:
-    enough = max(4, 0.4 * table.rows * table.columns)
-    return table.rows > 1 and table.columns > 1 and table.filled >= enough
 
 
 def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -186,7 +165,7 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     while run and len(run[-1]) < 3:
         run.pop()
     full = [row for row in run if _numbers(row) >= 2]
-    if len(full) < 3 or len(full) * 10 < 4 * len(run):
+    if len(full) < 3:
         return []
     if any(_CONTENTS.search(one.text) for row in run for one in row):
         return []

@@ -107,7 +107,7 @@ class _Search:
                 page = self._pdf.page(number)
                 marks = page.marks()
                 few = marks <= _FEW_PATHS
-                self._repeats.add(page.pictures(), page.drawings() if few else [])
+                self._repeats.add([*page.pictures(), *(page.drawings() if few else [])])
                 paths += marks if few else 0
             if paths > MAX_WORK:
                 break
