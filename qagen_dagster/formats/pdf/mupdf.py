@@ -108,6 +108,12 @@ class Letter:
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
     @property
+    def sides(self) -> tuple[float, float]:
+        """The ends of the letter's upper edge, from left to right."""
+        one, other = (quad := self._char.quad).ul.x, quad.ur.x
+        return min(one, other), max(one, other)
+
+    @property
     def base(self) -> float:
         """The height of the baseline."""
         return float(self._char.origin.y)

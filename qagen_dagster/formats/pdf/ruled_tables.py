@@ -24,11 +24,13 @@ _ENDS = 60  # maximum difference between the ends of lines of the same table
 _NARROW = 50  # two upright lines that are closer have no column between them
 _SHORTEST = 400  # minimum length of a line that bounds a table
 _DOUBLE = 80  # maximum height of a space between two lines that has no room for text
+_WORD = 3  # minimum characters of some cell in every other row; the grid of a chart has fewer
 _GUTTER = 45  # minimum width of the space between two columns; gaps between drawn underscores are narrower
 _CROSSING = 5  # one row in this many may cross the space between two columns
 _APART = 6  # minimum gap between cells, in tenths of the letter size; words of justified lines are nearer
 _PARAGRAPH = 30  # if the shortest cells of the lines average more characters, a part of many lines is prose
 _FAR = 1 << 30
+_HIGHEST = 4_500  # maximum height of a table between two lines; the lines of a page's head and foot are further apart
 _LINES_OF_A_HEAD = 4  # maximum lines of a head with a line above and below; a listing in a frame has more
 _EACH = 4  # from this number of parts on, each part is probably one row; one fewer if columns are ruled
 _HEADING = 4  # maximum height of a heading of rows, in letter sizes
@@ -80,7 +82,9 @@ class Rows:
     def all(self) -> list[list[TableRow]]:
         """The rows of each part."""
         return [
-            self._spread(part) if self._is_many(part) else [self._row([n for line in part for n in line])]
+            self._spread(part)
+            if len(self._parts) == 1 or self._is_many(part)
+            else [self._row([n for line in part for n in line])]
             for part in self._parts
         ]
 
@@ -227,7 +231,7 @@ def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
 
 
 def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
-    """Groups of at least three lines with the same ends."""
+    """Groups of lines with the same ends: more than two lines, or two lines with room for a short table between them."""
     groups: list[list[_Line]] = []
     for line in level:
         if line.end - line.start < _SHORTEST:
@@ -238,7 +242,7 @@ def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
                 break
         else:
             groups.append([line])
-    return [one for one in groups if len(one) > 2]
+    return [one for one in groups if len(one) > 2 or (len(one) > 1 and one[1].at - one[0].at < _HIGHEST)]
 
 
 class _Finder:
@@ -337,10 +341,10 @@ class _Finder:
         return positions
 
     def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
-        if len(run) < 2:
+        if not run:
             return []
         ruled = self._columns_between(top, bottom)
-        if not ruled and len(run[0]) > _LINES_OF_A_HEAD:
+        if not ruled and len(run) > 1 and len(run[0]) > _LINES_OF_A_HEAD:
             return []
         lines = [line for part in run for line in part]
         shown = [
@@ -353,11 +357,20 @@ class _Finder:
             row for part in Rows(self._f, edges, self._right, run, _EACH - bool(ruled)).all() for row in part
         ]
         filled = sum(bool(cell) for row in rows for cell in row)
-        if len(rows) < 2 or 10 * filled < 4 * len(rows) * (len(edges) + 1):
+        worded = sum(any(len(self._f.text[n]) >= _WORD for cell in row for n in cell) for row in rows)
+        if 2 * worded < len(rows) or len(rows) < 2 or 10 * filled < 4 * len(rows) * (len(edges) + 1):
+            return []
+        if len(run) == 1 and not self._is_list(rows):
             return []
         cuts = cuts_at(self._f, edges, lines)
         rows = [row[::-1] for row in rows] if self._f.rtl else rows
         return [Ruled((self._left, top, self._right, bottom), rows, cuts)]
+
+    def _is_list(self, rows: Sequence[TableRow]) -> bool:
+        """Whether rows between two lines without a head are values beside names, and not a listing with numbered lines."""
+        full = [row for row in rows if row[0] and sum(map(bool, row)) > 1]
+        numbered = all(self._f.text[n].isdecimal() for row in full for n in row[0])
+        return len(full) > 2 and 10 * len(full) >= 8 * len(rows) and (len(rows[0]) > 2 or not numbered)
 
     def _parting(
         self, gaps: Sequence[int], ruled: Sequence[int], lines: Sequence[Sequence[int]]

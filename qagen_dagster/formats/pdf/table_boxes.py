@@ -165,7 +165,7 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     while run and len(run[-1]) < 3:
         run.pop()
     full = [row for row in run if _numbers(row) >= 2]
-    if len(full) < 3:
+    if len(full) < 3 or len(full) * 10 < 4 * len(run):
         return []
     if any(_CONTENTS.search(one.text) for row in run for one in row):
         return []
