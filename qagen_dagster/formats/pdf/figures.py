@@ -163,12 +163,6 @@ def is_written(shape: Shape, text: Text) -> bool:
     return words > 0.15 * area(shape.box)
 
 
-def with_surroundings(panels: Sequence[Rect], text: Text) -> Rect:
-    """The box of the panels of a drawing without a caption, with their labels and legends."""
-    drawn = union(panels)
-    return with_labels(drawn, text, expanded(drawn, 30), set())
-
-
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
     """The box with the small texts in and around it (axis labels, legends, titles), as far as they lie in `within`."""
     loose = [

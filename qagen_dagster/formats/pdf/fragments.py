@@ -40,7 +40,6 @@ _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # of TeX's fonts
 # Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files say that they are bold.
 _BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
-_MOST_FONTS = 4_096  # maximum number of fonts that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 # Parts of tall brackets, which have these codes in every font.
@@ -161,7 +160,7 @@ def fragments_of(printed: bytes) -> Fragments:
     boxes = [line.bbox for line in lines]
     left, top = [box.x for box in boxes], [box.y for box in boxes]
     wide, high = [box.w for box in boxes], [box.h for box in boxes]
-    fonts = [_FONTS[line.font] for line in lines]
+    fonts = [_font(line.font) for line in lines]
     size = [font.size for font in fonts]
     # A fragment far taller than its letters, or a first line below its baseline, may be turned.
     tall = compress(count(), map(gt, map(mul, high, repeat(10)), map(mul, size, repeat(_TALL))))
@@ -199,16 +198,10 @@ def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
     return f.chosen(order, x0=[left for left, _ in sides], x1=[right for _, right in sides], text=texts)
 
 
-class _Fonts(dict[_Face, Font]):
-    def __missing__(self, face: _Face) -> Font:
-        if len(self) >= _MOST_FONTS:
-            self.clear()
-        name = face.name.rpartition("+")[2]
-        bold = face.weight == "bold" or _BOLD_OF_TEX.match(name) is not None
-        return self.setdefault(face, Font(face.size, bold, name))
-
-
-_FONTS = _Fonts()
+@lru_cache(4_096)
+def _font(face: _Face) -> Font:
+    name = face.name.rpartition("+")[2]
+    return Font(face.size, face.weight == "bold" or _BOLD_OF_TEX.match(name) is not None, name)
 
 
 def clean(text: str) -> str:

@@ -231,13 +231,11 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
 def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
     large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
-    found = [
-        (
-            VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM,
-            figures.with_surroundings([one.box for one in row], text),
-        )
-        for row in figures.panels_of(large)
-    ]
+    found: list[tuple[VisualType, Rect]] = []
+    for row in figures.panels_of(large):
+        kind = VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM
+        drawn = union(one.box for one in row)
+        found.append((kind, figures.with_labels(drawn, text, expanded(drawn, 30), set())))
     return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
 
