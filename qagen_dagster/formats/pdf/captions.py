@@ -253,40 +253,30 @@ def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece]) -> Cap
 
 def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece]) -> None:
     """Add the pieces to the right and below that continue the caption."""
-    row_end = pieces[0]
-    below: list[Piece] = []
-    for one in text.pieces[n + 1 : n + 60]:
-        if one in taken:
-            if shared_width(one.box, pieces[0].box) > 0 and one.line != pieces[0].line:
-                break
-            continue
-        if one.line == row_end.line and one.box[0] >= row_end.box[2] - 1:
-            if one.box[0] - row_end.box[2] < 3 * one.size and abs(one.size - row_end.size) < 1.5:
+    following = text.pieces[n + 1 : n + 60]
+    for one in following:
+        over = shared_width(one.box, union(piece.box for piece in pieces)) > 0
+        ends = over and one.line != pieces[-1].line
+        if one not in taken and len(pieces) < _MAX_LINES:
+            cells = [] if one in text.prose else [other for other in following if other is not one]
+            if _is_beside(pieces[-1], one) or (over and _is_next_line(pieces[-1], one, cells)):
                 pieces.append(one)
-                row_end = one
-            continue
-        below.append(one)
-    for one in below:
-        cells = [] if one in text.prose else below
-        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, cells):
-            if shared_width(one.box, union(p.box for p in pieces)) > 0:
-                break
-            continue
-        pieces.append(one)
+                ends = False
+        if ends:
+            break
 
 
-def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
-    last = pieces[-1]
-    if abs(one.size - last.size) > max(0.5, 0.12 * last.size):
-        return False
-    if not -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size:
-        return False
-    box = union(piece.box for piece in pieces)
-    if shared_width(one.box, box) <= 0:
-        return False
-    return not any(  # a part of a row of cells
-        other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
-        for other in cells
+def _is_beside(last: Piece, one: Piece) -> bool:
+    gap = one.box[0] - last.box[2]
+    return one.line == last.line and -1 <= gap < 3 * one.size and abs(one.size - last.size) < 1.5
+
+
+def _is_next_line(last: Piece, one: Piece, cells: list[Piece]) -> bool:
+    """Whether a piece is close below the last piece of a caption, in the same print, and not a part of a row of `cells`."""
+    return (
+        abs(one.size - last.size) <= max(0.5, 0.12 * last.size)
+        and -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size
+        and not any(other.line == one.line and shared_height(other.box, one.box) > 2 for other in cells)
     )
 
 
