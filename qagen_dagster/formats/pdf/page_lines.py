@@ -12,14 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.bidi import in_reading_order
-from qagen_dagster.formats.pdf.cells import (
-    BAR,
-    Cells,
-    cells_of,
-    joined,
-    unbroken,
-    with_empty_cells,
-)
+from qagen_dagster.formats.pdf.cells import BAR, Cells, cells_of, joined, unbroken, with_empty_cells
 from qagen_dagster.formats.pdf.font_tables import has_symbols
 from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, mark_checkboxes, mark_scripts, split
 from qagen_dagster.formats.pdf.hidden import without_hidden

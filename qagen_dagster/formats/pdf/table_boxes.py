@@ -1,15 +1,10 @@
-"""Finds tables on a PDF page: between ruling lines, between horizontal rules, beside a caption, and in rows of aligned numbers."""
+"""Finds tables on a PDF page: between ruling lines, in grids of boxes, and in rows of aligned numbers."""
 
 import re
 from bisect import bisect
 from collections.abc import Sequence
 
-from qagen_dagster.formats.pdf.captions import (
-    Piece,
-    Text,
-    area,
-    contains,
-)
+from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains
 from qagen_dagster.formats.pdf.figures import Shape
 from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
 from qagen_dagster.formats.pdf.ruled_tables import Ruled
@@ -109,49 +104,22 @@ def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
     return rows
 
 
-def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
-    """The box of rows of cells that begin right below the caption (or end right above it, if `up`); None if there are none."""
-    rows = rows_of(pieces)
-    if up:
-        rows.reverse()
-    edge = caption[1] if up else caption[3]
-    taken: list[list[Piece]] = []
-    for row in rows:
-        box = union(one.box for one in row)
-        gap = edge - box[3] if up else box[1] - edge
-        if gap > (3.0 if taken else 4.0) * row[0].size:
-            break
-        taken.append(row)
-        edge = box[1] if up else box[3]
-    several = sum(len(row) > 1 for row in taken)
-    if len(taken) < 2 or several * 10 < 4 * len(taken):
-        return None
-    return union(one.box for row in taken for one in row)
-
-
-def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
+def number_tables(text: Text) -> list[Rect]:
     """The boxes of tables without ruling lines: runs of rows with two or more numbers in aligned columns."""
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
-    rows = rows_of(within)
+    rows = rows_of(text.pieces)
     for row in [*rows, []]:
-        numbers = _numbers(row)
-        near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
-        if row and len(row) >= 3 and numbers >= 2 and (near or not run):
+        full = len(row) > 2 and _numbers(row) > 1
+        near = bool(run and row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
+        prose = any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
+        if (full and (near or not run)) or (near and lone < _MAX_LONE and not prose):
             run.append(row)
-            lone = 0
-            continue
-        if (
-            near
-            and lone < _MAX_LONE
-            and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
-        ):
-            run.append(row)
-            lone += 1
-            continue
-        found += _closed(run, rows)
-        run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
+            lone = 0 if full else lone + 1
+        else:
+            found += _closed(run, rows)
+            run, lone = [row] if full else [], 0
     return found
 
 

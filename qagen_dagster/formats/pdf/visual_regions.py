@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.captions import (
     Caption,
-    Piece,
     Text,
     contains,
     expanded,
@@ -14,7 +13,7 @@ from qagen_dagster.formats.pdf.captions import (
 )
 from qagen_dagster.formats.pdf.figures import Shape, is_written, with_labels, without_captions
 from qagen_dagster.formats.pdf.mupdf import Rect, intersection, union
-from qagen_dagster.formats.pdf.table_boxes import cells_beside, rows_of
+from qagen_dagster.formats.pdf.table_boxes import rows_of
 
 
 @dataclass
@@ -44,12 +43,13 @@ class Finder:
     def boxes_beside(self, caption: Caption) -> list[Rect]:
         """The possible visuals of a caption. The first is on the usual side: tables stand below their captions, figures above."""
         sides = (False, True) if caption.is_table else (True, False)
-        boxes = [self._beyond(caption, self._room(caption, up=up), up=up) for up in sides]
+        boxes = [self._beyond(caption, self._room(caption, up=up)) for up in sides]
         return [box for box in boxes if box]
 
-    def _beyond(self, caption: Caption, room: Rect, *, up: bool) -> Rect | None:
-        table = self._ruled(caption, room) if caption.is_table else None
-        return table or self._drawn(caption, room) or self._texts(caption, room, up=up)
+    def _beyond(self, caption: Caption, room: Rect) -> Rect | None:
+        if caption.is_table:
+            return self._ruled(caption, room) or self._drawn(caption, room)
+        return self._drawn(caption, room) or self._texts(room)
 
     def _prose(self) -> Iterator[Rect]:
         for piece in self._text.prose - self._own:
@@ -87,12 +87,6 @@ class Finder:
         inner = intersection(expanded(room, 2), expanded(box, 60))
         return with_labels(box, self._text, inner, self._own | self._margin)
 
-    def _loose(self, box: Rect) -> list[Piece]:
-        """The pieces in a box that belong neither to captions nor to running heads and feet."""
-        return [
-            piece for piece in self._text.inside(box) if piece not in self._own and piece not in self._margin
-        ]
-
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption. Labels may stand between these shapes and the caption."""
         over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
@@ -118,8 +112,7 @@ class Finder:
     def _is_table(self, shape: Shape) -> bool:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
 
-    def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Rect | None:
-        pieces = self._loose(room)
-        if caption.is_table:
-            return cells_beside(caption.box, pieces, up=up)
+    def _texts(self, room: Rect) -> Rect | None:
+        """The box of at least three rows of text that belong neither to captions nor to running heads and feet."""
+        pieces = [one for one in self._text.inside(room) if one not in self._own | self._margin]
         return union(one.box for one in pieces) if len(rows_of(pieces)) > 2 else None

@@ -18,10 +18,7 @@ from qagen_dagster.formats.pdf.captions import (
     text_of,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect, intersection, union
-from qagen_dagster.formats.pdf.table_boxes import (
-    boxes_of_ruled_tables,
-    number_tables,
-)
+from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, number_tables
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
 from qagen_dagster.formats.pdf.visual_regions import Finder, PageView
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
@@ -209,7 +206,7 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
     pictures = _pictures(view.shapes, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    for box in _merged([*view.tables, *number_tables(view.text, view.text.pieces)]):
+    for box in _merged([*view.tables, *number_tables(view.text)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
         if not held:
             add(VisualType.TABLE, box, _rows(view.text, box, []))

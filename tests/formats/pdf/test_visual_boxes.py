@@ -10,12 +10,10 @@ import pytest
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visuals import (
     CELLS,
-    PROSE,
     caption,
     chart,
     covers,
     grid,
-    open_rows,
     pages,
     prose,
     visuals_of,
@@ -207,15 +205,6 @@ def test_a_table_inside_a_drawing_is_a_part_of_it() -> None:
     assert covers(drawing, (60, 180, 535, 600))
 
 
-def test_rows_of_a_table_in_larger_print_than_the_text_are_no_headings() -> None:
-    document, (page, other) = pages(2)
-    other.insert_textbox((60, 60, 535, 400), PROSE * 6, fontsize=7, fontname="tiro")
-    caption(page, 60, 190, "Table 1. Depth and rain at two stations.")
-    open_rows(page)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 183, 302, 247))
-
-
 def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -228,16 +217,3 @@ def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
             page.insert_text((x, 214 + 12 * n), str(number), fontsize=9)
     (table,) = visuals_of(document)
     assert covers(table, (64, 195, 177, 263), slack=6)
-
-
-def test_a_table_without_ruling_may_be_much_wider_than_its_caption() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for n, paper in enumerate(("Smooth paper", "Elite paper", "Bond, acid free")):
-        page.insert_text((60, 200 + 14 * n), f"{n}.", fontsize=9)
-        page.insert_text((330, 200 + 14 * n), f"Kestwick {paper} of 100 % cotton", fontsize=9)
-    caption(page, 250, 250, "Tabela 1. Required paper.")
-    prose(page, 60, 280, 535, 360)
-    (table,) = visuals_of(document)
-    assert table.label == "Tabela 1"
-    assert covers(table, (60, 190, 493, 252))
