@@ -3,6 +3,8 @@
 import re
 from bisect import bisect
 from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains
 from qagen_dagster.formats.pdf.figures import Shape
@@ -92,27 +94,15 @@ def _levels(edges: list[_Edge], least: float) -> list[float]:
     return levels
 
 
-def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Rows of pieces side by side, from the top down."""
-    rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda one: one.box[1] + one.box[3]):
-        middle = (piece.box[1] + piece.box[3]) / 2
-        if rows and rows[-1][0].box[1] < middle < rows[-1][0].box[3]:
-            rows[-1].append(piece)
-        else:
-            rows.append([piece])
-    return rows
-
-
 def number_tables(text: Text) -> list[Rect]:
     """The boxes of tables without ruling lines: runs of rows with two or more numbers in aligned columns."""
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
-    rows = rows_of(text.pieces)
+    rows = [list(row) for _, row in groupby(text.pieces, key=attrgetter("line"))]
     for row in [*rows, []]:
         full = len(row) > 2 and _numbers(row) > 1
-        near = bool(run and row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
+        near = bool(run and row) and _is_below(run[-1][0].box, row[0], 2.2)
         prose = any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         if (full and (near or not run)) or (near and lone < _MAX_LONE and not prose):
             run.append(row)
@@ -121,6 +111,11 @@ def number_tables(text: Text) -> list[Rect]:
             found += _closed(run, rows)
             run, lone = [row] if full else [], 0
     return found
+
+
+def _is_below(above: Rect, below: Piece, sizes: float) -> bool:
+    """Whether a piece stands below a box, at most `sizes` times its letter size away, and not in another column."""
+    return -below.size < below.box[1] - above[3] < sizes * below.size
 
 
 def _numbers(row: Sequence[Piece]) -> int:
@@ -159,7 +154,7 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
         if (
-            reach[1] - head[3] > 1.5 * row[0].size
+            not -1 < (reach[1] - head[3]) / row[0].size < 1.5
             or head[2] > box[2] + 30
             or head[0] < box[0] - (40 if len(row) > 2 else 10)
         ):

@@ -13,7 +13,6 @@ from qagen_dagster.formats.pdf.captions import (
 )
 from qagen_dagster.formats.pdf.figures import Shape, is_written, with_labels, without_captions
 from qagen_dagster.formats.pdf.mupdf import Rect, intersection, union
-from qagen_dagster.formats.pdf.table_boxes import rows_of
 
 
 @dataclass
@@ -113,6 +112,6 @@ class Finder:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
 
     def _texts(self, room: Rect) -> Rect | None:
-        """The box of at least three rows of text that belong neither to captions nor to running heads and feet."""
+        """The box of at least three texts that belong neither to captions nor to running heads and feet."""
         pieces = [one for one in self._text.inside(room) if one not in self._own | self._margin]
-        return union(one.box for one in pieces) if len(rows_of(pieces)) > 2 else None
+        return union(one.box for one in pieces) if len(pieces) > 2 else None
