@@ -111,7 +111,7 @@ def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
             continue
         if end in shown:
             letters = letters_of(shown)
-            if letters == wanted or (letters.endswith(wanted) and len(letters) - len(wanted) < 14):
+            if letters.endswith(wanted) and len(letters) - len(wanted) < 14:
                 return number
         elif not begun and number < end_line and start in shown.casefold():
             letters = letters_of(shown + lines[number])
@@ -160,12 +160,11 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
 
 
 def _body(text: PdfText) -> _Body:
-    size = text.body_size
     weights: Counter[str] = Counter()
     for font, letters in text.letters.items():
-        weights[font.name] += letters if abs(font.size - size) <= 3 else 0
+        weights[font.name] += letters
     much = _MUCH * weights.total()
-    return _Body(size, frozenset(name for name, weight in weights.items() if weight >= much))
+    return _Body(text.body_size, frozenset(name for name, weight in weights.items() if weight >= much))
 
 
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
@@ -252,8 +251,8 @@ def _is_worded(line: str) -> bool:
         or MARK in line
     ):
         return False
-    rest = line.rstrip("0123456789ivxlc")
-    if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
+    entry = line.rstrip("0123456789ivxlc").rstrip().endswith(_LEADERS) or ". . " in line
+    if entry or _SENTENCE.search(line):
         return False
     if (line[-1] == "." and not NUMBERED.match(line)) or (" | " in line and not _opens(line)):
         return False
