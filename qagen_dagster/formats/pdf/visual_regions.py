@@ -59,15 +59,14 @@ class Finder:
         """The space above (`up`) or below a caption, up to the next paragraph, heading or caption."""
         own = caption.box
         reach = expanded(own, 2)
-        stops = [box for box in self._stops if box != own]
-        ahead = [box for box in stops if shared_width(box, reach) > 5]
+        ahead = [box for box in self._stops if shared_width(box, reach) > 5]
         if up:
             last = max((box for box in ahead if box[3] <= own[1] + 4), key=lambda box: box[3], default=None)
             room = (own[0], min(last[3], own[1]) if last else 0.0, own[2], own[1])
         else:
             end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
             room = (own[0], own[3], own[2], max(end, own[3]))
-        level = [box for box in stops if shared_height(box, room) > 2]
+        level = [box for box in self._stops if shared_height(box, room) > 2]
         left = max((box[2] for box in level if box[2] <= own[0] + 5), default=0.0)
         right = min((box[0] for box in level if box[0] >= own[2] - 5), default=self._text.width)
         return (min(left, own[0]), room[1], max(right, own[2]), room[3])
