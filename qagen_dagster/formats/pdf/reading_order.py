@@ -17,6 +17,7 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 
 _DEPTH = 8  # maximum depth of nested cuts; deeper cuts separate letters, not columns
 _MIN_PROSE = 11  # minimum average characters per row of a column
+_WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
 _CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
 _ORDER = attrgetter("order")
 _TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
@@ -45,7 +46,7 @@ class _Item(NamedTuple):
     x0: int
     x1: int
     size: int
-    chars: int
+    chars: int  # letters of wide scripts count double
 
 
 @dataclass
@@ -67,7 +68,9 @@ def blocks_in_order(f: Fragments, which: Sequence[int]) -> list[Row]:
 
 def _item(f: Fragments, n: int) -> _Item:
     trim = (f.y1[n] - f.y0[n]) // 5
-    return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], len(f.text[n]))
+    text = f.text[n]
+    chars = len(text) if text.isascii() else sum([1 + (char > _WIDE) for char in text])
+    return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], chars)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ _VALUE = 6  # maximum average width of values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 Box = tuple[int, int, int, int]  # tenths of a point
+Edge = tuple[int, int, int]  # its position, start and end in tenths of a point
 _JOINT = 40  # maximum gap between two pieces of the same line
 _ENDS = 60  # maximum difference between the ends of lines of the same table
 _NARROW = 50  # two upright lines that are closer have no column between them
@@ -200,19 +201,19 @@ class _Line:
 
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     """The tables of a page. The boxes of its fragments must be those of the page as displayed."""
-    level = _lines([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
+    level = lines_of([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
     groups = _groups(level)
     if not groups:
         return []
-    upright = _lines([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
+    upright = lines_of([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
     tables: list[Ruled] = []
     for group in groups:
         tables += _Finder(f, group, upright).tables()
     return [table for table in tables if not any(table.fragments < other.fragments for other in tables)]
 
 
-def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
-    """The lines that pieces of lines form. A piece has a position, a start and an end."""
+def lines_of(edges: list[Edge]) -> list[_Line]:
+    """The lines that edges form, which may be pieces of lines."""
     found: list[_Line] = []
     edges.sort()
     following = 0

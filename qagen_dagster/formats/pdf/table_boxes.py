@@ -2,18 +2,17 @@
 
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains
+from qagen_dagster.formats.pdf.captions import Piece, Text, area
+from qagen_dagster.formats.pdf.cells import SAME
 from qagen_dagster.formats.pdf.figures import Shape
 from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
-from qagen_dagster.formats.pdf.ruled_tables import Ruled
+from qagen_dagster.formats.pdf.ruled_tables import Box, Edge, Ruled, lines_of
 
-_THIN = 2.5  # points; anything thinner is a line
-
-_Edge = tuple[float, float, float]  # position, start and end
 _MAX_LONE = 7  # maximum successive rows without numbers between rows of numbers
 _MAX_HEADS = 4
 _HEADING = 40  # maximum characters of a heading of rows between the heads of a table and its first row
@@ -43,55 +42,43 @@ def _is_grid(shape: Shape, text: Text) -> bool:
     """Whether the lines and boxes of a shape form rows and columns, and at least two fifths of the cells have text."""
     if len(shape.parts) < 4 or shape.pictures > 3:
         return False
-    x0, y0, x1, y1 = shape.box
+    x0, y0, x1, y1 = _scaled(shape.box)
     level, upright = _edges(shape)
     rows = _levels(level, 0.8 * (x1 - x0))
-    columns = _levels(upright, 0.55 * (y1 - y0))
-    inner = [x for x in columns if x0 + 8 < x < x1 - 8]
+    inner = [x for x in _levels(upright, 0.55 * (y1 - y0)) if x0 + 80 < x < x1 - 80]
     if len(rows) < 3 or not inner:
         return False
     columns = sorted({x0, *inner, x1})
-    taken = {
-        (bisect(rows, middle_y), bisect(columns, middle_x))
-        for middle_x, middle_y in (
-            ((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2)
-            for one in text.pieces
-            if contains(shape.box, one.box)
-        )
-    }
+    inside = [_scaled(one.box) for one in text.inside(shape.box)]
+    taken = {(bisect(rows, b + d >> 1), bisect(columns, a + c >> 1)) for a, b, c, d in inside}
     return len(taken) >= max(4, 0.4 * (len(rows) - 1) * (len(columns) - 1))
 
 
-def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
+def _scaled(box: Rect) -> Box:
+    """A box in tenths of a point."""
+    x0, y0, x1, y1 = box
+    return int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)
+
+
+def _edges(shape: Shape) -> tuple[list[Edge], list[Edge]]:
     """The horizontal and the upright edges of a shape's lines and boxes."""
-    level: list[_Edge] = []
-    upright: list[_Edge] = []
+    level: list[Edge] = []
+    upright: list[Edge] = []
     for part in shape.parts:
-        a, b, c, d = part.box
-        if d - b > _THIN and c - a > _THIN and part.items > 1:
+        a, b, c, d = _scaled(part.box)
+        if d - b > SAME and c - a > SAME and part.items > 1:
             continue  # a path of several lines whose course is unknown
-        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
-        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+        level += [(b, a, c), (d, a, c)] if c - a > SAME else []
+        upright += [(a, b, d), (c, b, d)] if d - b > SAME else []
     return level, upright
 
 
-def _levels(edges: list[_Edge], least: float) -> list[float]:
-    """The positions at which collinear edges together cover at least the length `least`."""
-    levels: list[float] = []
-    edges.sort()
-    start = 0
-    while start < len(edges):
-        end = start
-        while end < len(edges) and edges[end][0] - edges[start][0] < _THIN:
-            end += 1
-        covered, reach = 0.0, float("-inf")
-        for _, low, high in sorted(edges[start:end], key=lambda edge: edge[1]):
-            covered += max(0.0, high - max(low, reach))
-            reach = max(reach, high)
-        if covered >= least:
-            levels.append(edges[start][0])
-        start = end
-    return levels
+def _levels(edges: list[Edge], least: float) -> list[int]:
+    """The positions at which collinear edges together have at least the length `least`."""
+    lengths: Counter[int] = Counter()
+    for line in lines_of(edges):
+        lengths[line.at] += line.end - line.start
+    return sorted(at for at, length in lengths.items() if length >= least)
 
 
 def number_tables(text: Text) -> list[Rect]:
@@ -154,7 +141,7 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
         if (
-            not -1 < (reach[1] - head[3]) / row[0].size < 1.5
+            not -row[0].size < reach[1] - head[3] < 1.5 * row[0].size
             or head[2] > box[2] + 30
             or head[0] < box[0] - (40 if len(row) > 2 else 10)
         ):
