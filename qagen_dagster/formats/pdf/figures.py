@@ -1,7 +1,6 @@
-"""Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels, titles and legends.
+"""Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels and legends.
 
-Shapes are joined to rows and grids of panels where no caption
-separates them.
+Shapes that stand side by side are joined to rows of panels.
 """
 
 from collections import Counter
