@@ -40,15 +40,17 @@ class Finder:
         self._stops = [*own, *self._prose()]
 
     def boxes_beside(self, caption: Caption) -> list[Rect]:
-        """The possible visuals of a caption. The first is on the usual side: tables stand below their captions, figures above."""
-        sides = (False, True) if caption.is_table else (True, False)
-        boxes = [self._beyond(caption, self._room(caption, up=up)) for up in sides]
-        return [box for box in boxes if box]
+        """The possible visuals of a caption, the likeliest first.
 
-    def _beyond(self, caption: Caption, room: Rect) -> Rect | None:
+        Tables stand below their captions, figures above. Text is a figure only where nothing is drawn.
+        """
+        rooms = [self._room(caption, up=up) for up in (not caption.is_table, caption.is_table)]
         if caption.is_table:
-            return self._ruled(caption, room) or self._drawn(caption, room)
-        return self._drawn(caption, room) or self._texts(room)
+            boxes = [self._ruled(caption, room) or self._drawn(caption, room) for room in rooms]
+        else:
+            boxes = [self._drawn(caption, room) for room in rooms]
+            boxes += [self._texts(room) for room, box in zip(rooms, boxes, strict=True) if not box]
+        return [box for box in boxes if box]
 
     def _prose(self) -> Iterator[Rect]:
         for piece in self._text.prose - self._own:

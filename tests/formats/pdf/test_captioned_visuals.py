@@ -159,3 +159,14 @@ def test_a_caption_may_stand_beside_its_figure() -> None:
 def test_a_table_above_a_figure_is_no_part_of_it() -> None:
     document: Any = pymupdf.open(stream=waterworks.sheet("mill"))
     assert [visual.label for visual in visuals_of(document)] == ["Table 1", "Figure 1"]
+
+
+def test_a_picture_below_a_caption_is_its_figure_and_not_the_text_above_it() -> None:
+    document, (page,) = pages()
+    for n, text in enumerate(("blur(image)", "threshold(image)", "count(dots)", "print(dots)")):
+        page.insert_text((150, 160 + 30 * n), text, fontsize=10)
+    caption(page, 150, 290, "Figure 1. Threshold.")
+    plot(page, 150, 310)
+    prose(page, 60, 560, 535, 640)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (150, 284, 390, 470))
