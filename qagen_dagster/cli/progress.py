@@ -1,7 +1,6 @@
 """A progress bar on stderr for long work; plain lines if stderr is not a terminal."""
 
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console, RenderableType
@@ -56,9 +55,7 @@ class Progress:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def begin(self, steps: int) -> None:

@@ -11,6 +11,9 @@ _RUN = 3  # words of a run that counts as copied
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i['\u2019](?:m|ve|d|ll)|my|me|we|we['\u2019](?:re|ve)|our|us|hi|hello|hey)\b", re.IGNORECASE
 )
+_NAME = re.compile(
+    r"\W*(?:[^\W\d_a-z\u00df-\u00ff]|\w*\d)"
+)  # a word that begins with a capital, or has a digit
 _ASKS = word_set(
     "what which who whom whose when where why how is are was were do does did can could has have had will would should may"
 )
@@ -39,6 +42,13 @@ def wording(question: str, evidence: str) -> Wording:
     runs = _runs(question)
     copied = len(runs & _runs(evidence)) / len(runs) if runs else 0.0
     return Wording(shared_words(question, evidence), copied, len({*content_stems(question)}))
+
+
+def without_names(question: str) -> str:
+    """The question without names and numbers, which no other word can replace. Its first word stays, as its capital tells nothing."""
+    first, *others = question.split() or [""]
+    kept = [one for one in others if not _NAME.match(one)]
+    return " ".join([first, *kept])
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

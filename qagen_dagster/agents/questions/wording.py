@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from math import floor
 
-from qagen_dagster.english.wording import Wording, style_of, wording
+from qagen_dagster.english.wording import Wording, style_of, without_names, wording
+from qagen_dagster.english.words import tokens
 from qagen_dagster.records.corpus_config import Audience, ScenarioConfig, Style
 
 STYLES: Mapping[Style, str] = {
@@ -16,6 +18,7 @@ AUDIENCES: Mapping[Audience, str] = {
     Audience.READER: "like questions of somebody who has just read the text: short, and in words of their own",
     Audience.SEARCHER: "like questions of somebody who has never seen the text: the need in their own words, without its phrases",
 }
+_NO_LIMIT = 1_000  # content words
 # What nine of ten questions of people keep, who saw the text (XQuAD, beside the sentence with the answer) or not (Cranfield).
 LIMITS: Mapping[Audience, Wording] = {
     Audience.READER: Wording(shared=1.0, copied=0.4, words=8),
@@ -34,8 +37,20 @@ def _asked(scenario: ScenarioConfig, *, writes: bool) -> Iterator[str]:
         yield f"In these rules, a question is whatever asks for an answer. How it is worded: {shares}."
     if writes and scenario.audience is not None:
         yield f"Questions are worded {AUDIENCES[scenario.audience]}."
+    most = limits_of(scenario) if writes else None
+    if most is not None:
+        yield f"Code measures that: {'; '.join(_limits(most))}. Names stay as the document writes them."
     if writes and scenario.personas:
         yield f"Those who ask, in turn: {'; '.join(scenario.personas)}. Ask what each of them would want to know, without saying who asks."
+
+
+def _limits(most: Wording) -> Iterator[str]:
+    if most.words < _NO_LIMIT:
+        yield f"a question has at most {most.words:g} different words, names too, but not words such as what, is or of"
+    if most.shared < 1:
+        yield f"at most {most.shared:.0%} of these, names left out, stand in the passages that answer it"
+    if most.copied < 1:
+        yield f"at most {most.copied:.0%} of its runs of three words are copied from them, runs with names left out"
 
 
 def next_style(scenario: ScenarioConfig, accepted: Iterable[str]) -> str:
@@ -53,7 +68,7 @@ def limits_of(scenario: ScenarioConfig) -> Wording | None:
     most = None if scenario.audience is None else LIMITS[scenario.audience]
     if scenario.max_overlap is None:
         return most
-    return (most or Wording(1.0, 1.0, 1_000))._replace(shared=scenario.max_overlap)
+    return (most or Wording(1.0, 1.0, _NO_LIMIT))._replace(shared=scenario.max_overlap)
 
 
 def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
@@ -65,13 +80,20 @@ def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
     most = limits_of(scenario)
     if most is None:
         return ""
-    found = wording(question, evidence)
-    if found.shared > most.shared:
-        return f"{found.shared:.0%} of the question's content words stand in its quotes, at most {most.shared:.0%} may: use other words"
-    if found.copied > most.copied:
-        return f"{found.copied:.0%} of its runs of three words are copied from its quotes, at most {most.copied:.0%} may be: use other words"
+    plain = without_names(question)
+    found = wording(plain, evidence)._replace(words=wording(question, "").words)
+    if _is_over(found.shared, most.shared, wording(plain, "").words):
+        return f"of the question's content words that are no names, {found.shared:.0%} stand in the quotes, at most {most.shared:.0%} may: use other words"
+    if _is_over(found.copied, most.copied, len(tokens(plain)) - 2):
+        return f"of the question's runs of three words without names, {found.copied:.0%} are copied from the quotes, at most {most.copied:.0%} may be: use other words"
+    longer = found.words > most.words
     return (
-        ""
-        if found.words <= most.words
-        else f"it has {found.words} content words, at most {most.words} may be: shorten it"
+        f"the question has {found.words} content words, at most {most.words} may be: shorten it"
+        if longer
+        else ""
     )
+
+
+def _is_over(share: float, most: float, count: float) -> bool:
+    """Whether a share of so many words or runs is over its limit, which allows a whole number of them, and at least one."""
+    return round(share * count) > max(1, floor(most * count + 0.5))

@@ -196,9 +196,9 @@ def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -
             min(target, earlier.target_count) if earlier is not None and entry.id in earlier.dry else target
         )
         most += len(planned.missing(entry.id))
-        without = sum(planned.without_answer(entry.id).values())
-        target_of = max(most, without) + imported
-        document = replace(document_of(entry, mode, visuals, target_of, without), imported=imported)
+        staged = sum(planned.staged(entry.id).values())
+        target_of = max(most, staged) + imported
+        document = replace(document_of(entry, mode, visuals, target_of, staged), imported=imported)
         if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
             work.without += 1
         elif (result := finished(space, planned, entry)) is not None:

@@ -31,13 +31,15 @@ class Document:
     size: float  # characters of its text
     subjects: float  # characters that questions of the mode can be about
     target: int
-    without_answer: int = field(default=0, kw_only=True)  # of the target, the questions without an answer
+    staged: int = field(
+        default=0, kw_only=True
+    )  # of the target, those without an answer and across documents
     imported: int = field(default=0, kw_only=True)  # of the target, the questions that people asked
 
     @property
     def questions(self) -> float:
         """The number of questions that the document is likely to give."""
-        given = self.without_answer + self.imported
+        given = self.staged + self.imported
         return min(float(self.target - given), self.subjects / CHARACTERS_PER_QUESTION) + given
 
 
@@ -109,7 +111,7 @@ class DocumentEstimator:
         shown = min(document.size, row.shown, spec.opening_characters)
         # A validator that is not shown the whole document reads parts of it for each question.
         each_shows = row.each_shows or (role is Role.VALIDATOR and document.size > shown)
-        proved = document.without_answer
+        proved = document.staged
         answered = document.questions - proved
         each = row.each * answered
         shows = row.once + (each if each_shows else 0.0)

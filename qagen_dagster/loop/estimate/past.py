@@ -73,7 +73,7 @@ def example_of(result: GenerationResult, document: Document) -> Example:
         result.stats.target_count,
         len(result.accepted),
         use_of(result.calls),
-        without_answer=result.no_answer_target,
+        staged=result.no_answer_target,
     )
 
 
@@ -85,14 +85,12 @@ def visual_count(space: Workspace, combination: Combination, entry: IndexEntry) 
     return len(found.visuals) if found is not None and found.document_version == entry.version else 0
 
 
-def document_of(
-    entry: IndexEntry, mode: Mode, visuals: int, target: int, without_answer: int = 0
-) -> Document:
+def document_of(entry: IndexEntry, mode: Mode, visuals: int, target: int, staged: int = 0) -> Document:
     """The document of an index entry, with the sizes that estimates use."""
     pages, lines = (entry.page_count or 0) * _PAGE_CHARACTERS, entry.line_count * _LINE_CHARACTERS
     size = float(entry.char_count or max(pages, lines))
     subjects = size if mode is Mode.TEXTUAL else float(visuals * _VISUAL_CHARACTERS)
-    return Document(size, subjects, target, without_answer=without_answer)
+    return Document(size, subjects, target, staged=staged)
 
 
 def kind_of(model: str) -> str:

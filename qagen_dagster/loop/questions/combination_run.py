@@ -43,9 +43,9 @@ from qagen_dagster.loop.review import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_config import NoAnswerKind, Span, Strategy
 from qagen_dagster.records.document import IndexEntry
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.ids import Mode, fingerprint
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA
 
 STOP_AFTER = 5  # a combination ends early after this many permanent model failures without any success
@@ -201,8 +201,8 @@ class CombinationRun:
             max_image_pixels=spec.max_image_pixels,
         )
         meaning = None if self._meanings is None else self._meanings.of(view)
-        without_answer = sum(planned.without_answer(entry.id).values())
-        limits = loop_limits(planned.limits, without_answer, len(planned.missing(entry.id)))
+        staged = sum(planned.staged(entry.id).values())
+        limits = loop_limits(planned.limits, staged, len(planned.missing(entry.id)))
         mix = Mix.of(planned.scenario, mode, limits.target_count, entry.id, view.visuals)
         return DocumentWork(
             combination=planned.combination,
@@ -229,7 +229,7 @@ class CombinationRun:
         else:
             writers = several if planned.strategy is Strategy.AGENT else models
             result = run_document(work, writers, journal, earlier)
-        result = self._with_no_answer(entry, work, models, result, before)
+        result = self._with_staged(entry, work, models, result, before)
         return self._kept(entry, self._with_imported(entry, work, models, result))
 
     def _across(self, entry: IndexEntry, work: DocumentWork, models: QAModels) -> GenerationResult:
@@ -248,7 +248,7 @@ class CombinationRun:
         workspace.store.write((planned.partial_key if partial_ else planned.result_key)(entry), dated)
         return dated
 
-    def _with_no_answer(
+    def _with_staged(
         self,
         entry: IndexEntry,
         work: DocumentWork,
@@ -256,13 +256,19 @@ class CombinationRun:
         result: GenerationResult,
         before: GenerationResult | None,
     ) -> GenerationResult:
-        """The result with as many questions without an answer as the mix of the scenario wants."""
-        wanted = self.planned.without_answer(entry.id)
-        if not wanted or not is_finished(result) or self._passages is None:
+        """The result with as many questions without an answer and across documents as the mix of the scenario wants."""
+        wanted, corpus, proof = self.planned.staged(entry.id), self._passages, self.planned.proof_work(entry)
+        if not wanted or not is_finished(result) or corpus is None:
             return result
-        journal = self._stage_journal(entry, self.planned.proof_work(entry))
-        stage = Stage(work, models, self._passages, journal, wanted)
-        return stage.add(result, () if before is None else reproved(work, before))
+        across = wanted.get(Span.ACROSS, 0)
+        none = {kind: count for kind, count in wanted.items() if isinstance(kind, NoAnswerKind)}
+        if none:
+            stage = Stage(work, models, corpus, self._stage_journal(entry, proof), none)
+            result = stage.add(result, () if before is None else reproved(work, before))
+        if across and is_finished(result):
+            journal = self._stage_journal(entry, fingerprint([proof, Span.ACROSS]))
+            result = AcrossStage(work, models, corpus, journal).add(result, across)
+        return result
 
     def _with_imported(
         self, entry: IndexEntry, work: DocumentWork, models: QAModels, result: GenerationResult

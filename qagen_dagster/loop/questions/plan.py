@@ -23,12 +23,12 @@ from qagen_dagster.loop.questions.fingerprint import (
     work_fingerprint,
 )
 from qagen_dagster.loop.questions.journal import DocumentJournal
-from qagen_dagster.loop.questions.limits import QALimits, mix_of, no_answer_of, wanted_limits
+from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import NoAnswerKind, ScenarioConfig, Strategy, Style
+from qagen_dagster.records.corpus_config import ScenarioConfig, Staged, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
@@ -138,14 +138,14 @@ class CombinationPlan:
     def _mix(self) -> list[str]:
         mode = self.combination.mode
         groups = [
-            self.scenario.without_answer if mode is Mode.TEXTUAL else {},
+            self.scenario.staged if mode is Mode.TEXTUAL else {},
             *self.scenario.mix_groups(mode),
         ]
         return [f"{kind.value} {share}" for kinds in groups for kind, share in kinds.items()]
 
-    def without_answer(self, document_id: str) -> dict[NoAnswerKind, int]:
-        """The number of questions without an answer that a document should give, by kind."""
-        return no_answer_of(self.scenario, self.combination.mode, self.limits.target_count, document_id)
+    def staged(self, document_id: str) -> dict[Staged, int]:
+        """The number of questions without an answer and across documents that a document should give, by kind."""
+        return staged_of(self.scenario, self.combination.mode, self.limits.target_count, document_id)
 
     def earlier(self, workspace: Workspace) -> EarlierSet:
         """The results of the former candidate set, if models, prompts and scenario are the same."""

@@ -180,7 +180,7 @@ def test_the_range_is_the_spread_of_documents_but_not_too_narrow() -> None:
 
 def test_questions_without_an_answer_take_the_calls_of_their_proofs() -> None:
     """A proof asks the validator up to seven times, and each document tests the validator first."""
-    base, mixed = Document(20_000, 20_000, 10), Document(20_000, 20_000, 10, without_answer=2)
+    base, mixed = Document(20_000, 20_000, 10), Document(20_000, 20_000, 10, staged=2)
     plain, proved = agent().uses(base), agent().uses(mixed)
     per_answer = (plain["validator"].calls) / 10
     assert proved["validator"].calls == pytest.approx(8 * per_answer + 3 + 2 * 8.5)

@@ -185,12 +185,14 @@ class Rewritten(Record):
     """The generator was asked for another wording of a question.
 
     If `question` is empty, the wording stays as it is. Then `failure` may say why, and `refused` is a new wording that was not accepted.
+    `dropped` says why the old wording cannot be used any more, if so.
     """
 
     kind: Literal["rewritten"] = "rewritten"
     question: str
     failure: str = ""
     refused: str = ""
+    dropped: str = ""
     calls: tuple[CallSummary, ...] = ()
 
 

@@ -169,7 +169,8 @@ class EvidenceCheck:
         """The evidence with whole sentences and rows, each once. In visual mode it stays as it is: text of figures has no sentences."""
         if self._context.mode is Mode.VISUAL:
             return evidence
-        return list(dict.fromkeys(widened(self._context.view.lines, place) for place in evidence))
+        whole = list(dict.fromkeys(widened(self._context.view.lines, place) for place in evidence))
+        return [one for one in whole if not any(one is not other and one.within(other) for other in whole)]
 
     def _heads(self, evidence: list[Evidence]) -> list[Evidence]:
         """The heads of the tables whose rows are quoted, as evidence, unless they are quoted too. None in visual mode."""

@@ -3,18 +3,20 @@
 With all documents of its evidence the validator must find the answer; with any one of them hidden it must not.
 """
 
-from collections.abc import Iterator
 from functools import partial
+from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.across import Member
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.across.groups import Group, groups_of
 from qagen_dagster.loop.questions.no_answer import stage
 from qagen_dagster.loop.questions.result import result_of
-from qagen_dagster.loop.questions.state import Done, Judged, QAState, Validate
+from qagen_dagster.loop.questions.state import Accepted, Done, Judged, QAState, Rejected, Validate
+from qagen_dagster.records.corpus_config import Span
 from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import (
     CallSummary,
@@ -23,6 +25,7 @@ from qagen_dagster.records.questions.results import (
     VerdictRecord,
 )
 
+OneT = TypeVar("OneT", Accepted, Rejected)
 EACH = 2  # questions that are asked for at a time
 
 
@@ -31,43 +34,54 @@ class AcrossStage(stage.JournaledStage):
 
     def run(self) -> GenerationResult:
         """Ask about each group until the target is reached. Raises ModelError."""
-        state, end = QAState(), Done(end=DocumentEnd.TARGET_REACHED)
-        stored = iter(self.journal.events)
+        target = self.work.limits.target_count
+        ended, why = self._ask_all(target)
+        end = Done(end=DocumentEnd.TARGET_REACHED)
+        if ended:
+            end = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=ended)
+        elif len(self.own) < target:
+            end = Done(end=DocumentEnd.EXHAUSTED_REPORTED, detail=why)
+        calls = tuple(call for event in self.journal.events for call in event.calls)
+        return result_of(self.work, self.models, self.state, end, calls)
+
+    def add(self, result: GenerationResult, target: int) -> GenerationResult:
+        """The result with at most `target` more questions. Raises ModelError."""
+        self.start(result)
+        ended, why = self._ask_all(target)
+        kind, accepted = Span.ACROSS.value, self.own[:target]
+        whole = self.added(result, accepted, ended)
+        whole = whole.model_copy(update={"planned": {**result.planned, kind: target}})
+        of_kind = QAState(
+            accepted=tuple(_of_kind(one, kind) for one in accepted),
+            rejected=tuple(_of_kind(one, kind) for one in self.state.rejected),
+        )
+        return self.with_share(whole, of_kind, Mix(counts=({kind: target},)), ended or why)
+
+    def _ask_all(self, target: int) -> tuple[str, str]:
+        """Ask about each group. Returns how the budget ended, and what there was to ask about."""
         try:
             groups = groups_of(self.corpus, self.work.context.view.document.id)
-            for number, group in enumerate(groups, 1):
-                if len(state.accepted) >= self.work.limits.target_count:
-                    break
-                state = self._group(state, group, number, stored)
-            if len(state.accepted) < self.work.limits.target_count:
-                end = Done(
-                    end=DocumentEnd.EXHAUSTED_REPORTED,
-                    detail=f"{len(groups)} groups of documents share something",
-                )
+            for number, group in enumerate(groups):
+                if len(self.own) < target:
+                    self._ask(group, number, target)
         except BudgetExhaustedError as error:
-            end = Done(end=DocumentEnd.BUDGET_EXHAUSTED, detail=str(error))
-        calls = tuple(call for event in self.journal.events for call in event.calls)
-        return result_of(self.work, self.models, state, end, calls)
+            return str(error), ""
+        return "", f"{len(groups)} groups of documents share something"
 
-    def _group(
-        self, state: QAState, group: Group, number: int, stored: Iterator[stage.StageEvent]
-    ) -> QAState:
+    def _ask(self, group: Group, number: int, target: int) -> None:
         members = [self._member(name, group) for name in group.documents]
-        known = [one.candidate.question for one in state.accepted]
-        lost = [(one.candidate.question, one.detail) for one in state.rejected]
 
         def propose() -> stage.Drafted:
+            known = [one.candidate.question for one in self.state.accepted]
+            lost = [(one.candidate.question, one.detail) for one in self.state.rejected]
             context, model = self.work.context, self.models.generator
-            found = across.propose(context, model, members, group.shared, known, lost, EACH, number)
+            found = across.propose(context, model, members, group.shared, known, lost, EACH, number + 1)
             return stage.Drafted(candidates=found.candidates, failure=found.failure, calls=found.calls)
 
-        drafted = self.event(stage.Drafted, propose, stored)
-        for candidate in drafted.candidates:
-            if len(state.accepted) >= self.work.limits.target_count:
-                break
-            decide = partial(self.decide, candidate, state, partial(self.proved, members=members))
-            state = stage.after(state, self.event(stage.Decided, decide, stored))
-        return state
+        decide = partial(self.decide, judge=partial(self.proved, members=members))
+        for candidate in self.drafted(number, propose).candidates:
+            if len(self.own) < target:
+                self.decided(candidate, decide)
 
     def _member(self, name: str, group: Group) -> Member:
         found = self.corpus.about(name, " ".join(group.shared[:8]))
@@ -130,3 +144,7 @@ class AcrossStage(stage.JournaledStage):
             return "", False, run.calls
         same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
+
+
+def _of_kind(one: OneT, kind: str) -> OneT:
+    return one.model_copy(update={"candidate": one.candidate.model_copy(update={"question_type": kind})})

@@ -6,7 +6,7 @@ New questions are first compared without a model. The deduplicator compares them
 from dataclasses import dataclass
 from functools import cached_property, singledispatchmethod
 
-from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions import validator, wording
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Reading
@@ -128,8 +128,10 @@ class DocumentRun:
         about = document.metadata
         known = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
         hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
+        limits, metadata = wording.limits_of(context.scenario), "\n".join(known)
+        own_words = limits is not None and limits.shared < 1
         grade = grade_question(
-            step.question, self.source, metadata="\n".join(known), hypothetical=hypothetical
+            step.question, self.source, metadata=metadata, hypothetical=hypothetical, own_words=own_words
         )
         return batch.QuestionGraded(number=step.draft.number, grade=grade)
 
@@ -185,8 +187,8 @@ class DocumentRun:
             self._passages(state, step.question, step.current.rewrites),
         )
         why = self._refused(found.question, step.current, state) if found.question else ""
-        refused = {"question": "", "failure": why, "refused": found.question}
-        return found.model_copy(update=refused) if why else found
+        refused = {"question": "", "failure": why, "refused": found.question} if why else {}
+        return found.model_copy(update={**refused, "dropped": step.reason if step.drop else ""})
 
     def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
         """Why a new wording is refused: it is a former wording, or repeats another question. Empty if it is not refused."""
@@ -231,12 +233,13 @@ class DocumentRun:
     def _near(self, drafts: tuple[batch.Draft, ...]) -> tuple[int, ...]:
         """The narrow parts around the lines that the generator named.
 
-        Empty if it named no lines for a draft, or if a draft asks for a count, which needs the whole document.
+        Empty if it named no lines for a draft, if a draft asks for a count, which needs the whole document, or if the parts are most of it.
         """
         counts = any(one.question_type is QuestionType.AGGREGATION for one in drafts)
         if counts or not all(one.lines for one in drafts):
             return ()
-        return self._narrow.around(line for one in drafts for line in one.lines)
+        near = self._narrow.around(line for one in drafts for line in one.lines)
+        return () if self._narrow.is_most(near) else near
 
     @perform.register
     def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:

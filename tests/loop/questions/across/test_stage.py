@@ -16,11 +16,12 @@ from qagen_dagster.loop.questions.across.stage import AcrossStage
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.stage import StageJournal
+from qagen_dagster.loop.questions.no_answer.stage import StageJournal, without_stages
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectionReason
 from tests.loop.conftest import PlayedWorkspace, put_documents
+from tests.loop.questions.no_answer import harbour
 from tests.support.documents import CORPUS, SCENARIO, view_of
 from tests.support.models import GUESS, FakeModel, call, told
 
@@ -191,3 +192,40 @@ def test_excerpts_of_several_documents_are_called_that(space: PlayedWorkspace) -
     assert "title of the document: life.txt" in together
     assert len(alone) == 2
     assert not any("of several documents" in one for one in alone)
+
+
+def staged(space: PlayedWorkspace, reader: Reader, target: int, journal: str = "b") -> GenerationResult:
+    """The result of a document with two questions of its own, after the stage for the share of a mix."""
+    context = QAContext(CORPUS, SCENARIO, Mode.TEXTUAL, view_of(BAR, name="bar.txt"))
+    limits = QALimits(target_count=2, max_consecutive_failures=3, max_attempts=9)
+    work = DocumentWork(COMBINATION, context, limits, "f" * 16)
+    kept = JournalFile(space.store, f"journals/{journal}.json", "w", StageJournal)
+    stage = AcrossStage(work, reader.models(), CorpusPassages(space, "probes", "mine"), kept)
+    return stage.add(harbour.result(), target)
+
+
+def test_a_share_of_a_mix_is_added_to_the_questions_of_the_document(space: PlayedWorkspace) -> None:
+    found = staged(space, Reader(DRAFT), 1)
+    *own, pair = found.accepted
+    assert (tuple(own), pair.question, hops(pair.evidence)) == (harbour.KNOWN, QUESTION, 2)
+    assert (found.stats.target_count, found.planned, found.shortfalls) == (3, {"across": 1}, ())
+    assert [one.question for one in without_stages(found).accepted] == [one.question for one in own]
+
+
+def test_what_is_missing_of_a_share_is_told_with_the_reason(space: PlayedWorkspace) -> None:
+    (short,) = staged(space, Reader(DRAFT, (BUILT,)), 2).shortfalls
+    assert (short.question_type, short.wanted, short.accepted) == ("across", 2, 0)
+    assert short.reason.endswith("; 1 groups of documents share something")
+    assert (
+        without_stages(
+            staged(space, Reader(DRAFT | {"evidence": [{"document": 9, "quote": BORN}] * 2}), 1, "c")
+        ).rejected
+        == ()
+    )
+
+
+def test_a_larger_share_goes_on_where_the_journal_ends(space: PlayedWorkspace) -> None:
+    staged(space, Reader(DRAFT), 1)
+    again = Reader(DRAFT, ())
+    found = staged(space, again, 2)
+    assert ([one.question for one in found.accepted[2:]], again.shown) == ([QUESTION], [])
