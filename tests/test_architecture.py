@@ -65,7 +65,7 @@ OWNERS = {
         "index/",
         "loop/exams/responses.py",
         "loop/questions/duplicates/similarity.py",
-        "loop/score_table.py",
+        "loop/response_matrix.py",
         "models/embedders.py",
         "models/wires/openai_embeddings.py",
         "models/embedded/answering/",

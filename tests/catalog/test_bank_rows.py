@@ -16,7 +16,7 @@ from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, RejectedItem, SlotResult
 from qagen_dagster.records.exams.submissions import Severity
 from qagen_dagster.records.review import BY_REVIEWER
-from tests.support.exams.play import ExamPlay, journal, made, solved, work
+from tests.support.exams.play import ExamPlay, item_limits, journal, made, solved, work
 
 
 def slot(root: Path, number: int, play: ExamPlay, limits: ItemLimits | None = None) -> SlotResult:
@@ -56,7 +56,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     misses = ExamPlay(solve=lambda _slot, _attempt: solved("D"))
     results = [
         slot(root, 1, ExamPlay(implement=without_key)),
-        slot(root, 2, misses, ItemLimits(max_implementer_retries=0)),
+        slot(root, 2, misses, item_limits(retries=0)),
         slot(root, 3, ExamPlay()),
         slot(root, 4, ExamPlay()),
     ]

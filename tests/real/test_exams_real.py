@@ -15,11 +15,10 @@ import pytest
 
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_part import slot_result, work_item
-from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.exams.bank import ProofStatus, SlotResult
 from qagen_dagster.records.exams.submissions import QuestionPackage
 from qagen_dagster.records.ids import digest
-from tests.support.exams.play import ExamPlay, journal, solved, work
+from tests.support.exams.play import ExamPlay, item_limits, journal, solved, work
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))
 ACCURACY = 0.8
@@ -77,7 +76,7 @@ def run(fields: dict[str, Any], root: Path, slot: int, retries: int, **settings:
     play = ExamPlay(
         implement=lambda _slot, _attempt: fields, solve=lambda _slot, attempt: oracle(fields, attempt)
     )
-    chosen = work(play, slot, ItemLimits(max_implementer_retries=retries), **settings)
+    chosen = work(play, slot, item_limits(retries=retries), **settings)
     return slot_result(chosen, work_item(chosen, journal(root, slot), ()), "f")
 
 

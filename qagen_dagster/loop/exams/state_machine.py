@@ -177,9 +177,9 @@ def _of_style(style: StyleReport, thresholds: StyleThresholds) -> Finding | None
 class ItemLimits(Record):
     """The limits of the loop, and the thresholds of the scores."""
 
-    max_designer_retries: int = Field(default=2, ge=0)
-    max_implementer_retries: int = Field(default=2, ge=0)
-    thresholds: StyleThresholds = StyleThresholds()
+    max_designer_retries: int = Field(ge=0)
+    max_implementer_retries: int = Field(ge=0)
+    thresholds: StyleThresholds
 
 
 class ItemState(Record):

@@ -35,7 +35,7 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
-from qagen_dagster.models.wires import capabilities, sdk_client
+from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
 from qagen_dagster.models.wires.server_errors import failure_in
 
@@ -106,18 +106,18 @@ class AnthropicProvider(AnthropicClient):
         reply = self.checked(_Reply, body)
         stop = _STOPS.get(reply.stop_reason or "", Stop.END)
         parts = [part for block in reply.content for part in _part(block)]
-        return capabilities.response(parts, stop, _usage(body), reply.model, partial=True)
+        return workarounds.response(parts, stop, _usage(body), reply.model, partial=True)
 
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     """The JSON that is sent for `request`."""
-    fitted = capabilities.fit(request, spec, capabilities.ResultImages.INLINE, error_flag=True)
-    system = capabilities.system_text(request, spec)
+    fitted = workarounds.fit(request, spec, workarounds.ResultImages.INLINE, error_flag=True)
+    system = workarounds.system_text(request, spec)
     body: dict[str, Any] = {
         "model": spec.model,
         "max_tokens": spec.max_output_tokens,
         "messages": _turns(
-            fitted, mark=bool(request.tools), shared=capabilities.shared_text(request) is not None
+            fitted, mark=bool(request.tools), shared=workarounds.shared_text(request) is not None
         ),
     }
     if system:
@@ -187,7 +187,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 def _assistant_blocks(part: AssistantPart) -> list[dict[str, Any]]:
     if isinstance(part, ToolCall):
-        name = capabilities.wire_name(part.name)
+        name = workarounds.wire_name(part.name)
         return [{"type": "tool_use", "id": part.id, "name": name, "input": part.arguments}]
     if isinstance(part, Text):
         return [{"type": "text", "text": part.text}] if part.text.strip() else []

@@ -31,7 +31,7 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
-from qagen_dagster.models.wires import capabilities, sdk_client
+from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
 from qagen_dagster.models.wires.server_errors import failure_in, from_status
 from qagen_dagster.records.ids import digest
@@ -114,7 +114,7 @@ class OpenAIProvider(OpenAIClient):
         if not parts and stop is Stop.END:
             raise MalformedResponseError("the response is complete but has no output")
         usage = usage_of(body, "input", "output")
-        return capabilities.response(parts, stop, usage, reply.model)
+        return workarounds.response(parts, stop, usage, reply.model)
 
 
 def _stop(reply: _Reply) -> Stop:
@@ -126,12 +126,12 @@ def _stop(reply: _Reply) -> Stop:
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     """The JSON that is sent for `request`."""
-    messages = capabilities.fit(request, spec, capabilities.ResultImages.INLINE, error_flag=False)
-    shared = capabilities.shared_text(request)
+    messages = workarounds.fit(request, spec, workarounds.ResultImages.INLINE, error_flag=False)
+    shared = workarounds.shared_text(request)
     prefix = messages[:1] if shared is None else (shared,)
     body: dict[str, Any] = {
         "model": spec.model,
-        "instructions": capabilities.system_text(request, spec),
+        "instructions": workarounds.system_text(request, spec),
         "input": [item for message in messages for item in _items(message)],
         "max_output_tokens": spec.max_output_tokens,
         "store": False,
@@ -181,7 +181,7 @@ def _items(message: Message) -> list[dict[str, Any]]:
             {
                 "type": "function_call_output",
                 "call_id": result.call_id,
-                "output": capabilities.joined(result.content)
+                "output": workarounds.joined(result.content)
                 if all(isinstance(part, Text) for part in result.content)
                 else [_content(part) for part in result.content],
             }
@@ -196,7 +196,7 @@ def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
             {
                 "type": "function_call",
                 "call_id": part.id,
-                "name": capabilities.wire_name(part.name),
+                "name": workarounds.wire_name(part.name),
                 "arguments": json.dumps(part.arguments, ensure_ascii=False),
             }
         ]

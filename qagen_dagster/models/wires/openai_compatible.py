@@ -26,7 +26,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
-from qagen_dagster.models.wires import capabilities, sdk_client
+from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.openai import OpenAIClient, usage_of
 from qagen_dagster.records.ids import digest
 
@@ -109,13 +109,13 @@ class OpenAICompatibleProvider(OpenAIClient):
             raise MalformedResponseError(f"the reply is empty, and its finish_reason is {ended[:60]!r}")
         stop = Stop.REFUSAL if message.refusal else _STOPS.get(ended, Stop.END)
         usage = usage_of(body, "prompt", "completion")
-        return capabilities.response((*parts, *calls), stop, usage, reply.model)
+        return workarounds.response((*parts, *calls), stop, usage, reply.model)
 
 
 def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     """The JSON that is sent for `request`."""
-    fitted = capabilities.fit(request, spec, capabilities.ResultImages.DEFERRED, error_flag=False)
-    system = capabilities.system_text(request, spec)
+    fitted = workarounds.fit(request, spec, workarounds.ResultImages.DEFERRED, error_flag=False)
+    system = workarounds.system_text(request, spec)
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}] if system else []
     messages += [item for message in fitted for item in _messages(message)]
     body: dict[str, Any] = {"model": spec.model, "messages": messages}
@@ -164,7 +164,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
         return [{"role": "user", "content": _content(message.content)}]
     if isinstance(message, ToolMessage):
         return [
-            {"role": "tool", "tool_call_id": result.call_id, "content": capabilities.joined(result.content)}
+            {"role": "tool", "tool_call_id": result.call_id, "content": workarounds.joined(result.content)}
             for result in message.results
         ]
     returned: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
                 "id": call.id,
                 "type": "function",
                 "function": {
-                    "name": capabilities.wire_name(call.name),
+                    "name": workarounds.wire_name(call.name),
                     "arguments": json.dumps(call.arguments, ensure_ascii=False),
                 },
                 **extras.get(call.id, {}),
@@ -192,7 +192,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
     """A plain string if there are no pictures, because some chat templates accept nothing else."""
     if all(isinstance(part, Text) for part in content):
-        return capabilities.joined(content)
+        return workarounds.joined(content)
     return [
         {"type": "text", "text": part.text}
         if isinstance(part, Text)

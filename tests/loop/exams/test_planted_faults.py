@@ -12,15 +12,15 @@ import pytest
 
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.loop.exams.run_part import slot_result, work_item
-from qagen_dagster.loop.exams.state_machine import Ended, ItemLimits
+from qagen_dagster.loop.exams.state_machine import Ended
 from qagen_dagster.mathematics import sandbox
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.exams.submissions import read_sample
-from tests.support.exams.play import PASS, WORDS, ExamPlay, journal, made, solved, work
+from tests.support.exams.play import PASS, WORDS, ExamPlay, item_limits, journal, made, solved, work
 from tests.support.models import FakeModel, call, told
 
 Fields = dict[str, Any]
-ONCE = ItemLimits(max_implementer_retries=0)
+ONCE = item_limits(retries=0)
 _STEM = re.compile(r"product of \$(\d+)\$ and \$(\d+)\$")
 _OPTION = re.compile(r"^([A-H]): \$(\d+)\$$", re.MULTILINE)
 

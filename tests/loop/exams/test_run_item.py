@@ -18,7 +18,18 @@ from qagen_dagster.loop.exams.state_machine import Ended, ItemLimits
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult, Stage, item_id
 from qagen_dagster.records.exams.submissions import Severity
-from tests.support.exams.play import PASS, WEAK, ExamPlay, idea, journal, made, solved, styled, work
+from tests.support.exams.play import (
+    PASS,
+    WEAK,
+    ExamPlay,
+    idea,
+    item_limits,
+    journal,
+    made,
+    solved,
+    styled,
+    work,
+)
 from tests.support.models import Turn, answer, call, say, told
 
 
@@ -148,7 +159,7 @@ def test_a_plan_with_numbers_or_of_another_schema_is_sent_back(
     fields: dict[str, object], said: str, tmp_path: Path
 ) -> None:
     play = ExamPlay(design=lambda slot, _number: idea(slot, **fields))
-    run(play, tmp_path, ItemLimits(max_designer_retries=0))
+    run(play, tmp_path, item_limits(designs=0))
     assert said in told(play.fakes["designer"].requests[1])
 
 
@@ -256,10 +267,10 @@ def test_other_limits_go_on_with_the_same_journal(tmp_path: Path) -> None:
     play = ExamPlay(style=lambda _slot, attempt: styled(WEAK if attempt < 4 else None))
     assert run(play, tmp_path).over
     assert run(play, tmp_path).step != Ended()
-    more = run(play, tmp_path, ItemLimits(max_implementer_retries=3))
+    more = run(play, tmp_path, item_limits(retries=3))
     assert more.step == Ended()
     assert play.asked("implementer") == 4
-    fewer = run(play, tmp_path, ItemLimits(max_implementer_retries=0))
+    fewer = run(play, tmp_path, item_limits(retries=0))
     assert fewer.over
     assert fewer.step != Ended()
     assert len(fewer.state.attempts) == 1

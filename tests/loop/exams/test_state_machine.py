@@ -33,9 +33,9 @@ from qagen_dagster.records.exams.submissions import (
     StyleReport,
     VerifierReport,
 )
-from tests.support.exams.play import PASS, PASSING, WEAK, idea, made, solved, styled
+from tests.support.exams.play import PASS, PASSING, WEAK, idea, item_limits, made, solved, styled
 
-LIMITS = ItemLimits()
+LIMITS = item_limits()
 DESIGNED = Designed(plan=IdeaPlan.model_validate(idea()))
 UNUSABLE = Designed(failure="no yaml")
 IMPLEMENTED = Implemented(package=QuestionPackage.model_validate(made(3, 4)))
@@ -90,7 +90,7 @@ def test_designs_are_retried_so_often_and_then_rejected_at_the_designer() -> Non
     lost = (Stage.DESIGNER, Severity.UNKNOWN)
     assert rejected_at(after(UNUSABLE, UNUSABLE, UNUSABLE)) == lost
     assert after(UNUSABLE, UNUSABLE, DESIGNED) is Stage.IMPLEMENTER
-    assert rejected_at(after(UNUSABLE, limits=ItemLimits(max_designer_retries=0))) == lost
+    assert rejected_at(after(UNUSABLE, limits=item_limits(designs=0))) == lost
 
 
 FAILURES: dict[str, tuple[list[ExamEvent], Stage, Severity]] = {
@@ -205,7 +205,7 @@ EVENTS = {
 def test_every_piece_ends_within_its_limits_and_is_replayed_the_same(
     data: st.DataObject, designs: int, retries: int
 ) -> None:
-    limits = ItemLimits(max_designer_retries=designs, max_implementer_retries=retries)
+    limits = item_limits(designs=designs, retries=retries)
     state, events = ItemState(), list[ExamEvent]()
     while not isinstance(step := next_step(state, limits), Ended):
         event = data.draw(st.sampled_from(EVENTS[step]))
@@ -218,7 +218,7 @@ def test_every_piece_ends_within_its_limits_and_is_replayed_the_same(
         part, taken = replay(tuple(events[:count]), limits)
         assert taken == count
         assert not isinstance(next_step(part, limits), Ended)
-    wider = ItemLimits(max_designer_retries=5, max_implementer_retries=5)
+    wider = item_limits(designs=5, retries=5)
     assert replay(tuple(events), wider)[0] == state, "a journal serves wider limits"
     if step == Ended():
         assert state.last is not None

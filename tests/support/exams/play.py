@@ -17,7 +17,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import Examination
-from qagen_dagster.records.exams.config import ExamConfig
+from qagen_dagster.records.exams.config import ExamConfig, StyleThresholds
 from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema, QuestionPackage, read_sample
 from qagen_dagster.store import Store
 from tests.support.models import FakeModel, Turn, call
@@ -145,11 +145,17 @@ def content(_package: QuestionPackage) -> Examination:
     return Examination()
 
 
+def item_limits(designs: int = 2, retries: int = 2) -> ItemLimits:
+    return ItemLimits(
+        max_designer_retries=designs, max_implementer_retries=retries, thresholds=StyleThresholds()
+    )
+
+
 def work(
     play: ExamPlay, slot: int = 1, limits: ItemLimits | None = None, examine: Examiner = content
 ) -> ItemWork:
     context = ExamContext(CONFIG, SCHEMA, PART.difficulty, slot, seed=7)
-    return ItemWork(PART, slot, context, limits or ItemLimits(), play.models, examine)
+    return ItemWork(PART, slot, context, limits or item_limits(), play.models, examine)
 
 
 def journal(root: Path, slot: int = 1) -> JournalFile[ExamEvent]:

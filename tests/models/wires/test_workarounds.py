@@ -15,7 +15,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
-from qagen_dagster.models.wires.capabilities import ResultImages, fit, wire_name
+from qagen_dagster.models.wires.workarounds import ResultImages, fit, wire_name
 from tests.models.conftest import ask, picture, result
 
 SPEC = ModelSpec(provider="openai_compatible", model="m")
