@@ -1,7 +1,7 @@
 """The agents of evaluations: one answers questions without their document, one marks the answers that code cannot mark, one grades passages.
 
-The grades of passages say how well they answer a question. Their scale and wording are those of UMBRELA (Upadhyay et al., 2024), which
-agree with the graders of TREC. Several passages are graded in one call.
+A grade states how well a passage answers a question. The scale and the wording are those of UMBRELA (Upadhyay et al., 2024), whose
+grades agree with those of the graders of TREC. Several passages are graded in one call.
 """
 
 from collections.abc import Sequence
@@ -77,7 +77,7 @@ def marking(model: Model, role: str, question: str, reference: str, given: str) 
 
 
 def _outcome(kind: type[_ResultT], run: AgentRun) -> Outcome[_ResultT]:
-    """The result of a run, or why it has none."""
+    """The result of a run, or the reason why it has none."""
     end = run.end
     if isinstance(end, Finish):
         return Outcome(kind.model_validate(end.result))

@@ -1,6 +1,6 @@
-"""The roles that work on physics problems, as agents: what each submits, how prompts show what they work on, and how one task is run.
+"""The roles that work on physics problems, as agents: their submissions, the texts in their prompts, and the run of one task.
 
-The first output that breaks a property is refused with the reasons; a second ends the run. The caller decides which properties an output
+The first output that breaks a property is refused with the reasons, and a second one ends the run. The caller decides which properties an output
 must keep.
 """
 
@@ -53,7 +53,7 @@ _SHAPELESS = (agent_spec.GiveUpReason.MAX_TURNS, agent_spec.GiveUpReason.MAX_TOO
 
 @dataclass(frozen=True)
 class Assignment(Generic[ResultT]):
-    """What a role submits, with which tool. `shape` is the property that an output without a valid result breaks."""
+    """The submission of a role, and its tool. `shape` is the property that an output without a valid result breaks."""
 
     role: Role
     terminal: str
@@ -65,8 +65,8 @@ class Assignment(Generic[ResultT]):
 class Asking(Generic[ResultT]):
     """The model to ask, and how its output is checked.
 
-    `settle` completes a result before it is checked, `judge` says which properties it breaks, and `compile` compiles its
-    LaTeX (None: it has no LaTeX). For which `must_compile` holds, a second result that does not compile ends the run.
+    `settle` completes a result before it is checked. `judge` returns the properties that a result breaks. `compile` compiles
+    the LaTeX of a result, if it has any. If `must_compile` holds, a second result that does not compile ends the run.
     """
 
     model: Model
@@ -82,7 +82,7 @@ class Asking(Generic[ResultT]):
 
 @dataclass(frozen=True)
 class Reply(Generic[ResultT]):
-    """How a task ended. `result` is the accepted result, or the last one that broke a property."""
+    """The end of a task. `result` is the accepted result, or the last result that broke a property."""
 
     end: TaskEnd
     result: ResultT | None
@@ -96,14 +96,14 @@ class Reply(Generic[ResultT]):
 
 
 class Refused(Record):
-    """What ends a run whose output broke properties twice."""
+    """The result that ends a run after two outputs that broke properties."""
 
     breaches: tuple[Breach, ...]
 
 
 @dataclass
 class _Strikes:
-    """What was wrong so far in one run, and in which turns."""
+    """The faults in one run so far, and the turns in which they occurred."""
 
     turn: int = 0
     struck_in: int = 0
@@ -156,7 +156,7 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
 
 @dataclass(frozen=True)
 class _Counted:
-    """A model with a count of its turns: two bad submissions in one turn count once."""
+    """A model that counts its turns, so that two bad submissions in one turn count once."""
 
     inner: Model
     strikes: _Strikes
@@ -211,7 +211,7 @@ def ask(
 def _end(
     end: agent_spec.Finish | agent_spec.GiveUp, job: Assignment[ResultT], last: ResultT | None
 ) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
-    """How the task ended, its result, a detail, and the properties that the result lacks."""
+    """The end of the task, its result, a detail, and the properties that the result breaks."""
     if isinstance(end, agent_spec.GiveUp):
         detail = str(end)
         if end.reason in _SHAPELESS:
@@ -267,7 +267,7 @@ def prompts() -> tuple[Prompt, ...]:
 
 
 def role_prompt(role: Role) -> Prompt:
-    """The prompt of a role that has only one."""
+    """The prompt of a role that has only one prompt."""
     return load_prompt(f"problems/{_PROMPTS[role]}")
 
 
@@ -297,7 +297,7 @@ def shown(text: str) -> str:
 
 
 def material(name: str, text: str, *, pictured: bool = False) -> str:
-    """The text between tags; without text, a line that says where the problem is."""
+    """The text between tags, or a line that states where the problem is if there is no text."""
     if not text.strip() and pictured:
         return f"The {name} is in the picture."
     return fence(name, shown(text))

@@ -1,6 +1,6 @@
 """Reads and fills the prompt files `prompts/<product>/*.md`.
 
-A file holds a system part and a user part, divided by a line `---user---`, or only an addition to the user part of another.
+A file holds a system part and a user part, divided by a line `---user---`, or only an addition to the user part of another prompt.
 Placeholders are `${name}`. A missing or unused value is an error, so a prompt cannot silently lose its source text.
 A value of the user part is on one line, between tags, or a `Block`, and it cannot imitate the lines of the prompt.
 """
@@ -18,7 +18,7 @@ from qagen_dagster.toolkit.excerpt import TAG, Block, OwnText, escape_tags, sing
 
 FOLDER = Path(__file__).resolve().parent / "prompts"
 DIVIDER = "\n---user---\n"
-# Names are recorded in lineage and enter fingerprints: those of the files in these folders begin with a prefix.
+# Prefixes of the names of the files in these folders. The names are recorded in lineage and enter fingerprints.
 _PREFIXES = {"answering": "answer_", "exams": "exam_", "problems": "problem_", "questions/batch": "batch_"}
 
 _TAG = re.compile(r"(?m)^<(\w+)>$")
@@ -52,7 +52,7 @@ class Prompt:
         )
 
     def before(self, other: "Prompt") -> "Prompt":
-        """`other` with the user part of this one in front of its own."""
+        """`other` with the user part of this prompt before its own user part."""
         return Prompt(other.name, other.system, f"{self.user}\n\n{other.user}")
 
     def fill(self, values: Mapping[str, str]) -> tuple[str, str]:
@@ -65,7 +65,7 @@ class Prompt:
         return string.Template(self.system).substitute(values), string.Template(self.user).substitute(shown)
 
     def _shown(self, name: str, value: str) -> str:
-        """A value as the user part shows it: a line that begins like a line of the prompt, and a tag, get a backslash."""
+        """A value as the user part shows it. Tags, and lines that begin like a line of the prompt, get a backslash."""
         if isinstance(value, OwnText):
             return value
         fenced = {inside for _, inside in _FENCED.findall(self.user)}
@@ -111,9 +111,9 @@ def load_addition(path: str) -> Prompt:
 
 
 def own_prompts(shipped: Iterable[Prompt], texts: Mapping[str, str]) -> dict[str, Prompt]:
-    """The prompts that a user wrote in place of shipped ones, by name. `texts` are in the form of the shipped files, by their stems.
+    """The prompts that a user wrote in place of shipped ones, by name. `texts` maps the stems of shipped files to new texts.
 
-    Raises ConfigError for a text that replaces no prompt, lacks a part, or has other fields or other fields between tags.
+    Raises ConfigError for a text that replaces no prompt, lacks a part, or differs in its fields or in the fields between tags.
     """
     known = {prompt.name.partition("_")[2]: prompt for prompt in shipped}
     found: dict[str, Prompt] = {}
@@ -141,7 +141,7 @@ def own_prompts(shipped: Iterable[Prompt], texts: Mapping[str, str]) -> dict[str
 
 
 def prompt_name(path: str) -> str:
-    """The name by which records and fingerprints know the file `prompts/<path>.md`."""
+    """The name of the file `prompts/<path>.md` in records and fingerprints."""
     folder, _, stem = path.rpartition("/")
     return _PREFIXES.get(folder, "") + stem
 

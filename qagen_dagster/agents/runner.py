@@ -2,7 +2,7 @@
 
 The tool calls of a turn are answered exactly once, in call order. They run in the only thread pool of agents. A ToolError becomes
 content for the model; any other error propagates. A result that a model wrote as text (JSON or YAML, with or without a code fence)
-instead of calling the tool is read tolerantly. Also here: what a run leaves behind, its calls with tokens, cost and time.
+instead of calling the tool is read tolerantly. This module also accounts for the tokens, the cost and the time of the calls.
 """
 
 import json
@@ -51,9 +51,9 @@ UNREADABLE = (
 )
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[A-Za-z]{0,10}[ \t]*$", re.MULTILINE)
 _STRAY_BACKSLASH = re.compile(r'\\(?:([\\/"])|(?![bfnrtu]))')
-_MOST_CHARACTERS = 100_000  # of a reply in which a result is looked for
-_AFTER_USELESS = 10**15  # from a sample number to that of the next try
-# Ends of which the ledger has all replies.
+_MOST_CHARACTERS = 100_000  # of a reply that is searched for a result
+_AFTER_USELESS = 10**15  # difference between the sample numbers of two tries
+# Ends after which the ledger has all replies.
 _REPLAYED = (
     GiveUpReason.NO_TOOL_CALL,
     GiveUpReason.FAULTY_CALLS,
@@ -66,7 +66,7 @@ _REPEATED = "[You have made this very call before and this is the same answer. D
 
 @dataclass(frozen=True)
 class TurnOutcome:
-    """All answers of a turn, and the result if a terminal tool accepted one."""
+    """All tool results of a turn, and the submitted result if a terminal tool accepted one."""
 
     results: tuple[messages.ToolResult, ...]
     finished: tuple[str, Record] | None
@@ -77,7 +77,7 @@ def dispatch(
 ) -> TurnOutcome:
     """Run ordinary tools in parallel, then terminal ones in order; the first success ends the run.
 
-    After a refusal, the same turn's later submissions are not run: the model wrote them before it knew of the refusal.
+    After a refusal, the later submissions of the turn are not run, because the model wrote them before it knew of the refusal.
     """
     ordinary = [call for call in calls if call.name not in terminals]
     answers = dict(zip((id(call) for call in ordinary), _run_all(ordinary, tools, terminals), strict=True))
@@ -101,7 +101,7 @@ def dispatch(
 
 
 def _rows_once(results: Sequence[messages.ToolResult]) -> tuple[messages.ToolResult, ...]:
-    """The results of a turn, in which a row of the document stands only in the first one that shows it."""
+    """The results of a turn. Each row of the document remains only in the first result that shows it."""
     shown: set[str] = set()
     return tuple(
         result.model_copy(update={"content": tuple(_fresh(part, shown) for part in result.content)})
@@ -172,14 +172,14 @@ def _error(call: messages.ToolCall, text: str) -> messages.ToolResult:
 
 
 def same_call(a: messages.ToolCall, b: messages.ToolCall) -> bool:
-    """Whether two calls ask for the same thing."""
+    """Whether two calls have the same tool and arguments."""
     return a.name == b.name and json.dumps(a.arguments, sort_keys=True) == json.dumps(
         b.arguments, sort_keys=True
     )
 
 
 def from_text(step: Step, response: messages.Response, terminals: Sequence[Terminal]) -> Step:
-    """`step`, or another step if `step` is due to a missing tool call and the reply contains a result, or nearly one."""
+    """`step`, or another step if `step` is due to a missing tool call and the reply contains a result, or a faulty result."""
     lacking = isinstance(step, Nudge) or (
         isinstance(step, GiveUp) and step.reason is GiveUpReason.NO_TOOL_CALL
     )
@@ -204,10 +204,10 @@ def from_text(step: Step, response: messages.Response, terminals: Sequence[Termi
 
 
 def _candidates(text: str) -> Iterator[dict[str, object] | str]:
-    """Every mapping in the text, from the last fence on; for a fence without one, the error message."""
+    """Every mapping in the text, that of the last fence first. A fence without a mapping gives the error message."""
     marks = [(mark.start(), mark.end()) for mark in _FENCE.finditer(text)]
     pieces = [text[opened[1] : closed[0]] for opened, closed in zip(marks[::2], marks[1::2], strict=False)]
-    if len(marks) % 2:  # never closed
+    if len(marks) % 2:  # the last fence is not closed
         pieces.append(text[marks[-1][1] :])
     for piece in reversed(pieces or [text]):
         try:
@@ -234,7 +234,7 @@ def _value(text: str) -> JsonValue:
 
 @dataclass(frozen=True)
 class AgentRun:
-    """How a run ended, with everything it used."""
+    """The end of a run, and all responses that it used."""
 
     end: Finish | GiveUp
     responses: tuple[messages.Response, ...]
@@ -258,9 +258,8 @@ def run_agent(
 ) -> AgentRun:
     """Run `spec` to its end. Raises ModelError when the model is not available; a limit that is reached is a result.
 
-    Runs with equal values and different `sample` get different responses. Stored replies that were of no use are not the last word: the
-    model is asked for another sample. `opening` stands before the user prompt, as the same prefix of
-    many runs, so that providers can cache it.
+    Runs with equal values and different `sample` get different responses. If the stored replies are useless, the model is asked for
+    another sample. `opening` precedes the user prompt. Many runs share this prefix, so that providers can cache it.
     """
     system, user = spec.prompt.fill(values)
     texts = tuple(messages.Text(text=text) for text in (opening, user) if text)
@@ -278,7 +277,7 @@ def run_agent(
 
 
 def _is_of_the_past(run: AgentRun) -> bool:
-    """Whether an earlier run got only these useless replies: the server may give others by now."""
+    """Whether the run ended with replayed, useless replies only. The server may give other replies by now."""
     useless = isinstance(run.end, GiveUp) and run.end.reason in _REPLAYED
     return useless and bool(run.responses) and all(one.replayed for one in run.responses)
 
@@ -294,10 +293,10 @@ _SMALLER_TOO = (
 
 
 def first_that_fits(runs: Iterable[Callable[[], AgentRun]]) -> AgentRun:
-    """The first run that does not end with a prompt that is too long, else the last one, with the responses of all of them.
+    """The first run whose prompt is not too long, or else the last run, with the responses of all runs so far.
 
-    Each run shows less of a document than the one before it. Servers have many words for "too long", so a refusal in unknown words
-    counts as one while there is a smaller part. Raises ModelError, and ValueError if there is no run.
+    Each run shows less of a document than the run before it. Servers word "too long" in many ways, so an unknown refusal counts as
+    "too long" while a smaller part is left. Raises ModelError, and ValueError if there is no run.
     """
     found: AgentRun | None = None
     refused: list[errors.RequestRefusedError] = []
@@ -318,7 +317,7 @@ def first_that_fits(runs: Iterable[Callable[[], AgentRun]]) -> AgentRun:
 
 
 def unfinished(failure: str) -> errors.MalformedResponseError:
-    """The error of work that no usable reply ended."""
+    """The error for work that ended without a usable reply."""
     hint = _TOO_LONG if f"{GiveUpReason.CONTEXT_OVERFLOW.value}: " in failure else ""
     return errors.MalformedResponseError(f"model_error: {failure}{hint}")
 
@@ -368,7 +367,7 @@ def _turn(
 def _misfits(
     results: Sequence[messages.ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
 ) -> GiveUp | None:
-    """Count the calls of a turn that were refused for their form. Returns the end of a run in which this goes on."""
+    """Count the calls of a turn that were refused for their form. Returns the end of the run if there were too many."""
     forms: dict[str, str] = {}
     state.refusal = ""
     for one in results:
@@ -378,7 +377,7 @@ def _misfits(
         unread = text.startswith(_UNREADABLE_ARGUMENTS.format(name=one.name))
         if one.is_error and (unread or is_misfit(text, one.name)):
             forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = said
-        elif not not_run:  # the tool was called well
+        elif not not_run:  # the call had the right form
             kept = {key: n for key, n in state.misfits.items() if not key.startswith(f"{one.name}: ")}
             state.misfits = Counter(kept)
     state.misfits.update(forms.keys())

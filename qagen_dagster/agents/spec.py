@@ -1,4 +1,4 @@
-"""An agent as data (a prompt, a role, tools, terminals, limits), the steps of a run, and the pure function that decides between them."""
+"""An agent as data (a prompt, a role, tools, terminals, limits), the steps of a run, and the pure function that chooses the next step."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -31,16 +31,16 @@ class AgentLimits:
     max_turns: int = 30
     max_tool_calls: int = 60
     max_nudges: int = 3
-    max_faulty_turns: int = 5  # in a row: no tool call is known, readable and in its form
-    max_same_refusals: int = 3  # of one tool, in the same words
+    max_faulty_turns: int = 5  # consecutive turns in which every tool call is unknown, unreadable or malformed
+    max_same_refusals: int = 3  # refusals of one tool with the same message
 
 
 @dataclass(frozen=True)
 class Terminal:
     """A tool whose successful call ends the run. Its arguments are the fields of the result record.
 
-    `check` may refuse a result with a ToolError that the model can act on. `items` is the field of the result whose items are of use
-    without the others, so that those of a reply that was cut off are kept.
+    `check` may refuse a result with a ToolError that the model can act on. `items` names the field of the result whose items are useful
+    even if some are missing. The complete items of a reply that was cut off are kept.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Terminal:
         return result
 
     def submit_part(self, arguments: dict[str, object]) -> Record | None:
-        """The items of a reply that was cut off; None if there is none. `check` sees them, but cannot refuse them."""
+        """The items of a reply that was cut off; None if there are none. `check` sees the items, but cannot refuse them."""
         given = arguments.get(self.items)
         whole: list[object] = []
         for item in cast("list[object]", given) if isinstance(given, list) else ():
@@ -89,7 +89,7 @@ def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
 
 @dataclass(frozen=True)
 class AgentSpec:
-    """One agent. `tools` are the names of the tools of its toolbox that it may use.
+    """One agent. `tools` names the tools of the toolbox that the agent may use.
 
     With `reads_text`, a reply without a tool call counts as the call if it contains the result as JSON or YAML.
     """
@@ -128,7 +128,7 @@ class Finish:
 
     name: str
     result: Record
-    cut: bool = False  # the reply was cut off: there are only the items before the cut
+    cut: bool = False  # the reply was cut off, and the result has only the items before the cut
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class Nudge:
     text: str
 
 
-# What the server did, or a model that cannot use the wire: nothing is known of the task then. A refusal or a reached limit is a result.
+# The server failed, or the model cannot use the wire: nothing is known about the task. A refusal or a reached limit is a result instead.
 _UNUSABLE = (
     GiveUpReason.OUTPUT_LIMIT,
     GiveUpReason.NO_TOOL_CALL,
@@ -183,9 +183,9 @@ class RunState:
     turns: int = 0
     tool_calls: int = 0
     nudges: int = 0
-    cut: int = 0  # replies that were cut off and of no use
-    faulty: int = 0  # turns in a row whose every tool call was faulty
-    # turns with a refusal, by tool and words; the last of them
+    cut: int = 0  # useless replies that were cut off
+    faulty: int = 0  # consecutive turns in which every tool call was faulty
+    # turns with a refusal, by tool and message; `refusal` is the last message
     misfits: Counter[str] = field(default_factory=Counter[str])
     refusal: str = ""
     responses: list[Response] = field(default_factory=list[Response])
@@ -219,10 +219,10 @@ RAISE = "cut off at {most} output tokens: raise `max_output_tokens` of the {role
 
 
 def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, most: int) -> Step:
-    """The step after a reply that was cut off: its whole items are the result, or the model is told; a second one ends the run.
+    """The step after a reply that was cut off: its complete items are the result, or else the model is told of the cut.
 
-    The first one ends a run for several items, because its caller asks for fewer. `most` is the number of output tokens that the model may
-    write.
+    A second cut ends the run. In a run for several items the first cut ends it, because the caller then asks for fewer items.
+    `most` is the number of output tokens that the model may write.
     """
     ended = isinstance(step, GiveUp) and step.reason is not GiveUpReason.NO_TOOL_CALL
     if response.stop is not Stop.LENGTH or ended or isinstance(step, Finish):

@@ -43,7 +43,7 @@ class VisualType(StrEnum):
 
 
 class Box(Record):
-    """A rectangle on a page as displayed (rotation applied): points, origin top left, x0<=x1, y0<=y1."""
+    """A rectangle in points on a page as displayed, after rotation. The origin is the top left corner; x0<=x1 and y0<=y1."""
 
     x0: float
     y0: float
@@ -72,7 +72,7 @@ class LineRange(Record):
 
 
 def merged_lines(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges of lines (first, last) in order. Those that overlap or touch are one."""
+    """Ranges of lines (first, last) in order. Ranges that overlap or touch are merged."""
     found: list[tuple[int, int]] = []
     for first, last in sorted(spans):
         if found and first <= found[-1][1] + 1:
@@ -91,7 +91,7 @@ class PageSpan(Record):
 
 
 class Section(Record):
-    """A section by its heading. `start_line` is the line of the heading, and level 1 is the top level."""
+    """A section that begins with a heading. `start_line` is the line of the heading, and level 1 is the top level."""
 
     title: str
     level: int
@@ -102,7 +102,7 @@ class Section(Record):
 
 
 class Metadata(Record):
-    """What the document states about itself. None: it does not state this."""
+    """The metadata that a document states about itself. None means that the document does not state the value."""
 
     title: str | None = None
     authors: tuple[str, ...] = ()
@@ -116,10 +116,10 @@ class Metadata(Record):
 
 
 class Rights(Record):
-    """What a document says about its use, or what its corpus says for it. None: nobody says it."""
+    """The terms of use that a document states, or that its corpus states for it. None means that neither states them."""
 
     licence: str | None = None  # an SPDX identifier if it is known, else an address or the text
-    attribution: str | None = None  # whom to name
+    attribution: str | None = None  # the name to credit
 
 
 class Document(Record):
@@ -146,7 +146,7 @@ class Document(Record):
 
     @property
     def version(self) -> str:
-        """Changes when the source or the parser changes."""
+        """A hash that changes when the source or the parser changes."""
         return f"{self.source_sha256[:16]}+{self.parser}"
 
     def page_of(self, line: int) -> int | None:
@@ -166,7 +166,7 @@ class Document(Record):
 
     @staticmethod
     def file_key(corpus: str, document_id: str, file: str) -> str:
-        """Another file beside its text."""
+        """The key of another file beside the text of the document."""
         return store_key("documents", corpus, document_id, file)
 
 
@@ -177,7 +177,7 @@ _TIGHT_END = re.compile(f"{TIGHT_STOPS}$")
 
 
 def joined(lines: Sequence[str], wrapped: Sequence[LineRange], first: int = 1) -> tuple[str, list[int]]:
-    """The text of `lines` as in the file, where split lines are whole again, and the offset of each line in that text.
+    """The text of `lines` with split lines joined as in the file, and the offset of each line in that text.
 
     `first` is the number of the first line.
     """
@@ -229,7 +229,7 @@ class CorpusIndex(Record):
 
 
 class DocumentChanges(Record):
-    """What parsing a corpus changed in its index."""
+    """The changes that parsing a corpus made to its index."""
 
     corpus: str
     run_id: str
@@ -243,7 +243,7 @@ class DocumentChanges(Record):
 
 
 class VisualManifest(Record):
-    """The visuals of one version of a document, or in `failure` the reason why they are not known."""
+    """The visuals of one version of a document, or in `failure` the reason why the visuals are unknown."""
 
     document_id: str
     document_version: str
@@ -270,7 +270,7 @@ class Chunk(Record):
     start: int  # characters of text.txt
     end: int
     start_line: (
-        int  # 1-based and inclusive, as read_lines counts; lines of white space at the end do not count
+        int  # 1-based and inclusive, as read_lines counts; blank lines at the end do not count
     )
     end_line: int
 
@@ -280,7 +280,7 @@ class ChunkHit(Record):
 
     document_id: str
     chunk: Chunk
-    score: float  # of both methods together, 0 to 1
+    score: float  # the combined score of both methods, 0 to 1
     meaning: float  # cosine of the embeddings, -1 to 1
     words: float  # BM25 as a share of the largest value that the query allows, 0 to 1
     bm25: float  # BM25 itself
@@ -296,7 +296,7 @@ class IndexedDocument(Record):
 
 
 class SearchIndex(Record):
-    """What the search index of a corpus was built from. It is written after all files that it names."""
+    """The sources of the search index of a corpus. The record is written after all files that it names."""
 
     corpus: str
     fingerprint: str  # of the embedder, the chunking and their versions

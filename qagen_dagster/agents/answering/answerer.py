@@ -38,9 +38,9 @@ class SubmittedAnswer(Record):
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A piece of the document as the model sees it: whole or partial lines; the first one has the number `start_line`.
+    """A piece of the document as the model sees it, in whole or partial lines. `start_line` is the number of the first line.
 
-    `section` is the title above it, where it is shown.
+    `section` is the title above the excerpt, if the title is shown.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class AnswerRun:
-    """`submitted` is None when the model gave no answer; then `failure` says why."""
+    """A run. If the model gave no answer, `submitted` is None, and `failure` states the reason."""
 
     submitted: SubmittedAnswer | None
     failure: str
@@ -81,7 +81,7 @@ def answer_from_excerpts(
 ) -> AnswerRun:
     """Ask `model`, and ask again when its reply cannot be used. The calls count for `role` and `attempt`. Raises ModelError.
 
-    `several`: the excerpts are of several documents, and their sections are the titles of these.
+    `several` means that the excerpts come from several documents and that `section` is the title of a document.
     """
     terminal = Terminal(
         "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
@@ -128,7 +128,7 @@ def _thinking(run: AgentRun) -> str | None:
 
 
 def _check(shown: set[int], result: Record) -> None:
-    """Refuses a submission without an answer, or one that cites excerpts which were not shown."""
+    """Refuses a submission without an answer, and a submission that cites excerpts that were not shown."""
     submitted = SubmittedAnswer.model_validate(result)
     strangers = sorted(set(submitted.chunks) - shown)
     if strangers:

@@ -13,9 +13,9 @@ from qagen_dagster.formats.pdf.figures import Shape
 from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
 from qagen_dagster.formats.pdf.ruled_tables import Box, Edge, Ruled, lines_of
 
-_MAX_LONE = 7  # maximum successive rows without numbers between rows of numbers
+_MAX_LONE = 7  # maximum consecutive rows without numbers between two rows of numbers
 _MAX_HEADS = 4
-_HEADING = 40  # maximum characters of a heading of rows between the heads of a table and its first row
+_HEADING = 40  # maximum characters of a heading between the header rows of a table and its first row
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
@@ -26,12 +26,12 @@ _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 def boxes_of_ruled_tables(shapes: Sequence[Shape], text: Text, written: Sequence[Ruled]) -> list[Rect]:
     """The boxes of tables with ruled or boxed cells. Page borders and empty forms are left out.
 
-    `written` holds the tables that the text shows as rows.
+    `written` holds the tables that the text already shows as rows.
     """
     good = [shape.box for shape in shapes if _is_grid(shape, text)]
     for x0, y0, x1, y1 in [table.box for table in written]:
         good.append((x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE))
-    boxes: list[Rect] = []  # of two boxes that overlap, only the larger
+    boxes: list[Rect] = []  # only the larger of two overlapping boxes is kept
     for box in sorted(good, key=area, reverse=True):
         if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
             boxes.append(box)
@@ -61,13 +61,13 @@ def _scaled(box: Rect) -> Box:
 
 
 def _edges(shape: Shape) -> tuple[list[Edge], list[Edge]]:
-    """The horizontal and the upright edges of a shape's lines and boxes."""
+    """The horizontal and the vertical edges of a shape's lines and boxes."""
     level: list[Edge] = []
     upright: list[Edge] = []
     for part in shape.parts:
         a, b, c, d = _scaled(part.box)
         if d - b > SAME and c - a > SAME and part.items > 1:
-            continue  # a path of several lines whose course is unknown
+            continue  # the course of a path with several lines is unknown
         level += [(b, a, c), (d, a, c)] if c - a > SAME else []
         upright += [(a, b, d), (c, b, d)] if d - b > SAME else []
     return level, upright
@@ -101,7 +101,7 @@ def number_tables(text: Text) -> list[Rect]:
 
 
 def _is_below(above: Rect, below: Piece, sizes: float) -> bool:
-    """Whether a piece stands below a box, at most `sizes` times its letter size away, and not in another column."""
+    """Whether a piece begins less than one letter size above and `sizes` letter sizes below the bottom of a box, so not beside the box."""
     return -below.size < below.box[1] - above[3] < sizes * below.size
 
 
@@ -110,7 +110,7 @@ def _numbers(row: Sequence[Piece]) -> int:
 
 
 def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
-    """The box of a run of rows with its heads, if the run is a table; else an empty list."""
+    """The box around a run of rows and its header rows if the run is a table, else an empty list."""
     run = list(run)
     while run and len(run[-1]) < 3:
         run.pop()
@@ -129,9 +129,9 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
-    """The box around the run and the rows of short texts above it, and the number of these rows that name columns.
+    """The box around the run and its header rows, and the number of header rows that name columns.
 
-    A heading of rows may stand between these rows and the run.
+    A heading of a group of rows may stand between the header rows and the run.
     """
     box = reach = union(one.box for row in run for one in row)
     numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))

@@ -1,8 +1,8 @@
 """Grades many answers in parallel. The text of each document is read once.
 
-This module has the grading of one document's answers, the judge of a command that runs outside the asset graph, and the
-lines that say how much was decided, by whom, and how often such decisions were right. It does not know where answers and
-documents come from.
+This module grades the answers of one document, makes the judge of a command that runs outside the asset graph, and
+reports how many answers were decided, by whom, and how often such decisions were right. It does not know the sources of
+answers and documents.
 """
 
 import threading
@@ -30,7 +30,7 @@ from qagen_dagster.records.grading import (
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence
 
-CHUNK = 4  # answers that one thread grades in a row; several threads share a document with more answers
+CHUNK = 4  # consecutive answers that one thread grades; several threads share a longer document
 
 _NOT_IN_TEXT = "the text alone does not show it"
 _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_MEASURED)
@@ -38,7 +38,7 @@ _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_M
 
 @dataclass(frozen=True)
 class AnswerToGrade:
-    """An answer to grade, with the lines of its quotes. `picture` names a picture that may support it in place of the text."""
+    """An answer to grade, with the lines of its quotes. `picture` names a picture that may support the answer in place of the text."""
 
     id: str
     question: str
@@ -48,7 +48,7 @@ class AnswerToGrade:
     picture: str = ""
     quoted: tuple[Lines, ...] = ()
     computation: str = ""  # a computation that code has checked
-    quotes: tuple[str, ...] = ()  # the evidence, as in the file
+    quotes: tuple[str, ...] = ()  # the evidence as it is in the file
 
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
@@ -59,7 +59,7 @@ def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
 
 @dataclass(frozen=True)
 class DocumentAnswers:
-    """A document with its `count` answers. Text and answers are read when its grading starts. `text` may raise DocumentError."""
+    """A document with `count` answers. The text and the answers are read when the grading of the document starts. `text` may raise DocumentError."""
 
     document_id: str
     title: str
@@ -101,7 +101,7 @@ Done = Callable[[int, Sequence[GradedAnswer] | DocumentError], None]
 def grade_all(documents: Sequence[DocumentAnswers], grader: Grader, done: Done) -> None:
     """Grade every answer. When all answers of a document are graded, a worker thread calls `done(index of document, answers)`.
 
-    For a document that cannot be read, `done` gets the error. Other errors end the work and are raised.
+    If a document cannot be read, `done` gets the error instead of answers. Other errors end the work and are raised.
     """
     chunks = [-(-document.count // CHUNK) or 1 for document in documents]
     opened = [_OpenDocument(document, count) for document, count in zip(documents, chunks, strict=True)]
@@ -124,7 +124,7 @@ def in_picture(answer: GradedAnswer) -> bool:
 def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
     """The grade of an answer about a picture.
 
-    The picture is not read. It may support the sentences that the text does not support, so these count as not measured.
+    The picture is not read. It may support sentences that the text does not support, so such sentences count as not measured.
     """
     if found.is_grounded is not False:
         return found
@@ -151,7 +151,7 @@ class _OpenDocument:
         self._found: dict[int, GradedAnswer] = {}
 
     def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
-        """Grade one chunk. After the last chunk returns the grades of all chunks, before that None."""
+        """Grade one chunk. Returns the grades of all chunks after the last chunk, and None before that."""
         source, start = self._read(), number * CHUNK
         if isinstance(source, Source):
             for place, asked in enumerate(self._asked[start : start + CHUNK], start):
@@ -177,14 +177,14 @@ class _OpenDocument:
 
 @dataclass(frozen=True)
 class CommandJudge:
-    """The judge of a command; if `model` is None, nobody is asked. `workers` answers are judged in parallel."""
+    """The judge of a command. If `model` is None, no model is asked. `workers` answers are judged in parallel."""
 
     model: Model | None = None
     workers: int = 1
 
 
 def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> CommandJudge:
-    """The judge of a profile, if it has one, within its budget or `wished`. Raises ConfigError."""
+    """The judge of a profile, if it has one. `wished` replaces the budget of the profile. Raises ConfigError."""
     chosen = space.profile(profile)
     allowance = effective_budget(chosen, wished).run
     judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)
@@ -195,7 +195,7 @@ def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> C
 
 
 def coverage_lines(decided: Decided | None, rates: Sequence[ErrorRate]) -> list[str]:
-    """Lines that say how many answers were decided, and how reliable code is. Empty for a report of an earlier version."""
+    """Lines that state how many answers were decided and how reliable code is. The list is empty for a report of an earlier version."""
     if decided is None or decided.share is None:
         return []
     whole = decided.code + decided.judge + decided.nobody

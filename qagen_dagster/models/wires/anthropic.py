@@ -1,9 +1,9 @@
 """Anthropic's wire: the Messages API and its batches.
 
-All results of a turn go into one user message, in call order, with pictures inside their result. Thinking blocks go back
-unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and at the end of
-a text that many conversations begin with. A batch is one body with all requests, and one file of results. What does not
-belong here: collecting requests and waiting (`batcher.py`).
+The results of a turn go into one user message in call order, and each picture stays inside its result. Thinking blocks
+are sent back unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and
+at the end of a text that many conversations begin with. A batch is one body with all requests, and one file of results.
+`batcher.py` collects requests and waits.
 """
 
 import re
@@ -65,7 +65,7 @@ _STOPS = {
 
 
 class _Block(sdk_client.Shape):
-    model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block goes back with all its fields
+    model_config = ConfigDict(extra="allow", frozen=True)  # a thinking block is sent back with all its fields
 
     type: str
     text: str = ""
@@ -87,7 +87,7 @@ class AnthropicProvider(AnthropicClient):
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         create = self.client.messages.with_raw_response.create
-        # What is in extra_body is sent as it is. The SDK spends half of its CPU time on converting other arguments.
+        # `extra_body` is sent unchanged. Converting other arguments would take half of the SDK's CPU time.
         return self.finished(
             self.call(
                 lambda: (
@@ -139,7 +139,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _choice(request: Request, spec: ModelSpec) -> str:
-    """The type for `tool_choice`. A forced call becomes "auto" if the model thinks, because the server refuses both together."""
+    """The type for `tool_choice`. A forced call becomes "auto" if the model thinks, because the server refuses a forced call of a thinking model."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
     forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
@@ -151,7 +151,7 @@ def _turns(messages: tuple[Message, ...], *, mark: bool, shared: bool) -> list[d
 
     `mark` sets cache markers, because more turns will follow. `shared` also marks the first block, because other
     conversations begin with it. From a marker, the server looks about twenty blocks back for a prefix in its cache. A
-    turn with many calls is longer than that, so the marker of the previous turn stays.
+    turn with many calls has more blocks, so the marker of the previous turn stays.
     """
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -204,7 +204,7 @@ def _content(part: Content) -> dict[str, Any]:
 
 
 def _part(block: _Block) -> list[AssistantPart]:
-    """The part of one content block; none for kinds of blocks that we never ask for."""
+    """The part for one content block, or an empty list for a kind of block that is never requested."""
     if block.type == "text":
         return [Text(text=block.text)]
     if block.type in ("thinking", "redacted_thinking"):
@@ -216,7 +216,7 @@ def _part(block: _Block) -> list[AssistantPart]:
 
 
 def _usage(body: dict[str, Any]) -> Usage:
-    """The server's `input_tokens` leaves out cached input; ours includes it."""
+    """The token counts. The server's `input_tokens` excludes cached input, but the input of `Usage` includes it."""
     cache_read = sdk_client.count(body, "usage", "cache_read_input_tokens")
     cache_write = sdk_client.count(body, "usage", "cache_creation_input_tokens")
     return Usage(
@@ -228,8 +228,8 @@ def _usage(body: dict[str, Any]) -> Usage:
     )
 
 
-_ONE_SENDING = timedelta(hours=1)  # a batch that the server created longer after the sending is another one
-_PAGE = 1000  # batches in one list, the most that the server gives
+_ONE_SENDING = timedelta(hours=1)  # a batch that the server created later than this after the sending is another batch
+_PAGE = 1000  # batches in one list: the maximum of the server
 
 
 class _Counts(sdk_client.Shape):
@@ -303,7 +303,7 @@ class AnthropicBatch(AnthropicClient):
         return JobStatus(ended=batch.processing_status == "ended")
 
     def results(self, job_id: str) -> dict[str, BatchResult]:
-        """The address is built here: the client would send the API key to any address that the server names."""
+        """Builds the address here, because the client would send the API key to any address that the server names."""
         path = f"/v1/messages/batches/{quote(job_id, safe='')}/results"
         text = self.call_text(lambda: self.client.get(path, cast_to=str), absent="")
         lines = result_lines(_Line, self._spec.name, text, self._key)

@@ -1,7 +1,7 @@
 """Tool calls for models without native ones: the prompt asks for one JSON action, and results are sent as text.
 
-`EmulatedTools` wraps the provider of a wire. What belongs here: tools, calls and results as text, and reading the
-actions back. What does not: tolerant JSON (`json_reply.py`), wires, what a tool does.
+`EmulatedTools` wraps the provider of a wire. This module writes tools, calls and results as text, and reads the actions
+back. It knows no wire and no effect of a tool. Tolerant JSON is in `json_reply.py`.
 """
 
 import json
@@ -39,7 +39,7 @@ _RULES = (
 _NAME_KEYS = ("tool", "name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 _NAMED = re.compile(r'"(?:tool|name|function|action)"\s{0,9}:\s{0,9}"(\w{1,64})"')
-_KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again: it imitates what it sees
+_KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again; few, because it imitates what it sees
 
 
 class EmulatedTools(Wrapper):
@@ -82,7 +82,7 @@ def in_words(request: Request, structured_output: str) -> Request:
     plain = {"messages": tuple(messages), "tools": (), "tool_choice": ToolChoice.AUTO}
     if not request.tools or request.tool_choice is ToolChoice.NONE:
         return request.model_copy(update=plain)
-    # Signature and purpose of each tool, in a fraction of the tokens of its JSON schema.
+    # The signature and the purpose of a tool take a fraction of the tokens of its JSON schema.
     tools = "\n".join(
         f"- {tool.name}{_shape(tool.parameters)}: {' '.join(tool.description.split())}"
         for tool in request.tools
@@ -106,7 +106,7 @@ def _plain_message(message: Message) -> Message:
         thinking = [part for part in message.content if isinstance(part, Thinking)]
         words = [message.text] if message.text else []
         for call in message.tool_calls:
-            if call.fault is None:  # the text of an unreadable call is in the message already
+            if call.fault is None:  # the message already contains the text of an unreadable call
                 action = {"tool": call.name, "arguments": call.arguments}
                 words.append(json.dumps(action, ensure_ascii=False))
         return AssistantMessage(content=(*thinking, Text(text="\n".join(words))))
@@ -114,7 +114,7 @@ def _plain_message(message: Message) -> Message:
 
 
 def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, ...]:
-    """The tool call of a reply. If it cannot be read: the reply's text, and a call that has a fault."""
+    """The tool call of a reply. For an unreadable reply, the parts are its text and a call that has a fault."""
     try:
         name, arguments = _name_and_arguments(json_reply.read_object(text), names)
     except ValueError as error:
@@ -127,7 +127,7 @@ def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, .
 
 
 def _name_and_arguments(action: dict[str, Any], names: list[str]) -> tuple[str, dict[str, Any]]:
-    """The tool and its arguments, also in variants that small models write: other keys, flat arguments,
+    """The tool and its arguments, including variants that small models write: other keys, flat arguments,
     {"search": {...}}. Raises ValueError if the object names no tool."""
     for key in _NAME_KEYS:
         name = action.get(key)

@@ -1,7 +1,7 @@
 """Repeats a request without forcing a tool call, if the server refuses to force one.
 
 Some servers refuse `tool_choice: required` for models that think. Without it, the prompt still asks for the call, and an
-agent asks again if the model answers without one. What does not belong here: what `doctor` says about it (`probe.py`).
+agent asks again if the model answers without a call. The findings of `doctor` on forcing are in `probe.py`.
 """
 
 import logging
@@ -23,7 +23,7 @@ _refusing: set[tuple[str, str | None]] = set()
 def refuses_forcing(error: ModelError) -> bool:
     """Whether the server may have refused the request because it forces a tool call.
 
-    Servers have many words for it ("failed to parse grammar"), so any refusal of a request may be one. Other errors are judged by their words.
+    Servers word this refusal in many ways ("failed to parse grammar"), so any refused request may be one. The text decides for other errors.
     """
     has_other_cause = isinstance(error, (ContextOverflowError, RateLimitedError))
     refused = isinstance(error, RequestRefusedError) or _ABOUT.search(str(error)) is not None
@@ -31,14 +31,14 @@ def refuses_forcing(error: ModelError) -> bool:
 
 
 def as_accepted(spec: ModelSpec, request: Request) -> Request:
-    """`request`, without forcing a tool call if the server of the model has refused to."""
+    """`request`, without a forced tool call if the server of the model has refused to force one."""
     if request.tool_choice is not ToolChoice.REQUIRED or (spec.name, spec.base_url) not in _refusing:
         return request
     return request.model_copy(update={"tool_choice": ToolChoice.AUTO})
 
 
 class ForcedTools(Wrapper):
-    """A provider that stops forcing tool calls as soon as its server refuses one. A warning says so once per process."""
+    """A provider that stops forcing tool calls as soon as its server refuses one. A warning reports this once per process."""
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)

@@ -1,8 +1,8 @@
 """OpenAI's own wire: the Responses API, its batches, and the SDK's client that other servers with OpenAI's API share.
 
 The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them back. Pictures
-are part of `function_call_output`. A batch is a file of requests, a job over it, and two files of results. What does not
-belong here: collecting requests and waiting (`batcher.py`).
+are part of `function_call_output`. A batch is a file of requests, a job over this file, and two files of results.
+`batcher.py` collects requests and waits.
 """
 
 import json
@@ -49,7 +49,7 @@ class OpenAIClient(SdkClient[openai.OpenAI]):
 
 
 def usage_of(body: dict[str, Any], read: str, written: str) -> Usage:
-    """The token counts of `body`. Its server names the input `{read}_tokens` and the output `{written}_tokens`."""
+    """The token counts of `body`. The server names the counts `{read}_tokens` for input and `{written}_tokens` for output."""
     return Usage(
         input_tokens=sdk_client.count(body, "usage", f"{read}_tokens"),
         output_tokens=sdk_client.count(body, "usage", f"{written}_tokens"),
@@ -73,7 +73,7 @@ class _Piece(sdk_client.Shape):
 
 
 class _Item(sdk_client.Shape):
-    model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item goes back with all its fields
+    model_config = ConfigDict(extra="allow", frozen=True)  # a reasoning item is sent back with all its fields
 
     type: str
     call_id: str = ""
@@ -135,7 +135,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
         "input": [item for message in messages for item in _items(message)],
         "max_output_tokens": spec.max_output_tokens,
         "store": False,
-        # Requests with the same prefix go to the same machine, which has it in its cache.
+        # Requests with the same key go to the machine that has their prefix in its cache.
         "prompt_cache_key": digest(request.system, *(part.model_dump_json() for part in prefix))[:32],
     }
     if shared is not None and spec.base_url is None and _MARKS.match(spec.model):
@@ -149,7 +149,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
                 "name": tool.name,
                 "description": tool.description,
                 "parameters": tool.parameters,
-                "strict": False,  # strict refuses optional arguments
+                "strict": False,  # strict mode accepts no optional arguments
             }
             for tool in request.tools
         ]
@@ -158,7 +158,7 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     body |= spec.options
     if form is not None:
         body["text"] = {"format": form, **spec.options.get("text", {})}
-    # Models without reasoning refuse to be asked for it; the others send it only if they are asked.
+    # Models without reasoning refuse a request for reasoning, and other models send reasoning only on request.
     reasoning = cast("dict[str, Any]", spec.options.get("reasoning") or {})
     if reasoning.get("effort") != "none" if reasoning else _REASONING.match(spec.model):
         body["include"] = sorted({_SEALED, *spec.options.get("include", ())})
@@ -201,7 +201,7 @@ def _assistant_items(part: AssistantPart) -> list[dict[str, Any]]:
             }
         ]
     if isinstance(part, Text):
-        # The long form of an assistant's text, because llama.cpp's server accepts no other.
+        # This is the long form of an assistant's text, because llama.cpp's server accepts no other form.
         content: dict[str, Any] = {"type": "output_text", "text": part.text, "annotations": []}
         return [{"type": "message", "role": "assistant", "content": [content]}] if part.text.strip() else []
     return [part.payload] if part.wire == _WIRE and part.payload else []
@@ -214,14 +214,14 @@ def _content(part: Content) -> dict[str, Any]:
 
 
 def _parts(item: _Item) -> list[AssistantPart]:
-    """The parts of one output item; none for kinds of items that we never ask for."""
+    """The parts of one output item, or an empty list for a kind of item that is never requested."""
     if item.type == "function_call":
         arguments, fault = json_reply.read_arguments(item.arguments)
         return [ToolCall(id=item.call_id, name=item.name, arguments=arguments, fault=fault)]
     if item.type == "reasoning":
         text = "\n\n".join(piece.text for piece in (*item.summary, *item.pieces))
         fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
-        # The item goes back in the next turn, unless it has no content: the server would not know it.
+        # The next turn sends the item back, unless it has no content, because the server would not know such an item.
         sent_back = fields if item.encrypted_content or item.content else {}
         return [Thinking(text=text, wire=_WIRE, payload=sent_back)]
     if item.type == "message":
@@ -232,7 +232,7 @@ def _parts(item: _Item) -> list[AssistantPart]:
 _ENDPOINT: Literal["/v1/responses"] = "/v1/responses"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached": the server accepts such a batch before it fails it
-_PAGE, _MOST_PAGES = 100, 10  # batches in one list, the most that the server gives; lists that are searched
+_PAGE, _MOST_PAGES = 100, 10  # batches in one list, the maximum of the server; maximum lists that are searched
 
 
 class _Error(sdk_client.Shape):
@@ -279,7 +279,7 @@ class OpenAIBatch(OpenAIClient):
 
     def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
         super().__init__(spec, api_key)
-        self._uploaded: dict[str, str] = {}  # files by tag, of batches that the server has not accepted yet
+        self._uploaded: dict[str, str] = {}  # ids of files by tag, for batches that the server has not accepted yet
 
     def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
         file_id = self._uploaded.get(tag)
@@ -340,7 +340,7 @@ class OpenAIBatch(OpenAIClient):
         return JobStatus(ended=True, note=self.scrub(note), crowded=crowded)
 
     def _retrieve(self, job_id: str) -> _Batch:
-        """The batch; it has no id if the server does not know it."""
+        """The batch, without an id if the server does not know the batch."""
         batches = self.client.batches.with_raw_response
         return expected(_Batch, self.call_known(lambda: batches.retrieve(job_id).text))
 
@@ -358,7 +358,7 @@ class OpenAIBatch(OpenAIClient):
 
     def _result(self, line: _Line) -> BatchResult:
         name = self._spec.name
-        if line.response is None:  # the server never worked on it, for example because the batch expired
+        if line.response is None:  # the server never worked on the request, for example because the batch expired
             error = line.error or {}
             reason = f"{name}: not answered in the batch: {error.get('code')}: {error.get('message')}"
             return TransientModelError(self.scrub(reason))

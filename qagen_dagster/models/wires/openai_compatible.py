@@ -1,7 +1,7 @@
 """Chat Completions, the wire of vLLM, llama.cpp, Ollama, Gemini's compatible endpoint and many more.
 
-Tool results are text here: pictures follow in one user message after the last result of the turn.
-Servers put reasoning in different places; it is separated from the answer wherever it is.
+Tool results are text here, and their pictures follow in one user message after the last result of the turn.
+Servers put reasoning in different places. It is separated from the answer in each of these places.
 """
 
 import json
@@ -35,7 +35,7 @@ _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.FILTER}
 _USUAL = frozenset(
     {"", "stop", "length", "content_filter", "tool_calls", "function_call", "eos", "eos_token"}
 )
-# Not in quotes: an answer may mention the tags.
+# A tag after a quotation mark does not match, because an answer may mention the tags.
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
 # The start of JSON or of a code block, in which tags are plain text
 _FORMED = re.compile(r"\s*(?:[{\[]|```)")
@@ -90,7 +90,7 @@ class OpenAICompatibleProvider(OpenAIClient):
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         completions = self.client.chat.completions.with_raw_response
-        # What is in extra_body is sent as it is. The SDK spends half of its CPU time on converting other arguments.
+        # `extra_body` is sent unchanged. Converting other arguments would take half of the SDK's CPU time.
         return self.finished(
             self.call(lambda: completions.create(messages=[], model=self._spec.model, extra_body=body).text)
         )
@@ -202,7 +202,7 @@ def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
 
 
 def _calls(message: _ReplyMessage, body_digest: str) -> list[ToolCall]:
-    """The tool calls. A call without an id, or with that of another call, gets one made from the body's digest."""
+    """The tool calls. A call without an id of its own gets an id that is made from the digest of the body."""
     calls: list[ToolCall] = []
     for number, item in enumerate(message.tool_calls or ()):
         arguments, fault = json_reply.read_arguments(item.function.arguments)
@@ -216,7 +216,7 @@ def _calls(message: _ReplyMessage, body_digest: str) -> list[ToolCall]:
 
 def _thinking(message: _ReplyMessage, in_text: str, calls: list[ToolCall]) -> list[Thinking]:
     payload = message.model_dump(include=_RETURNED, exclude_none=True)
-    # Gemini puts a signature next to the function and refuses the next turn without it.
+    # Gemini puts a signature next to the function and refuses the next turn without this signature.
     signed = {
         call.id: {"extra_content": item.extra_content}
         for call, item in zip(calls, message.tool_calls or (), strict=True)

@@ -104,7 +104,7 @@ class PaidEmbedder:
         return vectors
 
     def _cost(self, entry: Entry, estimated: int) -> Spent:
-        """What a response is charged. If the server did not count its tokens, that is all that was reserved for it."""
+        """The charge for a response. If the server did not count the tokens, the charge is everything that was reserved."""
         return self._price(tokens_of(entry.body) or 2 * estimated)
 
     def _price(self, tokens: int) -> Spent:
@@ -120,7 +120,7 @@ class PaidEmbedder:
                 embeddings.create(
                     input=texts,
                     model=self._spec.model,
-                    encoding_format="float",  # every server knows it
+                    encoding_format="float",  # every server knows this format
                     extra_body={**size, **self._spec.options},
                 ).text
             )
@@ -145,5 +145,5 @@ def read_embeddings(body: dict[str, Any], count: int) -> Vectors:
 
 
 def tokens_of(body: dict[str, Any]) -> int:
-    """The tokens that the server counted, 0 if it does not say."""
+    """The tokens that the server counted, or 0 if it does not state them."""
     return sdk_client.count(body, "usage", "prompt_tokens") or sdk_client.count(body, "usage", "total_tokens")

@@ -1,7 +1,7 @@
-"""A provider's SDK as the wires use it: one call gives the body, or the ModelError that the failure means.
+"""The SDK of a provider, wrapped for the wires: a call returns a body, or raises the ModelError for a failure.
 
-What belongs here: the size of a body, and reading a body into the shape that a wire expects. What does not: the errors that
-statuses and bodies mean (`server_errors.py`), retries, which `models/retry.py` decides, and the meaning of a body.
+This module limits the size of a body, and reads a body into the shape that a wire expects. The errors for statuses and
+bodies are in `server_errors.py`, retries are in `models/retry.py`, and the wires interpret bodies.
 
 A compressed body of a few hundred bytes can decode to gigabytes, and several encodings multiply. So clients ask for
 bodies without encoding, accept one layer of gzip or deflate at most, and decode it in pieces up to a limit.
@@ -36,15 +36,15 @@ from qagen_dagster.models.wires.server_errors import failure_in, from_error_body
 from qagen_dagster.settings import is_loopback, network_faults, outside_ascii
 
 _SHORTEST_IN_BODY = 16
-_MOST_TOKENS = 100_000_000  # no model reads or writes as many in one call
+_MOST_TOKENS = 100_000_000  # no model reads or writes so many in one call
 
 
 def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
-    """The body of an answer with status 200, without `secret`. Raises TransientModelError when it is not a JSON
-    object: then it is the page of a proxy, or a reply that was cut off."""
+    """The body of an answer with status 200, without `secret`. Raises TransientModelError when the body is not a JSON
+    object, for example because it is the page of a proxy or was cut off."""
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
-    try:  # a NaN in a field that we do not need is no reason to fail
+    try:  # a NaN in an unused field is no reason to fail
         body = json_reply.loads(text, nan_is_null=True)
     except ValueError:
         said = f"not JSON: {text[:120]!r}" if text.strip() else "the body is empty"
@@ -74,7 +74,7 @@ def shaped(shape: type[S], body: object) -> S:
 
 
 def count(body: object, *path: str) -> int:
-    """The token count at `path` in `body`; 0 if there is none, or a number that no call can have."""
+    """The token count at `path` in `body`, or 0 if the count is missing or impossible for one call."""
     value: object = body
     for step in path:
         value = cast("dict[str, Any]", value).get(step) if isinstance(value, dict) else None
@@ -102,7 +102,7 @@ def check_network(url: str) -> None:
 
 _MOST_CONNECTIONS = 1000  # of one client, as in the SDKs
 MAX_BYTES = 256_000_000  # the largest response of a model or an embedder, and the largest batch file
-_PIECE = 65_536  # decoded bytes between two looks at the clock
+_PIECE = 65_536  # decoded bytes between two checks of the clock
 _ZLIB_OR_GZIP = zlib.MAX_WBITS | 32
 
 
@@ -190,7 +190,7 @@ class Closable(Protocol):
 
 
 C = TypeVar("C", bound=Closable)
-# Of this process, by address: servers that have answered; and when the first connection to the others failed.
+# For this process, by address: the servers that have answered, and the time of the first failed connection to each other server.
 _ANSWERED: set[str] = set()
 _FAILED: dict[str, float] = {}
 
@@ -233,7 +233,7 @@ class SdkClient(Generic[C]):
         return json_body(self._spec.name, self.call_text(send), self._key)
 
     def call_known(self, send: Callable[[], str]) -> dict[str, Any]:
-        """As `call`, but for HTTP status 404 returns the server's JSON about it, which has no id."""
+        """As `call`, but returns the server's JSON for HTTP status 404, too. That JSON has no id."""
 
         def send_or_absent() -> str:
             try:
@@ -264,7 +264,7 @@ class SdkClient(Generic[C]):
             failure = from_status(name, said.status_code, body, dict(said.response.headers), self._key)
         except (self._errors.connection, TimeoutError) as error:
             failure = self._unanswered(error, seconds)
-        except UnicodeEncodeError:  # of a header: the SDKs make some from variables of the environment
+        except UnicodeEncodeError:  # in a header, because SDKs make some headers from environment variables
             variables = outside_ascii(f"{self._errors.every.__module__.partition('.')[0].upper()}_")
             told = "a header has characters outside ASCII: correct or unset"
             failure = PermanentModelError(f"{name}: {told} {' and '.join(variables) or 'it'}")
@@ -273,7 +273,7 @@ class SdkClient(Generic[C]):
         raise failure  # outside the handlers: an SDK exception holds headers and must not become its context
 
     def _unanswered(self, error: Exception, seconds: float) -> TransientModelError:
-        """The failure of a call without an answer. It names the server."""
+        """The failure of a call without an answer. The text names the server."""
         cause = error.__cause__
         kind, place = type(cause).__name__, _bare(self._address)
         text = f"{place}: connection failed ({kind})"
@@ -288,7 +288,7 @@ class SdkClient(Generic[C]):
             text = str(cause)
         elif isinstance(error, (TimeoutError, self._errors.timeout)) or isinstance(cause, TimeoutError):
             text = (
-                f"no response within {round(seconds, 1):g} s"  # our deadline; an SDK may report it as its own
+                f"no response within {round(seconds, 1):g} s"  # our deadline, which an SDK may report as its own
             )
         return TransientModelError(self.scrub(f"{self._spec.name}: {text}"))
 
@@ -304,8 +304,8 @@ class SdkClient(Generic[C]):
         return body
 
     def checked(self, shape: type[S], body: dict[str, Any]) -> S:
-        """As `shaped`, but the error quotes the body: servers report failures in forms of their own. Older
-        versions stored bodies that report a failure; for these it raises MalformedResponseError, too."""
+        """As `shaped`, but the error quotes the body, because servers report failures in forms of their own. Also raises
+        MalformedResponseError for a stored body of an older version that reports a failure."""
         failure = failure_in(self._spec.name, body, self._key)
         if failure is not None:
             raise MalformedResponseError(str(failure))
@@ -327,7 +327,7 @@ def _bare(address: str) -> str:
 
 
 def expected(shape: type[S], body: dict[str, Any]) -> S:
-    """`body` as `shape`. Raises TransientModelError for another form, because the server made it and not the model."""
+    """`body` as `shape`. Raises TransientModelError for another shape, because the server wrote the body, not the model."""
     try:
         return shaped(shape, body)
     except MalformedResponseError as error:
@@ -336,8 +336,8 @@ def expected(shape: type[S], body: dict[str, Any]) -> S:
 
 
 def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> list[S]:
-    """The lines of a file of results. A line that cannot be read is skipped, and its request has no result.
-    Raises TransientModelError when there are lines and none of them can be read: it is the wrong file."""
+    """The lines of a file of results. An unreadable line is skipped, so its request has no result. Raises
+    TransientModelError if there are lines and all are unreadable, because the file is then the wrong one."""
     found: list[S] = []
     failure: TransientModelError | None = None
     for line in text.split("\n"):  # not splitlines(): JSON may contain other line separators
@@ -353,7 +353,7 @@ def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> li
 
 def _http_client(make: Callable[..., object], address: str) -> object:
     """The HTTP client that the SDK of `make` makes by default, but with certificates that all clients share.
-    For a server on this machine it reads no variable of the environment, and without TLS it trusts nobody."""
+    For a server on this machine the client reads no environment variable. Without TLS it trusts no certificate."""
     http_client: Any = sys.modules[make.__module__.partition(".")[0]].DefaultHttpxClient
     library: Any = sys.modules[http_client.__base__.__module__.partition(".")[0]]
     if not is_loopback(address):
@@ -371,5 +371,5 @@ def _nothing_trusted() -> ssl.SSLContext:
 
 @cache
 def _certificates(library: Any) -> ssl.SSLContext:
-    """The certificates that an HTTP library trusts. Reading them takes 25 ms, the rest of a client less than one."""
+    """The certificates that an HTTP library trusts. Reading them takes 25 ms, and making the rest of a client takes less than 1 ms."""
     return library.create_ssl_context()

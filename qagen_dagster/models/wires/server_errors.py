@@ -1,4 +1,4 @@
-"""The ModelErrors that HTTP statuses and error bodies mean, and their texts.
+"""The ModelErrors for HTTP statuses and error bodies, and the texts of these errors.
 
 No type of an SDK appears here, so the rules are the same for every wire. Texts of errors contain no header, no API key and at most
 `MAX_TEXT` characters.
@@ -21,7 +21,7 @@ from qagen_dagster.errors import (
 )
 
 MAX_TEXT = 300
-# Users set placeholder keys like "none", "EMPTY" or "lm-studio", and answers may contain these words.
+# Shorter keys stay in texts: users set placeholder keys like "none" or "EMPTY", and answers may contain these words.
 _SHORTEST_IN_ERROR = 6
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _TOO_MUCH = frozenset({429, 529})
@@ -32,9 +32,9 @@ _OVERFLOW = re.compile(
     r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
     re.IGNORECASE,
 )
-_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)  # status 429 for one above the limit of a minute
+_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)  # status 429 for a request above the limit of a minute
 _MAY_BE_LENGTH = frozenset({400, 413, 422})
-# Why a reply ended, where that means that the server failed: error, failed, aborted, cancelled, network_error, ...
+# Reasons for the end of a reply that mean a failure of the server: error, failed, aborted, cancelled, network_error, ...
 _BROKEN = re.compile(r"error|fail|abort|cancel|time_?out|insufficient_system_resource", re.IGNORECASE)
 _KEY_LIKE = re.compile(
     r"(?:\b(?:sk|pk|rk|gsk|xai|key|hf|nvapi)[-_]|\bAIza)[A-Za-z0-9_*.-]{6,}"
@@ -85,9 +85,9 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
 
 
 def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
-    """The error for a body under status 200 whose reply the server could not finish; None if there is no such
-    failure. The body itself reports the failure, or a part of it: a choice, an output item or a content block.
-    A failure that a part reports is transient if its kind is unknown."""
+    """The error for a body under status 200 that reports an unfinished reply; None if the body reports no failure.
+    The report is in the body itself or in a part of it: a choice, an output item or a content block. A failure of
+    unknown kind is transient if a part reports it."""
     if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
         return from_error_body(name, body.get("error"), secret)
     lists = (body.get(key) for key in ("choices", "output", "content"))
@@ -130,7 +130,7 @@ def _number(value: str | None) -> float | None:
 
 
 def _message(body: object) -> str:
-    """The error message of the server, from any of the places where servers put it."""
+    """The error message of the server, from any place where servers put it."""
     if not isinstance(body, dict):
         return str(body or "")
     fields = cast("dict[str, Any]", body)

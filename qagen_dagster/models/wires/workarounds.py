@@ -28,8 +28,8 @@ def fit(
 ) -> tuple[messages.Message, ...]:
     """The conversation in a form that the wire accepts.
 
-    Pictures of tool results stay in their result, or move to ONE user message after all results of the turn, see
-    `images`. If the model takes no pictures, a note replaces each. The title of a picture stands before it. An empty
+    `images` decides whether pictures of tool results stay in their result or move to ONE user message after all results of
+    the turn. If the model takes no pictures, a note replaces each picture. The title of a picture precedes it. An empty
     message or result gets the text "(empty)". If the wire has no `error_flag`, the text of an error begins with "Error:".
     Empty assistant messages are dropped, and adjacent user messages are joined.
     """
@@ -66,8 +66,8 @@ def joined(content: Iterable[messages.Content]) -> str:
 
 
 def shared_text(request: messages.Request) -> messages.Text | None:
-    """The text that other conversations begin with, too; None if there is none. Agents put it into the first
-    part of the first message, and their prompt into the second part."""
+    """The text with which other conversations begin, too; None if there is no such text. Agents put this text into
+    the first part of the first message, and their prompt into the second part."""
     first = request.messages[0] if request.messages else None
     parts = first.content[:2] if isinstance(first, messages.UserMessage) else ()
     texts = [part for part in parts if isinstance(part, messages.Text)]
@@ -87,10 +87,10 @@ def response(
     *,
     partial: bool = False,
 ) -> messages.Response:
-    """The response of `parts`. If the output limit cut off the last call, that call has a fault, and of its arguments the whole items.
+    """The response with `parts`. If the output limit cut off the last call, that call gets a fault and keeps only the complete items.
 
-    A call whose arguments were cut off looks like a call of a tool that takes none. `partial` says that the server
-    closes cut-off JSON itself; then the last item of a last call before the limit is never used.
+    A call whose arguments were cut off looks like a call of a tool without arguments. `partial` states that the server closes
+    cut-off JSON itself. Then the last item of a call that reached the limit is never used.
     """
     kept = list(parts)
     last = kept[-1] if kept else None
@@ -130,7 +130,7 @@ def _tool_turn(
 
 
 def _stub(part: messages.Content, later: list[messages.Content]) -> messages.Content:
-    """Moves a picture to `later` with a label, and returns a text that refers to the label. Text stays."""
+    """Moves a picture to `later` with a label, and returns a text that refers to the label. Text is returned unchanged."""
     if isinstance(part, messages.Text):
         return part
     label = f"picture {1 + sum(isinstance(other, messages.Image) for other in later)}"
@@ -140,7 +140,7 @@ def _stub(part: messages.Content, later: list[messages.Content]) -> messages.Con
 
 
 def _shown(content: tuple[messages.Content, ...], spec: ModelSpec) -> tuple[messages.Content, ...]:
-    """Pictures with their titles as text before them, or a note for each if the model takes none."""
+    """Pictures with their titles as text before them, or a note for each picture if the model takes no pictures."""
     shown: list[messages.Content] = []
     for part in content:
         if isinstance(part, messages.Text):

@@ -1,7 +1,7 @@
-"""The deduplicator "matcher". Two questions are duplicates if their meanings are similar, and if they do not differ in a text in
-quotes, a row, a column or an opposite.
+"""The deduplicator "matcher". Two questions with similar meanings are duplicates, unless they differ in a quoted text, a row or a
+column, or one of them has the opposite of a word in the other.
 
-It gets only pairs with the same numbers, names and negations, because code keeps all other pairs apart before it asks a model.
+The matcher gets only pairs with the same numbers, names and negations, because code separates all other pairs before it asks a model.
 """
 
 import re
@@ -12,7 +12,7 @@ from qagen_dagster.english.words import word_set
 from qagen_dagster.models.embedded.conversation import Action, Conversation, split_frame
 from qagen_dagster.models.embedders import shared
 
-# Minimum cosines of two questions. The first one has a precision of .97 on public question pairs (see docs).
+# Minimum cosines of two questions. THRESHOLD has a precision of .97 on public question pairs (see docs).
 THRESHOLD = 0.85
 WITH_EQUAL_ANSWER = 0.75
 SYNONYM = 0.75  # minimum cosine of two terms that may stand for each other
@@ -40,11 +40,11 @@ def judge_duplicate(conversation: Conversation) -> list[Action]:
 
 
 def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
-    """The verdict on a question with its answer (or "") against the numbered known ones."""
-    # A bare number is no reason to take two answers for the same fact: it answers too many questions.
+    """The verdict on a question and its answer (or ""), compared with the numbered questions in `known`."""
+    # Equal bare numbers do not show that two answers state the same fact, because one number answers many questions.
     comparable = any(char.isalpha() for char in new[1])
     equal = {number for number, _, answer in known if comparable and match(new[1], answer) is Match.SAME}
-    # Questions of other kinds can be the same if their answers are: "Who coached X?", "Which coach had X?"
+    # Questions with different question words can be duplicates if their answers are equal: "Who coached X?", "Which coach had X?"
     alike = [
         (number, question)
         for number, question, _ in known
@@ -66,7 +66,7 @@ def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
 
 
 def _one_term_differs(left: str, right: str) -> bool:
-    """Whether the questions differ in one place only, and there in words of another meaning, such as the names of two columns."""
+    """Whether the questions differ in only one place, where their words differ in meaning, such as the names of two columns."""
     ours, theirs = (re.findall(r"[\w'-]+", text.lower()) for text in (left, right))
     changes = [
         change
