@@ -1,8 +1,8 @@
 """The four roles that make exam items, as agents: designer, implementer, verifier and style judge.
 
 The designer writes the reasoning idea of a question, without numbers, equations or a solution. The implementer writes a complete
-question from an idea, and another one from the same idea when that failed. The verifier runs twice: it solves the question without
-the key and the implementer's solution, then judges it and the steps of that solution beside its own. The style judge gives six scores.
+question from an idea, and another question from the same idea if the first one failed. The verifier runs twice: it solves the question without
+the key and the implementer's solution, then judges question and steps beside its own solution. The style judge gives six scores.
 No agent controls retries or decides on acceptance: code does.
 """
 
@@ -37,7 +37,7 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import OwnText, block, one_line
 
 LIMITS = AgentLimits(max_turns=4, max_nudges=1)
-_AT_ONCE = (GiveUpReason.MALFORMED, GiveUpReason.CONTEXT_OVERFLOW)  # ends of which no other attempt is better
+_AT_ONCE = (GiveUpReason.MALFORMED, GiveUpReason.CONTEXT_OVERFLOW)  # ends that another attempt cannot change
 ResultT = TypeVar("ResultT", bound=Record)
 _NONE = "(none)"
 _IDEA_CHARACTERS = 2_000  # of all ideas shown together
@@ -63,7 +63,7 @@ class ExamContext:
 
     @property
     def account(self) -> str:
-        """The name under which its calls are recorded."""
+        """The name under which the calls for this slot are recorded."""
         return f"{self.schema.id}-{self.difficulty.value}-{self.item:04d}"
 
     def sample(self, number: int) -> int:
@@ -89,7 +89,7 @@ class ExamContext:
 
 @dataclass(frozen=True)
 class Reply(Generic[ResultT]):
-    """The result of a role, or why there is none. `raw` is everything that the model wrote."""
+    """The result of a role, or the reason why there is none. `raw` is everything that the model wrote."""
 
     result: ResultT | None
     failure: str
@@ -124,7 +124,7 @@ def prompts() -> tuple[Prompt, ...]:
 
 
 def retry_prompt() -> Prompt:
-    """What the implementer is told before its prompt, from the second attempt on."""
+    """The text before the implementer's prompt, from the second attempt on."""
     return load_addition("exams/retry")
 
 
@@ -145,7 +145,7 @@ def design(
 def shown_ideas(ideas: Sequence[str]) -> str:
     """As many of the newest ideas as fit, and the number of older ideas that are not shown.
 
-    The newest idea is always shown; it is cut if it alone is too long.
+    The newest idea is always shown; it is cut if it is too long by itself.
     """
     rows: list[str] = []
     room = _IDEA_CHARACTERS
@@ -174,7 +174,7 @@ def _check_idea(schema_id: str, result: Record) -> None:
 def implement(
     context: ExamContext, model: Model, plan: IdeaPlan, attempt: int, failed: Failed | None
 ) -> Reply[QuestionPackage]:
-    """Ask for attempt `attempt` (from 1). From the second on, the model is told what failed. Raises ModelError."""
+    """Ask for the attempt with the number `attempt`, from 1. From the second one on, the model is told the failures. Raises ModelError."""
     values = context.exam() | context.style() | context.target()
     values["plan"] = shown_plan(plan)
     thresholds = context.config.thresholds
@@ -191,7 +191,7 @@ def implement(
 
 
 def _why(failed: Failed) -> str:
-    """The reasons in the report that failed; without a report, what code found."""
+    """The reasons in the failed report; without a report, the faults that code found."""
     detail = f"{failed.finding.name}: {failed.finding.detail}"
     style, report = failed.attempt.style, failed.attempt.report
     if style is not None:
@@ -225,7 +225,7 @@ def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: i
 def verify(
     context: ExamContext, model: Model, package: QuestionPackage, blind: BlindSolution, attempt: int
 ) -> Reply[VerifierReport]:
-    """Judge the question and the steps of its solution beside the verifier's own one, and the paths to other options. Raises ModelError."""
+    """Judge the question and the steps of its solution beside the verifier's solution, and the paths to other options. Raises ModelError."""
     target = context.target()
     values = context.exam() | {name: target[name] for name in ("difficulty", "meaning")}
     values |= shown_question(package.question)

@@ -31,7 +31,7 @@ class AgentLimits:
     max_turns: int = 30
     max_tool_calls: int = 60
     max_nudges: int = 3
-    max_faulty_turns: int = 5  # consecutive turns in which every tool call is unknown, unreadable or malformed
+    max_faulty_turns: int = 5  # consecutive turns with only unknown, unreadable or malformed calls
     max_same_refusals: int = 3  # refusals of one tool with the same message
 
 

@@ -269,9 +269,7 @@ class Chunk(Record):
     number: int  # 1-based, in the order of the document
     start: int  # characters of text.txt
     end: int
-    start_line: (
-        int  # 1-based and inclusive, as read_lines counts; blank lines at the end do not count
-    )
+    start_line: int  # 1-based and inclusive, as read_lines counts; blank lines at the end do not count
     end_line: int
 
 

@@ -75,7 +75,7 @@ def propose(
 
 
 def candidate_of(context: QAContext, members: Sequence[Member], draft: DraftAcross) -> Candidate:
-    """The draft as a candidate, with each quote in the words of its document, and its fault if it has one."""
+    """The draft as a candidate, with each quote in the words of its document, and with its fault, if any."""
     places = [_place(members, quote) for quote in draft.evidence]
     found = [one for one in places if one is not None]
     fault = (
@@ -88,7 +88,7 @@ def candidate_of(context: QAContext, members: Sequence[Member], draft: DraftAcro
 
 
 def _place(members: Sequence[Member], quote: DocumentQuote) -> Evidence | None:
-    """The quote in its document. That of the first document names none, as all evidence of its questions."""
+    """The place of a quote in its document. A place in the first document names no document."""
     if quote.document > len(members):
         return None
     one = members[quote.document - 1]
@@ -121,7 +121,7 @@ def _fault(draft: DraftAcross, found: Sequence[Evidence], members: Sequence[Memb
 
 
 def _enough(draft: DraftAcross, found: Sequence[Evidence]) -> str:
-    """Why the quotes of one document need no other: they have the answer and every content word of the question; empty if none have."""
+    """The reason why the quotes of one document suffice: they have the answer and all content words of the question. Empty if none do."""
     for name in dict.fromkeys(one.document_id for one in found):
         text = "\n".join(one.quote for one in found if one.document_id == name)
         own = unsupported(draft.question, draft.answer, text, "factual") is None

@@ -26,7 +26,7 @@ from qagen_dagster.toolkit.toolbox import opening, toolbox
 from qagen_dagster.toolkit.visual_tools import visual_row
 
 _MOST_SECTIONS = 60
-_FIRST_CHARACTERS = 8_000  # maximum that is shown of a document that is too long to be shown whole
+_FIRST_CHARACTERS = 8_000  # maximum shown of a document that is too long to be shown whole
 _LONG = 4_000  # an opening of more characters may be too long for a server, so a smaller one is offered, too
 
 
@@ -53,9 +53,9 @@ class QAContext:
         return QuoteFinder(self.view.document, self.view.lines)
 
     def other_language(self, question: str) -> str:
-        """The code of the language that the question should have; empty if it has it, or if that is not sure.
+        """The code of the language that the question should have; empty if it has that language, or if this is uncertain.
 
-        Without a language of the scenario, question and document must each be surely in another language than the other.
+        If the scenario names no language, the languages of the question and of the document must be certain and different.
         """
         wanted = self.scenario.language
         if wanted is not None:
@@ -81,7 +81,7 @@ class QAContext:
     def document_card(self, style: str = "", wanted: str = "") -> excerpt.Block:
         """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
 
-        `style`: how the next question is to be worded; `wanted`: which kinds of questions are still wanted.
+        `style` is the wording for the next question, and `wanted` names the kinds of questions that are still wanted.
 
         The metadata and sections are text of the document, so they stand between the delimiters.
         """

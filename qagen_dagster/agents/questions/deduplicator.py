@@ -18,7 +18,7 @@ ROLE = "deduplicator"
 
 
 class Compared(Record):
-    """A question was compared with others. `duplicate_of` is the index of the one that it repeats; None if it is unique.
+    """A comparison of a question with others. `duplicate_of` is the index of the question that it repeats; None if it is unique.
 
     `score` is the cosine similarity to the repeated question, and 1 if the words are the same. If no question is repeated,
     it is the similarity to the most similar question.
@@ -28,7 +28,7 @@ class Compared(Record):
     duplicate_of: int | None
     detail: str = ""
     score: float | None = None
-    step: DuplicateStep = ""  # what decided; empty in older journals, and if nothing had to
+    step: DuplicateStep = ""  # the step that decided; empty in older journals and without other questions
     calls: tuple[CallSummary, ...] = ()
 
 

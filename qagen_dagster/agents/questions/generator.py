@@ -1,6 +1,6 @@
-"""The generator explores a document with tools and proposes one question with its evidence, or is asked for several questions at once.
+"""The generator explores a document with tools and proposes one question with its evidence, or several questions at once.
 
-Several questions are one submission, whose faults it is told once.
+Several questions are one submission. Its faults are reported to the generator once.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ from qagen_dagster.toolkit.excerpt import Block, block, one_line
 
 ROLE = "generator"
 _SAME_WORDS = 0.7  # share of the content words that a question keeps when a condition in it is corrected
-_NOTES, _NOTE = 5, 200  # notes of a submission; characters of one
+_NOTES, _NOTE = 5, 200  # maximum notes of a submission; maximum characters of a note
 REFUSED = {
     RejectionReason.WRONG_ANSWER: "another reader of the document came to another answer to this question",
     RejectionReason.ANSWER_NOT_SUPPORTED: "a reader who sees only your quotes cannot tell that the answer follows",
@@ -70,7 +70,7 @@ class Exhausted(Record):
 
 
 class Mended(Record):
-    """The generator was asked to correct its refused candidate. `candidate` is None if it did not."""
+    """The generator was asked to correct its refused candidate. `candidate` is None if nothing was corrected."""
 
     kind: Literal["mended"] = "mended"
     candidate: Candidate | None
@@ -98,10 +98,10 @@ def mend(
     refused: Candidate,
     why: str,
 ) -> Mended:
-    """Run the same conversation again, and refuse the submission that became `refused`; then the generator may correct it once.
+    """Repeat the conversation, but refuse the submission that became `refused`, so that the generator may correct it once.
 
-    `why` is what it is told. If the question is TRIVIAL, it must change, else only a condition in it may. There is no candidate if
-    nothing was corrected. Raises ModelError.
+    `why` is the reason that the generator is told. If the question is TRIVIAL, the question must change; otherwise only a condition in it
+    may change. There is no candidate if nothing was corrected. Raises ModelError.
     """
     check = EvidenceCheck(context, left=history.left)
     told, trivial = False, why.startswith(TRIVIAL)
@@ -124,7 +124,7 @@ def mend(
 
 
 def _only_corrected(question: str, before: str) -> bool:
-    """Whether most words of a question are those that it had before."""
+    """Whether a question keeps most words of its earlier wording."""
     return min(shared_words(question, before), shared_words(before, question)) >= _SAME_WORDS
 
 
@@ -164,7 +164,7 @@ def _asked(
 
 @dataclass(frozen=True)
 class Drafts:
-    """The candidates of one request, or why there is none. A candidate whose evidence check failed has a gate."""
+    """The candidates of one request, or the reason why there are none. A candidate that failed the evidence check has a gate."""
 
     candidates: tuple[Candidate, ...]
     failure: str
@@ -184,7 +184,7 @@ def ask(
     *,
     tools: bool = False,
 ) -> Drafts:
-    """Ask for a submission of `what`, with the document's `tools` or without. Faults are told once, then they reject. Raises ModelError."""
+    """Ask for a submission of `what`, with the document's `tools` or without. Faults are reported once; then they reject. Raises ModelError."""
     told = False
 
     def reject_once(result: Record) -> None:

@@ -21,7 +21,7 @@ from qagen_dagster.records.questions.no_answer import DraftNoAnswer, NoAnswer, R
 from qagen_dagster.records.questions.results import Candidate, RejectionReason
 from qagen_dagster.toolkit.excerpt import block, one_line
 
-SPARE = 1  # questions of each kind beyond those that are wanted: each new round shows the document again
+SPARE = 1  # extra questions of each kind, because each new round shows the document again
 FEWEST_READINGS = 2
 
 
@@ -37,7 +37,7 @@ def propose(
     rejected: Sequence[tuple[str, str]],
     round_: int,
 ) -> Drafts:
-    """Ask for so many questions of each kind, in round `round_` from 1. Raises ModelError."""
+    """Ask for the `wanted` number of questions of each kind. `round_` counts from 1. Raises ModelError."""
     whole = context.shows_all(model.spec)
     values = context.task_values(writes=True) | {
         "document_card": context.document_card(),
@@ -75,7 +75,7 @@ def propose(
 
 
 def candidate_of(context: QAContext, draft: DraftNoAnswer) -> Candidate:
-    """The draft as a candidate, with its quotes in the words of the document, and its fault if it has one."""
+    """The draft as a candidate, with its quotes in the words of the document, and with its fault, if any."""
     quotes = (*draft.evidence, *(one.evidence for one in draft.readings))
     places = [context.evidence.find(quote) for quote in quotes]
     found = [widened(context.view.lines, one) for one in places if one is not None]
@@ -105,7 +105,7 @@ def _fault(draft: DraftNoAnswer, quoted: str) -> Fault | None:
 
 
 def _uncorrected(draft: DraftNoAnswer) -> str:
-    """Why the answer to a question with a false premise corrects nothing: it says only what the question says; empty if it does."""
+    """The reason why the answer to a false premise corrects nothing: it only repeats the question. Empty if the answer corrects it."""
     said, asked = {*content_stems(draft.answer)}, {*content_stems(draft.question)}
     if not said <= asked or negates(draft.answer) != negates(draft.question):
         return ""

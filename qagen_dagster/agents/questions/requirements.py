@@ -1,6 +1,6 @@
 """What a scenario requires of its questions: how many of each kind a document should give, and how they are worded.
 
-Agents are told it, and what is left of the mix. Code counts, checks and refuses.
+Agents are told these requirements and the rest of the mix. Code counts the questions, checks them and refuses some.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions.results import Candidate, Evidence
 
-OTHER = "other kinds"  # in a count: those that the mix does not name
+OTHER = "other kinds"  # in a count: the kinds that the mix does not name
 _ROUNDING = 1e-9  # so that shares such as 0.1 of 10 are whole numbers
 _Kind = TypeVar("_Kind")
 STYLES: Mapping[Style, str] = {
@@ -32,7 +32,7 @@ _AUDIENCES: Mapping[Audience, str] = {
     Audience.SEARCHER: "like questions of somebody who has never seen the text: the need in their own words, without its phrases",
 }
 _NO_LIMIT = 1_000  # content words
-# What nine of ten questions of people keep, who saw the text (XQuAD, beside the sentence with the answer) or not (Cranfield).
+# Nine of ten questions by people keep these limits: READER those of XQuAD, whose writers saw the text, SEARCHER those of Cranfield.
 _LIMITS: Mapping[Audience, Wording] = {
     Audience.READER: Wording(shared=1.0, copied=0.4, words=8),
     Audience.SEARCHER: Wording(shared=0.67, copied=0.1, words=14),
@@ -40,9 +40,9 @@ _LIMITS: Mapping[Audience, Wording] = {
 
 
 def apportioned(shares: Mapping[_Kind, float], total: int, most: int, document_id: str) -> dict[_Kind, int]:
-    """The shares of `total` as whole numbers, which are at most `most` in all.
+    """The shares of `total` as whole numbers whose sum is at most `most`.
 
-    They are rounded so that the numbers of many documents add up to the shares; the id of a document decides where its rounding begins.
+    Rounding begins at a point that the id of the document decides, so that the numbers of many documents add up to the shares.
     """
     at, found = int(digest(document_id)[:8], 16) / 16**8, dict[_Kind, int]()
     for kind, share in shares.items():
@@ -56,7 +56,7 @@ class Mix(Record):
     """The numbers of wanted questions of a document, by kind.
 
     Attributes:
-        counts: for each of MIX_GROUPS the numbers of all questions. Kinds that the mix does not name count as OTHER.
+        counts: for each of MIX_GROUPS, the numbers of questions by kind. Kinds that the mix does not name count as OTHER.
         visuals: the types of the document's visuals, by label.
     """
 
@@ -67,7 +67,7 @@ class Mix(Record):
     def of(
         cls, scenario: ScenarioConfig, mode: Mode, total: int, document_id: str, visuals: Iterable[Visual]
     ) -> "Mix | None":
-        """The numbers for a document that should give `total` questions with an answer; None if the scenario names no kinds of these."""
+        """The numbers for a document that should give `total` questions with an answer; None if the scenario names no kinds."""
         found = [apportioned(shares, total, total, document_id) for shares in scenario.mix_groups(mode)]
         counts = tuple({**named, OTHER: total - sum(named.values())} for named in found)
         types = {one.label: one.type.value for one in visuals}
@@ -94,7 +94,7 @@ class Mix(Record):
         return self.model_copy(update={"counts": tuple(left)})
 
     def refusal(self, one: Candidate) -> str:
-        """Why a question is not wanted any more, and what is; empty if it is wanted."""
+        """The reason why a question is no longer wanted, with the kinds that are still wanted; empty if the question is wanted."""
         for counts, kind in zip(self.counts, self.kinds(one), strict=True):
             if not counts.get(kind):
                 wanted = "; and of these ".join(self.told())
@@ -102,7 +102,7 @@ class Mix(Record):
         return ""
 
     def told(self, first: int = 0) -> list[str]:
-        """What is wanted, a line for each group from the one with the number `first`."""
+        """The wanted questions, one line for each group, from the group with the number `first` on."""
         named = [counts for counts in self.counts[first:] if counts.keys() != {OTHER}]
         return [
             ", ".join(f"{count} {label(kind, counts)}" for kind, count in counts.items() if count)
@@ -111,14 +111,14 @@ class Mix(Record):
 
 
 def label(kind: str, counts: Mapping[str, int]) -> str:
-    """What models and people are told of a kind of a group."""
+    """The name of a kind of question, as models and people see it."""
     return kind if kind != OTHER else f"not {', '.join(one for one in counts if one != OTHER)}"
 
 
 def hops(evidence: Iterable[Evidence]) -> int:
-    """The number of passages that stand apart. Lines that overlap or touch are one passage, and each visual is one.
+    """The number of passages that stand apart. Lines that overlap or touch are one passage, and each visual is a passage.
 
-    Quotes with the same number of table cells, more than one, count as rows of one table, which is one passage.
+    Quotes that have the same number of table cells, at least two, count as rows of one table and so as one passage.
     """
     cells = {one: one.quote.partition("\n")[0].count("|") for one in evidence}
     tables = {count for count in cells.values() if count > 1}
@@ -138,7 +138,7 @@ def hops(evidence: Iterable[Evidence]) -> int:
 
 
 def description(scenario: ScenarioConfig, *, writes: bool = False) -> str:
-    """The description of a scenario with its styles; for an agent that `writes` questions also with audience and personas."""
+    """The description of a scenario with its styles, including the audience and the personas for an agent that `writes` questions."""
     return "\n".join((scenario.description, *_asked(scenario, writes=writes)))
 
 
@@ -165,7 +165,7 @@ def _limits(most: Wording) -> Iterator[str]:
 
 
 def next_style(scenario: ScenarioConfig, accepted: Iterable[str]) -> str:
-    """How the next question is to be worded, so that the shares of the styles are kept; empty if there is only one."""
+    """The wording that the next question needs to keep the shares of the styles; empty if there is only one style."""
     shares = scenario.style or {}
     if len(shares) < 2:
         return ""
@@ -175,7 +175,7 @@ def next_style(scenario: ScenarioConfig, accepted: Iterable[str]) -> str:
 
 
 def limits_of(scenario: ScenarioConfig) -> Wording | None:
-    """What the wording of a question may be at most; None without a limit."""
+    """The limits on the wording of a question; None if there are none."""
     most = None if scenario.audience is None else _LIMITS[scenario.audience]
     if scenario.max_overlap is None:
         return most
@@ -183,7 +183,7 @@ def limits_of(scenario: ScenarioConfig) -> Wording | None:
 
 
 def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
-    """Why a question is not worded as the scenario wants, beside its evidence; empty if it is."""
+    """The fault in the wording of a question, compared with its evidence; empty if the scenario allows the wording."""
     style = style_of(question)
     if scenario.style is not None and style not in (None, *scenario.style):
         wanted = ", or ".join(STYLES[one] for one in scenario.style)
@@ -206,5 +206,5 @@ def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
 
 
 def _is_over(share: float, most: float, count: float) -> bool:
-    """Whether a share of so many words or runs is over its limit, which allows a whole number of them, and at least one."""
+    """Whether a share of `count` words or runs exceeds the share `most`, which is rounded to a whole number and allows at least one."""
     return round(share * count) > max(1, floor(most * count + 0.5))

@@ -34,7 +34,7 @@ ROLE = "validator"
 
 
 class Judged(Record):
-    """The validator gave a verdict, or `failure` says why not. `may_mend`: the generator is able to correct the candidate."""
+    """The verdict of the validator, or in `failure` why there is none. `may_mend`: the generator is able to correct the candidate."""
 
     kind: Literal["judged"] = "judged"
     verdict: results.VerdictRecord | None
@@ -45,12 +45,12 @@ class Judged(Record):
 
 @dataclass(frozen=True)
 class BlindFinding:
-    """The blind answer, or why there is none."""
+    """The blind answer, or the reason why there is none."""
 
     answer: BlindAnswer | None
     failure: str
     calls: tuple[results.CallSummary, ...]
-    looked: bool = False  # whether it asked to see a picture
+    looked: bool = False  # whether the model asked to see a picture
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def type_prompt() -> Prompt:
 
 
 def answer_record(mode: Mode) -> type[BlindAnswer]:
-    """What the blind step submits. It judges the question, too, where it is told the purpose: a visual question is always
-    compared by a model, which judges it then.
+    """The record that the blind step submits. The blind step also judges textual questions, because it is told their purpose. A model
+    always compares the answers to a visual question, and judges the question then.
     """
     return JudgingAnswer if mode is Mode.TEXTUAL else BlindAnswer
 
@@ -104,7 +104,7 @@ def run_blind(
     *,
     tools: bool = True,
 ) -> tuple[AgentRun, tuple[results.CallSummary, ...]]:
-    """Run the validator on what is asked, by default with the document's tools, and account for its calls. Raises ModelError."""
+    """Run the validator on a question, by default with the document's tools, and account for its calls. Raises ModelError."""
     spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
@@ -129,10 +129,10 @@ def judge(
     rule: TypeRule | None = None,
     found: BlindFinding | None = None,
 ) -> Judged:
-    """Answer blind unless `found` is that answer, then compare; check the `rule` of the question's type if there is one.
+    """Answer blind unless `found` is the blind answer, then compare the answers, and check the `rule` of the question's type, if any.
 
-    No model compares answers that are equal if the blind step found no fault in the question and its passages are all in the
-    evidence, nor answers between which there is a contradiction: code says why. Raises ModelError.
+    Code decides if the answers contradict each other. It also decides if the answers are equal, the blind step found no fault in the
+    question, and all its passages are in the evidence. A model compares all other answers. Raises ModelError.
     """
     found = found or answer_blind(context, model, candidate.question, attempt)
     blind = found.answer
@@ -184,7 +184,7 @@ def _decided_by_code(
 def _verdict(
     candidate: results.Candidate, blind: BlindAnswer, attempt: int, found: dict[str, object]
 ) -> results.VerdictRecord:
-    """The verdict with what was found: the criteria and the explanation."""
+    """The verdict with the criteria and the explanation in `found`."""
     about = {"attempt": attempt, "question": candidate.question, "proposed_answer": candidate.answer}
     return results.VerdictRecord.model_validate({**about, "blind_answer": blind.answer, **found})
 
@@ -309,11 +309,11 @@ def rejection(verdict: results.VerdictRecord) -> tuple[results.RejectionReason, 
 
 @dataclass(frozen=True)
 class BlindAnswers:
-    """The blind answers by question. A question that got none is left out."""
+    """The blind answers by question. A question without a blind answer is left out."""
 
     answers: dict[str, JudgingAnswer]
     calls: tuple[results.CallSummary, ...]
-    was_cut: bool = False  # at the output limit
+    was_cut: bool = False  # cut off at the output limit
 
 
 def blind_many_prompt() -> Prompt:
@@ -326,7 +326,7 @@ def answer_all_blind(
 ) -> BlindAnswers:
     """Answer questions that may be asked together. Raises ModelError.
 
-    A model that does not see the whole document in its first message is not asked: it searches for each question by itself.
+    A model that does not see the whole document in its first message is not asked, because it searches for each question separately.
     """
     if not context.opens_whole(model.spec):
         return BlindAnswers({}, ())
@@ -337,7 +337,7 @@ def answer_all_blind(
     tools = not context.shows_all(model.spec)
     try:
         run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
-    except RequestRefusedError:  # it may be too long; alone, each is asked with a smaller part
+    except RequestRefusedError:  # the request may be too long; a single question is asked with a smaller part
         if len(context.openings(model.spec)) == 1:
             raise
         return BlindAnswers({}, ())

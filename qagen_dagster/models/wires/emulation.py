@@ -39,7 +39,7 @@ _RULES = (
 _NAME_KEYS = ("tool", "name", "function", "action")
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input")
 _NAMED = re.compile(r'"(?:tool|name|function|action)"\s{0,9}:\s{0,9}"(\w{1,64})"')
-_KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again; few, because it imitates what it sees
+_KEPT_OF_FAULT = 400  # characters of an unreadable reply that the model sees again and may imitate
 
 
 class EmulatedTools(Wrapper):

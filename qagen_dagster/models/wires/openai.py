@@ -232,7 +232,7 @@ def _parts(item: _Item) -> list[AssistantPart]:
 _ENDPOINT: Literal["/v1/responses"] = "/v1/responses"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached": the server accepts such a batch before it fails it
-_PAGE, _MOST_PAGES = 100, 10  # batches in one list, the maximum of the server; maximum lists that are searched
+_PAGE, _MOST_PAGES = 100, 10  # batches in a list (maximum of the server); lists to search
 
 
 class _Error(sdk_client.Shape):
@@ -279,7 +279,7 @@ class OpenAIBatch(OpenAIClient):
 
     def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
         super().__init__(spec, api_key)
-        self._uploaded: dict[str, str] = {}  # ids of files by tag, for batches that the server has not accepted yet
+        self._uploaded: dict[str, str] = {}  # files by tag, for batches that are not accepted yet
 
     def submit(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
         file_id = self._uploaded.get(tag)
@@ -358,7 +358,7 @@ class OpenAIBatch(OpenAIClient):
 
     def _result(self, line: _Line) -> BatchResult:
         name = self._spec.name
-        if line.response is None:  # the server never worked on the request, for example because the batch expired
+        if line.response is None:  # the server did not work on the request: the batch may have expired
             error = line.error or {}
             reason = f"{name}: not answered in the batch: {error.get('code')}: {error.get('message')}"
             return TransientModelError(self.scrub(reason))

@@ -287,9 +287,7 @@ class SdkClient(Generic[C]):
         elif kind == "DecodingError":  # of the limit for bodies
             text = str(cause)
         elif isinstance(error, (TimeoutError, self._errors.timeout)) or isinstance(cause, TimeoutError):
-            text = (
-                f"no response within {round(seconds, 1):g} s"  # our deadline, which an SDK may report as its own
-            )
+            text = f"no response within {round(seconds, 1):g} s"  # our deadline, which an SDK may report as its own
         return TransientModelError(self.scrub(f"{self._spec.name}: {text}"))
 
     def failure(self, error: object) -> ModelError:

@@ -32,7 +32,7 @@ _OVERFLOW = re.compile(
     r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
     re.IGNORECASE,
 )
-_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)  # status 429 for a request above the limit of a minute
+_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)  # status 429: above the limit of a minute
 _MAY_BE_LENGTH = frozenset({400, 413, 422})
 # Reasons for the end of a reply that mean a failure of the server: error, failed, aborted, cancelled, network_error, ...
 _BROKEN = re.compile(r"error|fail|abort|cancel|time_?out|insufficient_system_resource", re.IGNORECASE)

@@ -29,13 +29,13 @@ INSUFFICIENT = "insufficient information in the document"
 OF_QUESTION = (
     RejectionReason.NOT_SELF_CONTAINED,
     RejectionReason.IRRELEVANT,
-)  # faults that no other answer mends
+)  # faults that another answer cannot correct
 NO_QUOTE = "the answer quotes no passage of the document"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The question, and earlier answers with what was wrong with them."""
+    """A question, and earlier answers with their faults."""
 
     question: str
     question_type: QuestionType
@@ -43,7 +43,7 @@ class Asked:
 
 
 class Answered(Record):
-    """A question was answered, or `failure` says why it was not. The `gate` of the candidate may name a fault."""
+    """The answer to a question, or in `failure` the reason why there is none. The `gate` of the candidate may name a fault."""
 
     kind: Literal["answered"] = "answered"
     candidate: Candidate | None
@@ -57,7 +57,7 @@ class AnsweredMany:
 
     candidates: tuple[Candidate | None, ...]
     calls: tuple[CallSummary, ...]
-    was_cut: bool = False  # at the output limit
+    was_cut: bool = False  # cut off at the output limit
 
 
 def prompt() -> Prompt:
@@ -70,7 +70,7 @@ def many_prompt() -> Prompt:
 
 
 def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:
-    """Answer `asked`; `task` says from which parts. Raises ModelError."""
+    """Answer `asked` from the parts in `task`. Raises ModelError."""
     check = _AnswerCheck(context, asked)
     terminal = Terminal("submit_grounded_answer", SubmitGroundedAnswer, check.reject_once)
     spec = without_tools("batch answerer", ROLE, prompt(), terminal, max_nudges=1)
@@ -132,7 +132,7 @@ class _AnswerCheck:
             raise ToolError(f"Not accepted: {fault}. Correct it and submit once more.")
 
     def fault(self, submitted: SubmitGroundedAnswer) -> str:
-        """What is wrong with the answer or its evidence; empty if nothing is, or if the fault is that of the question."""
+        """The fault of the answer or its evidence; empty if there is none, or if the fault is in the question."""
         found = self.candidate_of(submitted)
         return (
             ""

@@ -1,7 +1,7 @@
 """Runs an agent without tools on a shown text, and reads its reply.
 
-A model whose context is too small is asked again with less text. Some models call no tool: their plain text is read for type tags,
-`Answer:` and quotes, or JSON. The reader is tolerant on purpose; it ignores text that is no question and no answer.
+A model whose context is too small is asked again with less text. Some models call no tool. Then their plain text is read for type tags,
+`Answer:` and quotes, or JSON. The reader is deliberately tolerant, and it ignores text that is no question and no answer.
 """
 
 import re
@@ -58,7 +58,7 @@ def untagged(question: str) -> tuple[str, QuestionType | None]:
 
 
 def questions(texts: Iterable[str], default: QuestionType | None) -> tuple[DraftQuestion, ...]:
-    """The questions in the first text that has some; `default` is the type of those without a known tag."""
+    """The questions in the first text that has questions. `default` is the type of a question without a known tag."""
     return next((found for text in texts if (found := _from_json(text) or _from_lines(text, default))), ())
 
 
@@ -120,7 +120,7 @@ class Reply:
 
     @property
     def texts(self) -> list[str]:
-        """The model's texts, in order, if it ended without a tool call; else nothing. The last line of one that was cut off is left out."""
+        """The model's texts, in order, if it called no tool, else an empty list. A text that was cut off lacks its last line."""
         end = self.run.end
         if not isinstance(end, GiveUp) or end.reason not in (
             GiveUpReason.NO_TOOL_CALL,
@@ -138,7 +138,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Task:
-    """The choices of parts to show: the next choice is used when one is too long.
+    """The choices of parts to show. The next choice is used if a choice is too long.
 
     The calls are recorded with `attempt`.
     """

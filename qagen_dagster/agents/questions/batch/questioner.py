@@ -46,7 +46,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Guides:
-    """The whole file. `bad` are examples of unwanted questions; the first one is unwanted only if lookups are."""
+    """The whole file. `bad` are examples of unwanted questions; the first example is unwanted only if lookups are unwanted."""
 
     rules: str
     complexity: str
@@ -92,7 +92,7 @@ def _guide(kind: QuestionType, body: str) -> Guide:
 def _exactly(
     found: Sequence[tuple[str, str]], wanted: Sequence[str], unknown: str, missing: str
 ) -> dict[str, str]:
-    """The texts by name. Raises ConfigError that names what is unknown, missing or there twice."""
+    """The texts by name. Raises ConfigError that names the unknown, missing or repeated names."""
     counts = Counter(name for name, _ in found)
     faults = [f"{name!r} {unknown}" for name in counts if name not in wanted]
     faults += [f"{name!r} {missing}" for name in wanted if name not in counts]
@@ -112,7 +112,7 @@ def in_words(types: Sequence[QuestionType]) -> str:
 
 
 def wanted_in_words(left: Mix) -> str:
-    """What is left of a mix, and the meanings of its types."""
+    """The kinds that are left of a mix, and the meanings of its types."""
     known, names = guides().types, {name for counts in left.counts for name, count in counts.items() if count}
     meant = {kind: Complexity.of(kind) for kind in known if names & {kind, Complexity.of(kind)}}
     return "\n".join(
@@ -127,7 +127,7 @@ def rule_of(question_type: str) -> TypeRule | None:
 
 
 def rules(types: Sequence[QuestionType]) -> str:
-    """The rules for all questions; the rules on complexity only if a type asks for more than a lookup."""
+    """The rules for all questions, including the rules on complexity if a type asks for more than a lookup."""
     if not _complex(types):
         return guides().rules
     note = "Besides, for every type but factual:\n" if QuestionType.FACTUAL in types else ""
@@ -147,7 +147,7 @@ def _complex(types: Sequence[QuestionType]) -> bool:
 
 
 ROLE = "generator"
-SPARE = 3  # most questions of a type that are kept in reserve
+SPARE = 3  # maximum questions of a type that are kept in reserve
 _SHOWN_KNOWN = 200
 _SHOWN_REJECTED = 20
 _NOTHING = "Give at least one question, or name every type under not_possible with the reason."
@@ -155,9 +155,9 @@ _NOTHING = "Give at least one question, or name every type under not_possible wi
 
 @dataclass(frozen=True)
 class Told:
-    """What the generator is told about earlier questions: accepted or pending ones, and rejected ones with the reason.
+    """The earlier questions that the generator is told: accepted and pending questions, and rejected questions with the reasons.
 
-    `of_these`: what else is wanted of the questions that are asked for, beside their types.
+    `of_these` states what the requested questions must have besides their types.
     """
 
     known: Sequence[tuple[str, QuestionType]] = ()
@@ -171,12 +171,12 @@ class Told:
 
 @dataclass(frozen=True)
 class Questions:
-    """The result of one round: questions, types that the document has no material for, or why there is neither."""
+    """The result of one round: questions, types that the document has no material for, or the reason why there are neither."""
 
     questions: tuple[DraftQuestion, ...]
     not_possible: tuple[NotPossible, ...]
     failure: str
-    parts: tuple[int, ...]  # that were shown
+    parts: tuple[int, ...]  # the parts that were shown
     calls: tuple[CallSummary, ...]
     was_cut: bool = False  # at the output limit
 
@@ -185,7 +185,7 @@ class Rewritten(Record):
     """The generator was asked for another wording of a question.
 
     If `question` is empty, the wording stays as it is. Then `failure` may say why, and `refused` is a new wording that was not accepted.
-    `dropped` says why the old wording cannot be used any more, if so.
+    If the old wording cannot be used any more, `dropped` states the reason.
     """
 
     kind: Literal["rewritten"] = "rewritten"
@@ -205,12 +205,12 @@ def rewrite_prompt() -> Prompt:
 
 
 def reserve(count: int) -> int:
-    """How many questions of a type to ask for beyond `count`: a new round for each one that is rejected costs much more."""
+    """The number of questions of a type to request beyond `count`. A new round for each rejected question would cost much more."""
     return min(SPARE, -(-count // 4))
 
 
 def asked_for(wanted: Mapping[QuestionType, int], most: int) -> dict[QuestionType, int]:
-    """The wanted questions of each type and a few in reserve, evenly fewer if they are more than `most`."""
+    """The number of questions to request of each type: the wanted ones and a reserve, evenly fewer if the total exceeds `most`."""
     full = {kind: count + reserve(count) for kind, count in wanted.items()}
     rows = sorted(((place, kind) for kind in full for place in range(full[kind])), key=lambda one: one[0])
     taken = Counter(kind for _, kind in rows[:most])
@@ -225,7 +225,7 @@ def propose(
     told: Told,
     round_: int,
 ) -> Questions:
-    """Ask for so many questions of each type, in round `round_` from 1. Raises ModelError."""
+    """Ask for the `asked` number of questions of each type. `round_` counts from 1. Raises ModelError."""
     terminal = Terminal("submit_questions", SubmitQuestions, _refuse_nothing, items="questions")
     spec = without_tools("batch question generator", ROLE, prompt(), terminal, max_nudges=1)
     types = list(asked)
@@ -250,7 +250,7 @@ def propose(
 def rewrite(
     context: QAContext, model: Model, reading: Reading, rejected: "Rejection", told: Told, task: Task
 ) -> Rewritten:
-    """Ask for one question that replaces a rejected one; `task` names the parts to show. Raises ModelError."""
+    """Ask for one question that replaces a rejected one; `task` holds the parts to show. Raises ModelError."""
     terminal = Terminal("submit_rewrite", SubmitRewrite)
     spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, max_nudges=1)
     values = context.task_values(writes=True)
@@ -294,7 +294,7 @@ def _questions(reply: Reply, asked: Mapping[QuestionType, int]) -> Questions:
 
 
 def _of_use(drafts: Sequence[DraftQuestion], asked: Mapping[QuestionType, int]) -> tuple[DraftQuestion, ...]:
-    """The questions without tags, without empty ones; of each type at most SPARE more than asked for."""
+    """The nonempty questions without their tags, for each type at most SPARE more than requested."""
     kept: list[DraftQuestion] = []
     left = {kind: count + SPARE for kind, count in asked.items()}
     for draft in drafts:

@@ -1,8 +1,8 @@
-"""Chooses what agents without tools are shown of a document: all of it but long back matter, or parts from all over it.
+"""Chooses the text that agents without tools see: the whole document without long back matter, or parts from the whole document.
 
-A document that is too long is not cut off at the end. First all its back matter is left out; then each round shows other parts of the
-body, at even distances. The model is told what is left out, and the result records what was shown. Blanks that only justify a line to
-the margin are removed; the columns of tables keep their gaps.
+A document that is too long is not cut off at the end. Its back matter is left out first. If the rest is still too long, each round shows
+other parts of the body at even distances. The model is told what is left out, and the result records what was shown. Blanks that only
+justify a line to the margin are removed. The columns of tables keep their gaps.
 """
 
 import math
@@ -28,7 +28,7 @@ _NEAR = 4  # lines that are not blank
 
 @dataclass(frozen=True)
 class _Line:
-    """Where the gaps of a line begin and end, and whether it is surely a table row: drawn, or mostly numbers after gaps.
+    """The beginnings and ends of the gaps of a line, and whether the line is surely a table row: drawn, or mostly numbers after gaps.
 
     The end of the line itself does not count, because it is the margin.
     """
@@ -41,7 +41,7 @@ class _Line:
         return _Line(self.starts | other.starts, self.ends | other.ends, is_row=True)
 
     def fits(self, other: "_Line") -> bool:
-        """Whether most of its columns begin or end where those of `other` do."""
+        """Whether most columns of this line begin or end where columns of `other` do."""
         most = len(self.starts)
         return 2 * len(self.starts & other.starts) > most or 2 * len(self.ends & other.ends) > most
 
@@ -50,7 +50,7 @@ _NOTHING = _Line(frozenset(), frozenset(), is_row=False)
 
 
 def unpadded(lines: Sequence[str]) -> list[str]:
-    """The lines, in order. In lines that are no table row, each run of blanks becomes one blank."""
+    """The lines, in order. Outside table rows, each run of blanks becomes one blank."""
     words = [number for number, line in enumerate(lines) if line.strip()]
     parsed = [_parsed(lines[number]) for number in words]
     shown = list(lines)
@@ -70,7 +70,7 @@ def _parsed(line: str) -> _Line:
 
 
 def _in_table(lines: Sequence[_Line], place: int) -> bool:
-    """Whether the line is a table row: surely one, or its columns fit the line before or after it or the rows near it."""
+    """Whether the line is surely a table row, or its columns fit the line before or after it or the rows near it."""
     this = lines[place]
     if this.is_row or not this.starts:
         return this.is_row
@@ -79,11 +79,17 @@ def _in_table(lines: Sequence[_Line], place: int) -> bool:
     return any(this.fits(one) for one in (*before[-1:], *after[:1], rows))
 
 
-ROUNDS = 5  # most rounds of questions; each shows other parts of a long document
-BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next if a text is too long for a model
+ROUNDS = 5  # maximum rounds of questions; each shows other parts of a long document
+BUDGETS = (
+    100_000,
+    50_000,
+    25_000,
+    12_000,
+    6_000,
+)  # characters; tried in order until a model accepts the text
 PART = 3_000  # characters
 PASSAGE = 500  # characters of a part that is shown around a line
-MOST = 0.75  # share of a document that is nearly all of it
+MOST = 0.75  # a larger share of a document counts as nearly the whole document
 NEAR = 4  # parts of a long document that are added because they share words with a question
 _GOES_ON = " [line {number} goes on]"
 _WORD = re.compile(r"\w{3,}")
@@ -95,7 +101,7 @@ _PARTS = (
 )
 _BODY = "The whole body of the document: lines {lines} of {total}."
 _LEFT_OUT = " Its back matter is left out: {what}."
-_NAMED = 12  # most sections of back matter that are named
+_NAMED = 12  # maximum sections of back matter that are named
 
 
 @dataclass(frozen=True)
@@ -127,8 +133,8 @@ class Reading:
         return tuple(_parts(unpadded(self._view.lines), starts, edges, self._part))
 
     def choose(self, round_: int, budget: int) -> tuple[int, ...]:
-        """The parts to show in a round (from 1): all but long back matter, or the whole body, if they fit `budget` characters;
-        else evenly spread parts of the body."""
+        """The parts to show in a round (from 1): all but long back matter, or else the whole body, if this fits `budget` characters.
+        Otherwise evenly spaced parts of the body."""
         asked = self._body or tuple(range(len(self.parts)))
         for shown in (self._without(self._view.long_back_matter), asked):
             if sum(self.parts[index].size for index in shown) <= budget:
@@ -139,7 +145,7 @@ class Reading:
         return tuple(sorted({asked[int(first + number * step)] for number in range(count)}))
 
     def near(self, words: str, budget: int) -> tuple[int, ...]:
-        """As `choose`, but where not all fits, the parts that share most of the words, if any do."""
+        """As `choose`, but if not everything fits, the parts that share most of the words, if any part shares some."""
         chosen = self.choose(1, budget)
         if not chosen or (self._body and set(self._body) <= set(chosen)):
             return chosen
@@ -151,7 +157,7 @@ class Reading:
         return sum(self.parts[index].size for index in chosen) >= MOST * whole
 
     def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
-        """`chosen` and the parts of the body that share most of the question's rare words; () stays ()."""
+        """`chosen` and the parts of the body that share most of the question's rare words. An empty tuple stays empty."""
         if not chosen:
             return ()
         rest = tuple(index for index in range(len(self.parts)) if self._body and index not in self._body)
@@ -170,7 +176,7 @@ class Reading:
         return tuple(sorted(near[:most]))
 
     def around(self, lines: Iterable[int]) -> tuple[int, ...]:
-        """The parts that hold these lines, with those before and after each."""
+        """The parts that hold these lines, and the part before and after each of them."""
         wanted = set(lines)
         found = [
             i for i, one in enumerate(self.parts) if not wanted.isdisjoint(range(one.start, one.end + 1))
@@ -223,7 +229,7 @@ class Reading:
         return self._without(self._view.back_matter)
 
     def _without(self, back_matter: Sequence[BackMatter]) -> tuple[int, ...]:
-        """The parts that are not only back matter."""
+        """The parts that hold more than back matter."""
         return tuple(
             index
             for index, part in enumerate(self.parts)

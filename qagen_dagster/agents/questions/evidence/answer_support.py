@@ -38,7 +38,7 @@ def computable(number: str, evidence: Sequence[str], question: Sequence[str]) ->
 
 
 def counts(number: str, question: str, answer: str, quotes: str) -> bool:
-    """Whether the question asks for a count and `number` counts the quoted lines, or items listed in a line or the answer."""
+    """Whether the question asks for a count and `number` counts the quoted lines, or the items that a line or the answer lists."""
     if _COUNTS.search(question) is None:
         return False
     lines = [line for line in quotes.splitlines() if line.strip()]
@@ -51,7 +51,7 @@ def _numbers(tokens: Sequence[str]) -> list[float]:
 
 
 def _pairs(evidence: list[float], question: list[float]) -> Iterator[float]:
-    """The results for each two numbers, at least one of which is from the evidence."""
+    """The results for each pair of numbers, at least one of which is from the evidence."""
     known = [*((one, True) for one in evidence), *((one, False) for one in question)]
     for (one, quoted), (other, also) in permutations(known, 2):
         if not (quoted or also):
@@ -90,15 +90,15 @@ _FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z]|\s*$)", re.MULTILINE
 _PARTS = re.compile(r"[;\n\u2022]")
 _CAPITALS = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z]\w*")
 MOST_CAPITALS = 0.3  # of the words, in English text
-_LEAST_SUBJECT = 2  # words of the question that the document has: one can be there by chance
+_LEAST_SUBJECT = 2  # minimum words of the question that the document has; a single word can occur by chance
 MIN_SHARE = 0.5
 MIN_DERIVED_SHARE = 0.2
 _NEAR = 60  # characters before a number that may hedge it
 _ROUNDED = r"about|almost|approx|approximately|around|circa|ca|nearly|roughly"
 _ESTIMATED = r"estimated|estimate|estimates"
 _AVERAGE = r"averages?|averaged|averaging|mean"
-# What a number is called: the words before it, and the words that say so. People leave rounding out of an answer. A result of rounded
-# values may be wrong in its last digits, so there it counts.
+# For each kind of amount: the words before a number that mark the kind, and the words by which an answer states it. People leave rounding
+# out of an answer. A result of rounded values may be wrong in its last digits, so rounding counts for results.
 _HEDGES = {"an estimate": (_ESTIMATED, f"{_ESTIMATED}|{_ROUNDED}"), "an average": (_AVERAGE, _AVERAGE)}
 _HEDGES_OF_PARTS = {"a rounded value": (_ROUNDED, f"{_ESTIMATED}|{_ROUNDED}"), **_HEDGES}
 _PRONOUN = re.compile(
@@ -110,9 +110,9 @@ _PRONOUN = re.compile(
 def unsupported(
     question: str, answer: str, evidence: str, question_type: str, *, graded: bool = False, beside: str = ""
 ) -> str | None:
-    """Why `evidence` does not support `answer`; None if there is no reason.
+    """The reason why `evidence` does not support `answer`; None if it does.
 
-    `beside` is what stands above the evidence: title, section, head of the table. The words of a derived answer that is `graded`
+    `beside` is the text above the evidence: title, section and table header. The words of a derived answer that is `graded`
     afterwards are left to grading.
     """
     derived = question_type.strip().lower().replace(" ", "_") in _DERIVED
@@ -144,7 +144,7 @@ def unsupported(
 def unhedged(
     question: str, answer: str, numbers: Sequence[str], evidence: str, *, computed: bool = False
 ) -> str | None:
-    """Which number the quotes give only as an estimate or an average, although neither question nor answer says so; None if none is.
+    """The fault that the quotes give a number only as an estimate or an average, and question and answer do not say so; None if there is none.
 
     Rounded values count only if the answer is `computed` from them.
     """
@@ -161,7 +161,7 @@ def unhedged(
 
 
 def without_subject(question: str, told: str, document: str) -> str | None:
-    """Why quotes, with what stands above them, do not show what a question is about: the document has words of it, they have none."""
+    """The reason why quotes and the text above them do not show the subject of a question: only the rest of the document has words of it."""
     subject, known = {*content_stems(question)}, {*content_stems(document)}
     if subject & {*content_stems(told)} or len(subject & known) < _LEAST_SUBJECT:
         return None
@@ -170,7 +170,7 @@ def without_subject(question: str, told: str, document: str) -> str | None:
 
 
 def _missing_words(answer: str, quoted: list[str], asked: list[str]) -> str | None:
-    """Why the quotes do not support the words of an answer or of a part of a list; words of the question do not count."""
+    """The reason why quotes do not support the words of an answer or of a part of a list. Words of the question do not count."""
     for part in filter(str.strip, _PARTS.split(_PRONOUN.sub(" ", answer))):
         told = [token for token in _tokens(part) if is_content(token) and not _covered(token, {*asked})]
         missing = [token for token in told if not token[0].isdigit() and not _covered(token, {*quoted})]

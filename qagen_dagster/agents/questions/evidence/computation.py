@@ -1,4 +1,4 @@
-"""Computes the answer of a submission again from the values that it names, each of which must be quoted."""
+"""Recomputes the answer of a submission from the values that the submission names. Each value must be quoted."""
 
 import math
 import re
@@ -18,7 +18,7 @@ BETWEEN = "; "  # items of a computation in words
 
 
 def wrong(computation: Computation, answer: str, told: str | None) -> str:
-    """Why the computation does not prove the answer; empty if it does. `told` has the quotes and the question; None: a picture has them."""
+    """The reason why the computation does not prove the answer; else empty. `told` has the quotes and the question; None if a picture has them."""
     for step in (*computation.steps, computation):
         fault = _fault(step, told)
         if fault:
@@ -66,7 +66,7 @@ def _name(item: str) -> str:
 
 
 def _wrong_choice(step: Step, value: float) -> str:
-    """Why the result is not the item with the extreme value, or not that value alone; empty if it is."""
+    """The reason why the result names neither the only item with the extreme value nor this value; empty if it names one of them."""
     winners = [item for item in step.items if _numbers(item.rpartition(":")[2]) == [value]]
     named = skeleton(step.result).text
     if len(winners) == 1 and named in (skeleton(_name(winners[0])).text, skeleton(winners[0]).text):
@@ -113,7 +113,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def _value(step: Step) -> float | None:
-    """The result; None where the operation does not allow it."""
+    """The result; None if the operation cannot be computed."""
     if step.operation == "count":
         distinct = {skeleton(item).text for item in step.items}
         return float(len(distinct)) if len(distinct) == len(step.items) else None
@@ -162,7 +162,7 @@ def _arithmetic(operation: str, first: float, others: Sequence[float]) -> float 
 
 
 def _equal(value: float, result: str) -> bool:
-    """Whether the result is the value, rounded to the digits that it shows. A difference may be given without its sign."""
+    """Whether `result` equals `value` rounded to the digits of `result`. A difference may be given without its sign."""
     digits = "".join(found["digits"] for found in _NUMBER.finditer(result)).replace(",", "")
     decimals = len(digits.partition(".")[2])
     return abs(abs(value) - float(digits)) <= 0.5 * 10.0**-decimals * (1 + 1e-9)

@@ -90,7 +90,7 @@ def _inside_token(text: str, at: int) -> bool:
 
 
 def _solid(char: str) -> bool:
-    """A digit, or a letter of a script with capitals. Scripts without capitals may have no spaces between words."""
+    """Whether a character is a digit, or a letter of a script with capitals. Scripts without capitals may have no spaces between words."""
     return char.isdigit() or (char.isalpha() and char.lower() != char.upper())
 
 
@@ -135,10 +135,10 @@ class QuoteFinder:
         )
 
     def disagreement(self, quote: EvidenceQuote) -> str:
-        """Where a quote that is not in the document differs from it, in words for the model."""
+        """The point at which a quote that was not found departs from the document, in words for the model."""
         reduced = skeleton(_PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()).text
         lengths = range(1, len(reduced) + 1)
-        # The length of the longest beginning that occurs. If a beginning occurs, every shorter one does.
+        # The length of the longest beginning that occurs. If a beginning occurs, every shorter beginning occurs, too.
         agreeing = bisect_left(lengths, True, key=lambda size: reduced[:size] not in self._skeleton.text)
         if agreeing < _MIN_SKELETON:
             return f"its beginning {quote.quote[:60]!r} is nowhere. Search for a few of its words, then copy them"

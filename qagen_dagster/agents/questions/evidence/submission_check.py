@@ -42,13 +42,13 @@ _POINTER = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# What tells which text is meant: "the report of the auditors", "the table 'Costs'", "section 3", "the study that Curie led".
+# Words that name the text that is meant: "the report of the auditors", "the table 'Costs'", "section 3", "the study that Curie led".
 _NAMED = re.compile(
     r":?\s*(?:[\"'\u2018\u201c(]|(?:about|by|called|concerning|entitled|for|from|in|named|of|on|that|titled|which|who|whose|with)\b"
     r"|(?-i:[A-Z\d]))",
     re.IGNORECASE,
 )
-# "the text editor", "the article number": the noun that follows tells that no text is meant.
+# In "the text editor" and "the article number", the following noun shows that no text is meant.
 _NOUN = re.compile(
     r"\s+(?!(?:a|above|an|and|are|as|below|but|can|could|did|do|does|had|has|have|how|if|is|it|may|might|must|not|or|should|the|there|these|they"
     r"|this|to|was|were|what|when|where|why|will|would)\b)[a-z]"
@@ -69,7 +69,7 @@ Fault = tuple[RejectionReason, str]
 
 
 def fault_of_question(context: QAContext, question: str, evidence: list[Evidence]) -> Fault | None:
-    """Why a question cannot be asked as it is worded; None if it can."""
+    """The fault of a question that cannot be asked as it is worded; None if it has none."""
     if words := pointer(question):
         detail = f"the question says {words!r}, but its reader does not know which text is meant"
         return RejectionReason.NOT_SELF_CONTAINED, detail
@@ -80,7 +80,7 @@ def fault_of_question(context: QAContext, question: str, evidence: list[Evidence
 
 
 def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]) -> Fault | None:
-    """The first quote that was not found, and `why` it was not, by its index; None if all were."""
+    """The fault of the first quote that was not found, with the reason `why(index)`; None if all quotes were found."""
     if None not in places:
         return None
     lost = places.index(None)
@@ -89,7 +89,7 @@ def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]
 
 
 def unwanted(candidate: Candidate, left: Mix) -> Candidate:
-    """The candidate, with a fault if it has none and no more of its kind are wanted."""
+    """The candidate. It gets a fault if it has none but no more questions of its kind are wanted."""
     why = "" if candidate.gate is not None else left.refusal(candidate)
     if not why:
         return candidate
@@ -97,20 +97,20 @@ def unwanted(candidate: Candidate, left: Mix) -> Candidate:
 
 
 _SEVERAL = "multi_hop"
-_MOST_UNWANTED = 3  # submissions of kinds that are not wanted, of which the model is told
+_MOST_UNWANTED = 3  # maximum submissions of unwanted kinds that are reported to the model
 
 
 class EvidenceCheck:
-    """Checks the evidence of submissions. The model is told of the first fault; the loop rejects later ones.
+    """Checks the evidence of submissions. The first fault is reported to the model; the loop rejects later faults.
 
-    `graded`: the answers are graded afterwards. `left`: the kinds of questions that are still wanted; of these it is told more often.
+    `graded`: the answers are graded afterwards. `left`: the kinds of questions that are still wanted. An unwanted kind is reported more often.
     """
 
     def __init__(self, context: QAContext, *, graded: bool = False, left: Mix | None = None) -> None:
         self._context = context
         self._graded = graded
         self._left = left
-        self._told: list[bool] = []  # for each fault that it was told, whether the question was not wanted
+        self._told: list[bool] = []  # for each reported fault, whether the question was unwanted
 
     def viewed_page(self, call: ToolCall) -> int | None:
         """The page that a call of `view_page` showed, by its number or by the visual on it; None for other calls."""
@@ -121,7 +121,7 @@ class EvidenceCheck:
         return next((one.page for one in visuals if label_key(one.label) == label_key(str(label))), None)
 
     def reject_once(self, result: Record) -> None:
-        """Raise ToolError for the first submission that fails, and for the first ones of a kind that is not wanted. Later ones pass."""
+        """Raise ToolError for the first submission that fails, and for the first few of an unwanted kind. Later submissions pass."""
         if not isinstance(result, SubmitQA):
             return
         candidate = self.candidate_of(result)
@@ -134,7 +134,7 @@ class EvidenceCheck:
             )
 
     def candidate_of(self, submission: SubmitQA) -> Candidate:
-        """The submission with its evidence in the words of the document, and its fault if it has one."""
+        """The submission with its evidence in the words of the document, and with its fault, if any."""
         known = {label_key(visual.label): visual for visual in reversed(self._context.view.visuals)}
         visuals = submission.visuals if isinstance(submission, SubmitVisualQA) else ()
         unknown = next((label for label in visuals if label_key(label) not in known), None)
@@ -165,14 +165,14 @@ class EvidenceCheck:
         return candidate if self._left is None else unwanted(candidate, self._left)
 
     def _whole(self, evidence: list[Evidence]) -> list[Evidence]:
-        """The evidence with whole sentences and rows, each once. In visual mode it stays as it is: text of figures has no sentences."""
+        """The evidence with whole sentences and rows, each once. Unchanged in visual mode, as text of figures has no sentences."""
         if self._context.mode is Mode.VISUAL:
             return evidence
         whole = list(dict.fromkeys(widened(self._context.view.lines, place) for place in evidence))
         return [one for one in whole if not any(one is not other and one.within(other) for other in whole)]
 
     def _heads(self, evidence: list[Evidence]) -> list[Evidence]:
-        """The heads of the tables whose rows are quoted, as evidence, unless they are quoted too. None in visual mode."""
+        """The header rows of quoted tables as evidence, unless these rows are quoted, too. Empty in visual mode."""
         lines, found = self._context.view.lines, dict[int, Evidence]()
         for place in evidence if self._context.mode is Mode.TEXTUAL else ():
             head = head_of_table(lines, place.start_line) if place.start_line is not None else None
@@ -201,7 +201,7 @@ class EvidenceCheck:
         places: Sequence[Evidence | None],
         evidence: list[Evidence],
     ) -> Fault | None:
-        """The first fault: an `unknown` label, the wording of the question, a lost quote, or no support of the answer."""
+        """The first fault: an `unknown` label, the wording of the question, a quote that was not found, or an unsupported answer."""
         visual_mode = self._context.mode is Mode.VISUAL
         if unknown is not None:
             known = ", ".join(shown_label(visual.label) for visual in self._context.view.visuals[:30])

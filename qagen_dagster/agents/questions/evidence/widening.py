@@ -1,4 +1,4 @@
-"""Widens a quote to the passage that it needs to be understood: its whole sentence or table row, the head of its table, and the
+"""Widens a quote to the passage that it needs to be understood: its whole sentence or table row, the header of its table, and the
 sentence before a pronoun.
 """
 
@@ -48,7 +48,7 @@ def look(view: DocumentView, visual: Visual) -> str:
 
 
 def similar_passage(lines: Sequence[str], quote: str) -> str:
-    """The lines that share most words with a quote that is no longer there; empty if none share enough."""
+    """The lines that share most words with a quote that is no longer there; empty if no lines share enough."""
     wanted = _words(quote)
     each = [_words(line) for line in lines]
     height = quote.count("\n") + 1
@@ -82,7 +82,7 @@ def _words(text: str) -> set[str]:
     return set(_WORD.findall(text.casefold()))
 
 
-MOST_WORDS = 80  # a longer sentence is probably not one
+MOST_WORDS = 80  # a longer text is probably not one sentence
 _AROUND = 30  # lines before and after the quote that may belong to its sentence
 _MOST_HEADS = 3  # rows at the beginning of a table
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d\Z)[-\u2013(]*\s?[$\u20ac\u00a3]?\s?\(?\d[\d,.]*\s?[%)]*")
@@ -98,7 +98,7 @@ _VALUE = re.compile(r"(?<!\S)[-(]?[$€£]?\d[\d,.]*[%)]*(?!\S)")
 
 
 def widened(lines: Sequence[str], place: Evidence) -> Evidence:
-    """The sentence or the table row of the evidence; the evidence as it is if it has no lines or the sentence is too long."""
+    """The evidence widened to its sentence or table row; unchanged if it has no lines or the sentence is too long."""
     if place.start_line is None or place.end_line is None:
         return place
     before, last = place.start_line - 1, place.end_line
@@ -131,7 +131,7 @@ def widened(lines: Sequence[str], place: Evidence) -> Evidence:
 
 
 def _sentences(text: str) -> list[Sentence]:
-    """The sentences of a text. A short word with a capital directly after a colon ("PIE:St.") ends none."""
+    """The sentences of a text. A short word with a capital directly after a colon ("PIE:St.") does not end a sentence."""
     found: list[Sentence] = []
     for one in split(text):
         if found and _SHORTENED.search(found[-1].text):
@@ -142,11 +142,11 @@ def _sentences(text: str) -> list[Sentence]:
 
 
 def head_of_table(lines: Sequence[str], line: int) -> tuple[int, int] | None:
-    """The first and the last row (1-based) of the head of the table that contains a line; None if the line is in no table with a head,
-    or in the head.
+    """The first and the last row (1-based) of the header of the table that contains a line. None if the line is in the header,
+    or in no table with a header.
 
-    After the first row of a table with cells, rows with years or without a name belong to the head, and the rule that ends it. In a
-    table without cells, the head is a first row that has only years, or else the line above the rows.
+    In a table with cells, the header is the first row, the following rows with years or without a name, and the rule below them. In a
+    table without cells, the header is a first row that has only years, or else the line above the rows.
     """
     first = line - 1
     if "|" not in lines[first]:
@@ -176,7 +176,7 @@ def _head_without_cells(lines: Sequence[str], at: int) -> tuple[int, int] | None
 
 
 def _belongs_to_head(row: str) -> bool:
-    """Whether a row is a rule, or has no amounts and no name, or years."""
+    """Whether a row is a rule, has years, or has neither amounts nor a name."""
     name, *cells = (cell.strip() for cell in row.strip().strip("|").split("|"))
     if any(map(_AMOUNT.fullmatch, cells)):
         return False
@@ -189,7 +189,7 @@ def _bare(text: str) -> str:
 
 
 def _is_row(lines: Sequence[str], at: int) -> bool:
-    """Whether a line is a row of a table: by itself, or as a label with a value beside another one."""
+    """Whether a line is a row of a table: a full row, or a label with a value beside another such line."""
     if _is_full_row(lines[at]):
         return True
     beside = [lines[other] for other in (at - 1, at + 1) if 0 <= other < len(lines)]
