@@ -1,7 +1,7 @@
-"""Works a document by the strategy across: proposes questions about its groups, and proves that each of their documents is needed.
+"""Works on a document by the strategy across: proposes questions about its groups, and proves that each of their documents is needed.
 
-Documents that share names or numbers are a group. A group belongs to the document with the smallest id, so that each is asked about once.
-With all documents of its evidence the validator must find the answer; with any one of them hidden it must not.
+Documents that share names or numbers are a group. A group belongs to the document with the smallest id, so that each group is used once.
+The validator must find the answer with all documents of the evidence, and must not find it if any one of them is hidden.
 """
 
 import re
@@ -31,10 +31,10 @@ from qagen_dagster.records.questions.results import (
 )
 
 OneT = TypeVar("OneT", Accepted, Rejected)
-EACH = 2  # questions that are asked for at a time
-_PAIRS, _TRIPLES = 3, 1  # groups of a document: the cost of a document is bounded by them
-_MOST_NAMES = 40  # names and numbers of a document that are looked up
-_WIDEST = 4  # a name in more documents than this says little about two of them
+EACH = 2  # questions in one request
+_PAIRS, _TRIPLES = 3, 1  # groups of a document; they bound its cost
+_MOST_NAMES = 40  # names and numbers of a document that are searched for
+_WIDEST = 4  # a name in more documents does not link two of them
 # "Ida Holm", "TG-40", "14.5 kg", "3 May 1947": names of several words, codes, quantities with a unit, dates.
 _SHARED = re.compile(
     r"\b[^\W\d_a-z][\w'-]+(?: (?:of |the )?[^\W\d_a-z][\w'-]+){1,3}|\b[A-Z]{2,}-?\d+\w*|\b\d[\d.,]* [a-z\u00b0%][\w/\u00b0%]*"
@@ -43,7 +43,7 @@ _SHARED = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """Ids of documents, the own first, and what they have in common."""
+    """The ids of documents, with the own document first, and the names and numbers that they share."""
 
     documents: tuple[str, ...]
     shared: tuple[str, ...]
@@ -78,7 +78,7 @@ class AcrossStage(stage.JournaledStage):
         return self.with_share(whole, of_kind, Mix(counts=({kind: target},)), ended or why)
 
     def _ask_all(self, target: int) -> tuple[str, str]:
-        """Ask about each group. Returns how the budget ended, and what there was to ask about."""
+        """Ask about each group. Returns how the budget was exhausted, and a description of the groups."""
         try:
             groups = groups_of(self.corpus, self.work.context.view.document.id)
             for number, group in enumerate(groups):
@@ -109,7 +109,7 @@ class AcrossStage(stage.JournaledStage):
         return across.Member(self.corpus.document(name), found.lines, spans)
 
     def proved(self, step: Validate, members: list[across.Member]) -> Judged:
-        """The verdict: with all documents the answer, without any one of them not. `failure` beside a verdict names one that is not needed."""
+        """The verdict on the answers with all documents and without each of them. `failure` beside a verdict names an unneeded document."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
         taken = [one for one in members if one.document.id in needed]
@@ -140,7 +140,7 @@ class AcrossStage(stage.JournaledStage):
     def _answer(
         self, step: Validate, members: list[across.Member]
     ) -> tuple[str, bool, tuple[CallSummary, ...]]:
-        """The validator's answer from passages of documents, empty if there is none, and whether it is the proposed one."""
+        """The validator's answer from passages of documents, empty if there is none, and whether it equals the proposed answer."""
         shown: list[Excerpt] = []
         own = self.work.context.view.document.id
         for one in members:

@@ -19,7 +19,7 @@ from qagen_dagster.records.questions.results import CandidateSet
 
 
 def why_kept(workspace: Workspace, combination: Combination, options: RunOptions) -> str | None:
-    """Why a run with these options must not replace the published set without --replace; None if it may.
+    """The reason why a run with these options may replace the published set only with --replace; None if there is none.
 
     Raises ConfigError for a profile that cannot be used.
     """

@@ -1,4 +1,4 @@
-"""What the work on one document in one combination needs: the models, the document with its limits, and the pool in which it waits.
+"""The models, the document with its limits, and the pool for the work on one document in one combination.
 
 All ops and combinations of a process share the pool, which takes documents in the order in which they were added. So while one op waits
 for its slowest document, other documents use the free calls.
@@ -28,7 +28,7 @@ from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import RejectedQA
 
-_GOLDEN = (5**0.5 - 1) / 2  # multiples of it are spread evenly over the shares
+_GOLDEN = (5**0.5 - 1) / 2  # its multiples are spread evenly over the shares
 RULES = "embedded"  # the provider of the embedded models, which apply rules and cannot write text
 
 
@@ -37,8 +37,8 @@ class QAModels:
     """The models of one combination.
 
     Attributes:
-        answerer: for the batch strategy, and for imported questions if the generator is embedded. Without one, the generator answers.
-        judge: only for the batch strategy. Without one, code alone grades answers.
+        answerer: for the batch strategy, and for imported questions if the generator is embedded. If it is None, the generator answers.
+        judge: only for the batch strategy. If it is None, code alone grades answers.
         overlap: whether calls for one document may run at the same time.
     """
 
@@ -52,7 +52,7 @@ class QAModels:
     writers: tuple[tuple[Model, float], ...] = ()  # models that share the writing, with their shares
 
     def writing(self, document_id: str, attempt: int = 0) -> "QAModels":
-        """The same models with the writer of an attempt at a document as the only generator. A document's attempts follow the shares."""
+        """The same models with the writer of an attempt at a document as the only generator. The attempts at a document follow the shares."""
         if not self.writers:
             return self
         at = (int(digest(document_id)[:8], 16) / 16**8 + attempt * _GOLDEN) % 1
@@ -62,7 +62,7 @@ class QAModels:
         return replace(self, generator=next(found, self.writers[-1][0]), answerer=own, writers=())
 
     def metered(self, meter: Meter, *, overlap: bool = True) -> "QAModels":
-        """The same models, whose calls `meter` checks and records."""
+        """The same models with `meter`, which checks and records their calls."""
         return replace(self.changed(lambda model: metered(model, meter)), overlap=overlap)
 
     def changed(self, change: Callable[[Model], Model]) -> "QAModels":
@@ -99,7 +99,7 @@ def question_models(
 
 
 def answering_role(profile: Profile, mode: Mode, strategy: Strategy) -> Role:
-    """The role that answers given questions. Embedded generators cannot, and others are surely not the validator."""
+    """The role that answers given questions: the generator, or the answerer if the generator is embedded or the strategy is batch."""
     rules = profile.spec(Role.GENERATOR, mode).provider == RULES
     return Role.ANSWERER if rules or strategy is Strategy.BATCH else Role.GENERATOR
 
@@ -115,8 +115,8 @@ class DocumentWork:
     context: QAContext
     limits: QALimits
     fingerprint: str
-    avoided: tuple[RejectedQA, ...] = ()  # questions that reviewers rejected; the generator is shown them
-    missing: tuple[str, ...] = ()  # questions of people that the set does not cover; it is shown these, too
+    avoided: tuple[RejectedQA, ...] = ()  # questions that reviewers rejected, shown to the generator
+    missing: tuple[str, ...] = ()  # questions of people that the set lacks, shown to the generator
 
     @property
     def source_document(self) -> str:
@@ -141,7 +141,7 @@ class DocumentPool:
             self._start()
 
     def limited(self, model: Model) -> Model:
-        """The model, whose calls count towards the limit of the pool."""
+        """The model, wrapped so that its calls count toward the limit of the pool."""
         return _LimitedModel(model, self._permits)
 
     def _start(self) -> None:

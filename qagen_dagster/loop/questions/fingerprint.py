@@ -33,7 +33,7 @@ PROOF_VERSION = "1"  # the same for questions that are proved by a search in the
 IMPORT_VERSION = "1"  # the same for imported questions
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
 _WORDING = {"language", "max_overlap", "audience", "style", "personas"}
-_QUOTAS = frozenset({"mix", "complexity", "question_types"})  # these are limits, as the target is
+_QUOTAS = frozenset({"mix", "complexity", "question_types"})  # these are limits, like the target
 
 
 def prompt_hashes(
@@ -46,8 +46,8 @@ def prompt_hashes(
 ) -> dict[str, str]:
     """The hashes of the prompts that a mode and a strategy use, by name.
 
-    `control` adds the prompts of the text control, `closed` those of the closed-book call, `staged` those for questions
-    without an answer and across documents.
+    `control` adds the prompts of the text control, `closed` adds those of the closed-book call, and `staged` adds those for
+    questions without an answer and across documents.
     """
     staged = staged if mode is Mode.TEXTUAL else ()
     spans = strategy is Strategy.ACROSS or Span.ACROSS in staged
@@ -90,7 +90,7 @@ def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) 
 
 
 def has_text_control(config: ScenarioConfig, mode: Mode, validator: ModelSpec) -> bool:
-    """Whether it is checked that questions need a picture. A validator that sees no pictures cannot check it."""
+    """Whether the validator checks that questions need a picture. A validator that sees no pictures cannot check this."""
     sees = validator.images and validator.provider != "embedded"
     return mode is Mode.VISUAL and config.text_control and sees
 
@@ -107,12 +107,12 @@ def prompts_of(profile: Profile, config: ScenarioConfig, mode: Mode) -> dict[str
 
 
 def has_types(config: ScenarioConfig) -> bool:
-    """Whether the mix counts types of questions, so that the validator judges the type of each."""
+    """Whether the mix counts types of questions, so that the validator judges the type of each question."""
     return any(isinstance(kind, QuestionType | Complexity) for kind in config.mix or {})
 
 
 def model_fingerprint(profile: Profile, config: ScenarioConfig, mode: Mode) -> str:
-    """A hash of the models with their settings, and of the prompts, of a scenario in a mode."""
+    """A hash of the models, their settings and the prompts of a scenario in a mode."""
     strategy = config.strategy
     control = has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode))
     specs = specs_of(profile, mode, strategy)
@@ -129,7 +129,7 @@ def model_fingerprint(profile: Profile, config: ScenarioConfig, mode: Mode) -> s
 
 
 def _opening(role: Role, spec: ModelSpec, mode: Mode, *, control: bool) -> dict[str, Any]:
-    """The size of the document's opening, as a setting of a model. Empty if the role is shown no opening, or for the default size."""
+    """The size of the document's opening, as a setting of a model. Empty if the role sees no opening, or if the size is the default."""
     shown = role is Role.VALIDATOR if control else mode is Mode.TEXTUAL and role in _OPENED
     other = spec.opening_characters != OPENING_CHARACTERS
     return {"opening_characters": spec.opening_characters} if shown and other else {}

@@ -1,7 +1,7 @@
 """The work that the runs of one process ask for: parsed documents, and questions about them.
 
-The work for a run starts when the run asks for it. A command may start it earlier, because Dagster takes seconds to load. The command
-hands its `Work` to the graph. Each run finds the work that was started for it by the run id, waits for it, and records the results.
+The work for a run starts when the run asks for it. A command may start the work earlier, because Dagster takes seconds to load. The command
+hands its `Work` to the graph. By its run id, each run finds the work that was started for it. The run waits for this work and records the results.
 """
 
 import uuid
@@ -34,7 +34,7 @@ class Work:
     def __init__(self, space: Workspace) -> None:
         self.space = space
         self.spending_id = str(uuid.uuid4())
-        self.run_ids: dict[str, str] = {}  # ids of the runs whose work was started before them, by partition
+        self.run_ids: dict[str, str] = {}  # by partition, the id of the run whose work was started before it
         self._parsings: dict[str, CorpusParsing] = {}  # by run id, like the next two
         self._begun: dict[str, tuple[RunOptions, CombinationRun]] = {}
         self._taken: dict[str, CombinationRun] = {}
@@ -52,7 +52,7 @@ class Work:
         return DocumentPool(self.space.settings.document_workers)
 
     def parsing(self, corpus: str, run_id: str) -> "CorpusParsing":
-        """The parsing that was announced for the run. If there is none, a new one, which starts when its results are asked for."""
+        """The parsing that was announced for the run. Without one, a new parsing, which starts at the first request for its results."""
         return self._parsings.get(run_id) or CorpusParsing(self.space, corpus, run_id)
 
     def questions(
@@ -63,7 +63,7 @@ class Work:
         spending_id: str,
         names: Sequence[str] | None = None,
     ) -> CombinationRun:
-        """The work of a run on a combination. It is planned once, and later calls for the same run return the same work.
+        """The work of a run on a combination. The work is planned once, and later calls for the same run return it.
 
         `names` are the documents to work on, if another process has planned the run; None means all unfinished documents. Work that
         was started before the run is cancelled and planned again if options, configuration or documents have changed since.
@@ -105,7 +105,7 @@ class Work:
             in_background(embedders.shared)
 
     def document_counts(self) -> tuple[int, int]:
-        """The numbers of documents that `ask` has started: those whose work has ended, and all."""
+        """Of the documents that `ask` has started: the number whose work has ended, and the total."""
         runs = [run for _, run in list(self._begun.values())]
         return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
 
@@ -128,7 +128,7 @@ class Work:
         return CombinationRun(self.space, planned, chosen, run_id, spending_id, self.pool)
 
     def _begun_for(self, combination: Combination, options: RunOptions, run_id: str) -> CombinationRun | None:
-        """The work that was started for the run; None if there is none, or if it would be planned differently now.
+        """The work that was started for the run; None if no work was started, or if it would be planned differently now.
 
         Raises ConfigError and StoreError.
         """

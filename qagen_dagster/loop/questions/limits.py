@@ -1,4 +1,4 @@
-"""When the work on a document ends: how many questions a run wants, and after how many attempts and failures it stops."""
+"""The end of the work on a document: how many questions a run wants, and after how many attempts and failures it stops."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,19 +29,19 @@ MOST = 15  # answers of one request: twelve questions and their reserve
 
 
 class Fit(Record):
-    """How many items one reply of the batch strategy may have, by what is asked for."""
+    """The maximum numbers of items in one reply of the batch strategy, by kind of item."""
 
     questions: int = 200
     answers: int = MOST
     blind: int = MOST
 
     def smaller(self, other: "Fit") -> "Fit":
-        """The smaller number of each."""
+        """The smaller number of each kind of item."""
         return Fit(**{name: min(getattr(self, name), getattr(other, name)) for name in Fit.model_fields})
 
 
 def fit_of(generator: ModelSpec, answerer: ModelSpec, validator: ModelSpec) -> Fit:
-    """How many items fit into `max_output_tokens` of the models that write them."""
+    """The numbers of items that fit into `max_output_tokens` of the models that write them."""
     pairs = {
         "questions": (generator, _QUESTION),
         "answers": (answerer, _ANSWER),
@@ -53,27 +53,27 @@ def fit_of(generator: ModelSpec, answerer: ModelSpec, validator: ModelSpec) -> F
 
 
 class QALimits(Record):
-    """When the loop of a document ends, and how many questions of each kind it wants; `mix` is None if the scenario names no kinds."""
+    """The limits of the loop of a document, and the wanted questions of each kind. `mix` is None if the scenario names no kinds."""
 
     target_count: int
     max_consecutive_failures: int
     max_attempts: int
-    # Of one document. The configuration has the shares of the scenario instead
+    # The mix of one document; the configuration has the shares of the scenario instead
     mix: Annotated[Mix | None, Field(exclude=True)] = None
 
 
 class BatchLimits(QALimits):
-    """When the work on a document by the batch strategy ends. If there is a mix, `target_count` is its sum."""
+    """The limits of the work on a document by the batch strategy. If there is a mix, `target_count` is its sum."""
 
     options: corpus_config.BatchOptions
     method: Method
-    # No part of the configuration: replies that are cut off say the same
+    # Not part of the configuration, because replies that are cut off give the same limits
     fit: Annotated[Fit, Field(exclude=True)] = Fit()
 
     def wanted(self, document_id: str) -> Wanted:
-        """The number of wanted questions of each type, in order, without types of which none is wanted.
+        """The number of wanted questions of each type, in order, without unwanted types.
 
-        What names no type is divided equally among its types: a preset of the mix of the scenario, or the target. The id of the document
+        A preset of the scenario's mix, or the target, is divided equally among its types. The id of the document
         decides which types get the remainder, so that a corpus gets about as many questions of each type.
         """
         if self.options.mix is not None:
@@ -89,7 +89,7 @@ class BatchLimits(QALimits):
 def _types_of(
     name: str, counts: Mapping[str, int], preferred: Sequence[corpus_config.QuestionType]
 ) -> Sequence[corpus_config.QuestionType]:
-    """The types that give the questions of a kind of a mix: a type itself, those of a preset that the mix does not name, or all others."""
+    """The types for a kind of a mix: the type itself, or the types of a preset that the mix does not name, or all others."""
     levels = {kind: corpus_config.Complexity.of(kind) for kind in corpus_config.QuestionType}
     own = [kind for kind, level in levels.items() if name in (kind, level)]
     if own:
@@ -125,7 +125,7 @@ _LEAST_OUTPUT = {
 def staged_of(
     scenario: corpus_config.ScenarioConfig, mode: Mode, target_count: int, document_id: str
 ) -> dict[corpus_config.Staged, int]:
-    """The number of wanted questions of each kind without an answer or across documents. They are part of the target, and never all of it.
+    """The wanted numbers of questions without an answer, by kind, and across documents. They are a part of the target, never all of it.
 
     `apportioned` rounds the shares.
     """
@@ -135,9 +135,9 @@ def staged_of(
 
 
 def loop_limits(limits: QALimits, staged: int, missing: int = 0) -> QALimits:
-    """The limits of a document's loop, from which `staged` questions of the target are left out, and which wants `missing` more.
+    """The limits of a document's loop, whose target is reduced by `staged` questions and raised by `missing` questions.
 
-    A mix of types stays.
+    A mix of types is unchanged.
     """
     if mix_of(limits) is not None:
         return limits
@@ -147,7 +147,7 @@ def loop_limits(limits: QALimits, staged: int, missing: int = 0) -> QALimits:
 def room_notes(
     scenario: corpus_config.ScenarioConfig, profile: Profile, target_count: int | None = None
 ) -> list[str]:
-    """Where a scenario asks a model of a profile for more than its `max_output_tokens` have room for, and what to raise."""
+    """Lines for models whose `max_output_tokens` are too few for what the scenario asks, with the setting to raise."""
     batch = scenario.strategy is corpus_config.Strategy.BATCH
     roles = (Role.GENERATOR, Role.VALIDATOR, *((Role.ANSWERER, Role.JUDGE) if batch else ()))
     specs = {role: spec for role in roles if (spec := profile.find(role, Mode.TEXTUAL)) is not None}
@@ -177,7 +177,7 @@ def room_notes(
 
 
 def limits_of(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> QALimits:
-    """The limits of a scenario. If `target_count` is given, it replaces the scenario's."""
+    """The limits of a scenario. If given, `target_count` replaces the target of the scenario."""
     batch = scenario.strategy is corpus_config.Strategy.BATCH
     return batch_limits(scenario, target_count) if batch else _base_limits(scenario, target_count)
 
@@ -194,9 +194,9 @@ def _base_limits(scenario: corpus_config.ScenarioConfig, target_count: int | Non
 def wanted_limits(
     workspace: Workspace, combination: Combination, profile: str, target_count: int | None, *, replace: bool
 ) -> QALimits:
-    """The limits of a run with a profile. If `target_count` is given, it replaces the scenario's.
+    """The limits of a run with a profile. If given, `target_count` replaces the target of the scenario.
 
-    Without `replace`, no limit is below that of the present candidate set, if the same profile made it, because a run only adds
+    Without `replace`, no limit is below the limit of the present candidate set, if the same profile made that set, because a run only adds
     questions.
     """
     scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
@@ -216,5 +216,5 @@ def wanted_limits(
 
 
 def mix_of(limits: QALimits) -> dict[corpus_config.QuestionType, int] | None:
-    """The number of questions of each type that a scenario asks for; None without a mix."""
+    """The number of questions of each type that a scenario wants, or None if it has no mix."""
     return limits.options.mix if isinstance(limits, BatchLimits) else None

@@ -25,7 +25,7 @@ class Outcome(StrEnum):
 
 
 class ListedQuestion(Record):
-    """A proposed question and what became of it. `reason` and `detail` say why it was rejected."""
+    """A proposed question and its outcome. `reason` and `detail` state why it was rejected, if it was."""
 
     id: str
     combination: str
@@ -41,7 +41,7 @@ class ListedQuestion(Record):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which questions to list. None, or an empty text, selects all."""
+    """The filter of the questions to list. None, or an empty text, selects all."""
 
     outcome: Outcome | None = None
     document: str | None = None
@@ -74,7 +74,7 @@ def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> It
 
 
 def rejected_question(workspace: Workspace, beginning: str) -> ListedQuestion | None:
-    """The rejected question of the current sets whose id is or begins with `beginning`. Raises StoreError if several do."""
+    """The rejected question of the current sets whose id is or begins with `beginning`. Raises StoreError if there are several."""
     keys = (key for key in workspace.store.list("candidates") if beginning and key.endswith("/set.json"))
     combinations = (Combination.from_key("/".join(key.split("/")[1:4])) for key in keys)
     wanted = Wanted(Outcome.REJECTED, text=beginning)

@@ -1,7 +1,7 @@
-"""Works one document to its end: performs each step of the state machine and stores its event in the journal before the next step.
+"""Works on one document to its end: performs each step of the state machine and stores its event in the journal before the next step.
 
-Two calls start before their step, so that calls overlap. The next candidate is generated while the newest one is checked. The
-validator answers the question of a candidate while a model compares it with the accepted ones. Each result is used at its step.
+Two kinds of calls start before their step, so that calls overlap. The next candidate is generated while the newest one is checked. The
+validator answers the question of a candidate while a model compares it with the accepted questions. The result of a call is used at its step.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -41,9 +41,9 @@ def run_document(
     journal: DocumentJournal,
     earlier: results.GenerationResult | None = None,
 ) -> results.GenerationResult:
-    """Start or resume a document, and work it to its end or until its budget is exhausted. The limits decide the strategy.
+    """Start or resume a document, and work on it to its end or until its budget is exhausted. The limits decide the strategy.
 
-    `earlier` is the result of the document before it changed. A document that starts takes over its questions. Raises ModelError.
+    `earlier` is the result of the document before it changed. A document that is started takes over the questions of `earlier`. Raises ModelError.
     After an error or an exhausted budget, a later run resumes from the journal.
     """
     end = unusable(work.context)
@@ -72,7 +72,7 @@ def run_document(
             state = state_machine.transition(state, event)
     state_machine.check_replies(state, step)
     calls = tuple(call for event in used for call in event.calls)
-    # a document that changed may bring more questions than are wanted
+    # a changed document may bring more questions than are wanted
     chosen = state.model_copy(update={"accepted": state_machine.wanted_only(state.accepted, work.limits)})
     said = step.end is results.DocumentEnd.EXHAUSTED_REPORTED
     why = f"the generator: {step.detail}" if said else why_ended(step)
@@ -83,7 +83,7 @@ def run_document(
 
 
 def unusable(context: QAContext) -> qa.Done | None:
-    """The end of a document that cannot give questions in this mode; None if it can. No model is asked."""
+    """The end of a document that cannot give questions in this mode, or None for a usable document. No model is asked."""
     view = context.view
     return why_unusable(view.document, context.mode, has_text=view.has_text, visuals=len(view.visuals))
 
@@ -112,7 +112,7 @@ _Found = TypeVar("_Found", bound=_WithCalls)
 
 
 class DocumentSteps:
-    """Performs the steps of one document. It is a context manager, which waits at its end for everything that it started."""
+    """Performs the steps of one document. It is a context manager, which waits at its end for all calls that it started."""
 
     def __init__(self, work: DocumentWork, models: QAModels) -> None:
         self._work, self._models = work, models
@@ -148,7 +148,7 @@ class DocumentSteps:
                 raise ValueError("a finished document has no step to perform")
 
     def unused_calls(self) -> tuple[results.CallSummary, ...]:
-        """The calls that were started ahead, and whose results no step has used."""
+        """The calls that were started ahead and whose results no step has used."""
         generation, self._generation = self._generation, None
         return (*_unused(generation), *self._unused_answer())
 
@@ -200,14 +200,14 @@ class DocumentSteps:
 
 
 def refusal(step: qa.Mend) -> str:
-    """What the generator is told of its refused candidate."""
+    """The message to the generator about its refused candidate."""
     if step.reason is results.RejectionReason.TRIVIAL:
         return f"{generator.TRIVIAL} ({step.detail})"
     return generator.REFUSED[step.reason]
 
 
 def _unused(begun: Future[_Found] | None) -> tuple[results.CallSummary, ...]:
-    """Wait for something that was started and is not used, and return its calls, marked as unused. A ModelError is ignored."""
+    """Wait for a started step that is not used, and return its calls, marked as unused. A ModelError is ignored."""
     try:
         calls = begun.result().calls if begun is not None else ()
     except ModelError:

@@ -1,4 +1,4 @@
-"""The events of the work on a document, its steps, and its state. All of them are values; no work is done here.
+"""The events of the work on a document, its steps, and its state. All of them are values, and this module does no work.
 
 The agents make the events that are imported here.
 """
@@ -26,7 +26,7 @@ class Kept(Record):
 class Recheck(Record):
     """A question whose quotes are still in the document, but whose surroundings changed. The validator decides whether it stays.
 
-    `otherwise` is its record as a retired question, for the case that the validator does not agree with its answer.
+    If the validator does not agree with its answer, `otherwise` is stored, which is its record as a retired question.
     """
 
     id: str
@@ -35,7 +35,7 @@ class Recheck(Record):
 
 
 class Carried(Record):
-    """The questions that the former version of the document had, and those that were retired before."""
+    """The questions of the former version of the document, and those that were retired before."""
 
     kind: Literal["carried"] = "carried"
     kept: tuple[Kept, ...] = ()
@@ -77,14 +77,14 @@ class Rejected(Record):
     duplicate_of: str | None = None
     duplicate_score: float | None = None
     duplicate_step: results.DuplicateStep = ""
-    first: results.Candidate | None = None  # before it was mended
+    first: results.Candidate | None = None  # the candidate before it was corrected
 
 
 class Accepted(Record):
     candidate: results.Candidate
     attempt: int
     id: str = ""  # set only if the question was carried over from a former version of the document; else it is computed
-    first: results.Candidate | None = None  # before it was mended
+    first: results.Candidate | None = None  # the candidate before it was corrected
 
 
 class Generate(Record):
@@ -104,7 +104,7 @@ class Validate(Record):
 class Mend(Record):
     """Let the generator correct the answer and the evidence of the current candidate once, in the same conversation.
 
-    A trivial question is worded anew instead.
+    A trivial question gets a new wording instead.
     """
 
     candidate: results.Candidate
@@ -142,7 +142,7 @@ class QAState(Record):
     compared_count: int = 0
     validated_count: int = 0
     current: results.Candidate | None = None
-    is_unique: bool = False  # whether the current candidate was compared and is no duplicate
+    is_unique: bool = False  # whether the current candidate was compared and is not a duplicate
     calls: int = 0  # number of calls that made the current candidate
     mend: Mend | None = None  # the next step, if the current candidate is to be mended
     first: results.Candidate | None = None  # the current candidate before it was mended
@@ -151,7 +151,7 @@ class QAState(Record):
     exhausted: str | None = None
     recheck: tuple[Recheck, ...] = ()
     retired: tuple[results.RetiredQA, ...] = ()
-    # the attempts among `attempts` that do not count: of former versions, rechecks, forgiven ones
+    # the part of `attempts` that does not count: attempts of former versions, rechecks and forgiven attempts
     carried_attempts: int = 0
 
     @property

@@ -1,4 +1,4 @@
-"""Reads a log of questions, and measures how a set covers it."""
+"""Reads a log of questions, and measures how well a set covers the log."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ ALIKE = (
 
 
 def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
-    """The questions of a JSON Lines or CSV file, and a line for each row that is left out. Raises ConfigError if it cannot be read."""
+    """The questions of a JSON Lines or CSV file, and a line for each row that is left out. Raises ConfigError for an unreadable file."""
     found: list[imported.LoggedQuestion] = []
     faults: list[str] = []
     try:
@@ -59,7 +59,7 @@ def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
 def keep_log(
     space: Workspace, combination: Combination, new: Iterable[imported.LoggedQuestion], *, forget: bool
 ) -> imported.QuestionLog:
-    """Store the questions beside those of earlier imports, or in their place. A later answer replaces an earlier one. Raises StoreError."""
+    """Add the questions to those of earlier imports, or with `forget` replace these. A later answer replaces an earlier one. Raises StoreError."""
     found = (
         None
         if forget
@@ -75,7 +75,7 @@ def keep_log(
 
 
 def measure(space: Workspace, combination: Combination, log: imported.QuestionLog) -> imported.Coverage:
-    """What became of each question of the log, and the gaps of the set, which are kept for the next run. Raises StoreError."""
+    """The fate of each question of the log, and the gaps of the set. The gaps are stored for the next run. Raises StoreError."""
     validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
     fates = _fates(space, combination, validated)
     why = "no document that was worked on is likely to answer it"
@@ -106,7 +106,7 @@ def measure(space: Workspace, combination: Combination, log: imported.QuestionLo
 def _fates(
     space: Workspace, combination: Combination, validated: ValidatedSet
 ) -> dict[str, imported.ImportedQuestion]:
-    """What became of the imported questions, by their normalised texts."""
+    """The fates of the imported questions, by their normalised texts."""
     candidates = space.store.read(CandidateSet.key(combination), CandidateSet)
     lost = [one for result in results_of(space, candidates) for one in result.rejected]
     refused = {

@@ -1,7 +1,7 @@
 """Adds the questions of an imported log to the result of the document that answers them.
 
-A question is asked of the documents that a search finds likeliest, in order. The first that answers it has the question. The stages
-of the other documents find out the same: their requests are equal, so the ledger has the responses.
+A question is asked of the documents that a search ranks highest, in order. The first document that answers the question gets it. The stages
+of the other documents reach the same result for free: their requests are equal, so the ledger has the responses.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from qagen_dagster.records.questions.batch import AnsweredQuestion
 from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion, QuestionLog
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
-DOCUMENTS = 3  # documents that a question is asked of
+DOCUMENTS = 3  # maximum documents that are asked one question
 _MOST = 600  # characters of a reason
 _NOT_HERE = ("unanswerable", "evidence_not_found", "answer_not_supported")  # reasons to ask the next document
 Matched = tuple[LoggedQuestion, Sequence[DocumentPassages]]  # the likeliest document first
@@ -45,7 +45,7 @@ class ImportStage(stages.JournaledStage):
     open_document: Callable[[str], DocumentWork]
 
     def add(self, result: results.GenerationResult, questions: Sequence[Matched]) -> results.GenerationResult:
-        """The result with the questions that this document answers, and those that none does if it is the likeliest. Raises ModelError."""
+        """The result with the questions that this document answers. The likeliest document also gets the unanswered questions. Raises ModelError."""
         self.start(result)
         ended = ""
         try:
@@ -61,7 +61,7 @@ class ImportStage(stages.JournaledStage):
     def _draft(
         self, logged: LoggedQuestion, passages: Sequence[DocumentPassages], attempt: int
     ) -> stages.Drafted:
-        """The question with its answer, if this document is the first that answers it, or if it is the likeliest and none does."""
+        """The question with its answer, if this document answers it first, or if it is the likeliest document and no document answers."""
         own, calls, tried = self.work.context.view.document.id, list[results.CallSummary](), list[str]()
         for one in passages:
             mine = one.document_id == own
@@ -104,7 +104,7 @@ class ImportStage(stages.JournaledStage):
 
 
 def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candidate) -> results.Candidate:
-    """The candidate with the answer of the log, if it has one, and quotes that support it: those that were found, or the line that has it."""
+    """The candidate with the answer of the log, if any, and quotes that support this answer: the found quotes, or the line that has it."""
     mine = {"origin": "imported"}
     if not logged.answer:
         return found.model_copy(update=mine)
@@ -132,7 +132,7 @@ def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candid
 
 
 def _nearest(passages: DocumentPassages, question: str, own: str) -> results.Evidence:
-    """The line of the passages that shares most words with the question."""
+    """The line of the passages that shares the most words with the question."""
     lines = [at for one in passages.spans for at in range(one.start_line, one.end_line + 1)]
     best = max(lines, key=lambda at: shared_words(question, passages.lines[at - 1]))
     other = passages.document_id if passages.document_id != own else None

@@ -1,8 +1,8 @@
-"""Proves that the corpus does not answer a question: the validator looks for the answer where a search finds it likeliest.
+"""Proves that the corpus does not answer a question: the validator looks for the answer where a search finds the likeliest passages.
 
-It is asked with the passages of all found documents together, with the question's own document, and with each other document that has
-a name or a number of the question. One answer refuses the question. A false premise must be denied by the own document. An underspecified question must have an answer for
-each reading.
+The validator is asked with the passages of all found documents together, with the question's own document, and with each other document
+that has a name or a number of the question. An answer refuses the question. The question's own document must deny a false premise. An
+underspecified question must have an answer for each reading.
 """
 
 import re
@@ -30,18 +30,18 @@ from qagen_dagster.records.questions.no_answer import NoAnswer, Searched
 from qagen_dagster.records.questions.results import BY_READER, CallSummary, Candidate, RejectionReason
 from qagen_dagster.records.questions.submissions import BlindAnswer, JudgingAnswer
 
-CONTROLS = 3  # questions with an answer on which the validator must show that it finds answers
+CONTROLS = 3  # answerable questions that test whether the validator finds answers
 _MOST = 300  # characters of an answer in a record
 DOCUMENTS, _PASSAGES = 5, 4  # other documents that are asked for an answer, and passages of each
-WHOLE = 4_000  # characters; a document that is not longer is shown whole
-_DEPTH = 40  # chunks of each ranking that are looked at
+WHOLE = 4_000  # characters; documents up to this length are shown whole
+_DEPTH = 40  # chunks of each ranking that are considered
 _KEY_WORDS = re.compile(r"\b(?:\w*\d[\w.,:/-]*|[^\W\d_a-z]\w+)", re.UNICODE)
 _KEPT_TEXTS = 64
 
 
 @dataclass(frozen=True)
 class DocumentPassages:
-    """Passages of one document, each as its lines."""
+    """Passages of one document, each as a list of lines."""
 
     document_id: str
     title: str
@@ -49,7 +49,7 @@ class DocumentPassages:
     lines: tuple[str, ...]  # all lines of the document
 
     def may_answer(self, question: str) -> bool:
-        """Whether its text has a name or a number of the question, or the question has none."""
+        """Whether the document has a name or a number of the question, or the question has none."""
         names = {*content_stems(" ".join(_KEY_WORDS.findall(question)))}
         return not names or bool(names & {*content_stems("\n".join((self.title, *self.lines)))})
 
@@ -67,7 +67,7 @@ class CorpusPassages:
     """A search in all usable documents of a corpus. Thread-safe."""
 
     def __init__(self, space: Workspace, corpus: str, profile: str, meter: Meter | None = None) -> None:
-        """Bring the search index up to date. Raises ConfigError, StoreError, and ModelError if a document is not in it."""
+        """Bring the search index up to date. Raises ConfigError, StoreError, and ModelError if the index lacks a document."""
         self._space, self._corpus = space, corpus
         build = build_index(space, corpus, profile, meter=meter)
         lost = [one for one in build.index.documents if one.failure]
@@ -82,7 +82,7 @@ class CorpusPassages:
         self._lines = lru_cache(_KEPT_TEXTS)(self._read)
 
     def best(self, question: str, own: str, passages: int = _PASSAGES) -> list[DocumentPassages]:
-        """The likeliest passages, first of the document `own`, then of at most DOCUMENTS others, the likeliest first.
+        """The likeliest passages: first of the document `own`, then of at most DOCUMENTS others in order of likelihood.
 
         Raises ModelError.
         """
@@ -102,7 +102,7 @@ class CorpusPassages:
         return self._passages(name, query, query, _PASSAGES)
 
     def holding(self, name: str, most: int) -> list[str]:
-        """Documents with a passage that has these words as they are written, at most `most`. Raises ModelError."""
+        """At most `most` documents with a passage that has the words of `name` exactly. Raises ModelError."""
         found: dict[str, None] = {}
         for hit in self._hits(None, name, _DEPTH, Ranking.WORDS):
             lines = self.lines(hit.document_id)[hit.chunk.start_line - 1 : hit.chunk.end_line]
@@ -115,7 +115,7 @@ class CorpusPassages:
         return self._lines(name)[0]
 
     def entry(self, name: str) -> IndexEntry:
-        """The line of a document in the index of the corpus."""
+        """The entry of a document in the index of the corpus."""
         return self._entries[name]
 
     def document(self, name: str) -> Document:
@@ -148,7 +148,7 @@ class CorpusPassages:
 
 @dataclass(frozen=True)
 class Proved:
-    """The candidate with its proof, or why it is refused, and the calls."""
+    """The candidate with its proof, or the reason for its refusal, and the calls."""
 
     candidate: Candidate
     reason: RejectionReason | None = None
@@ -186,7 +186,7 @@ class Prover:
         return Proved(proved, calls=self._taken())
 
     def finds_answers(self, questions: Sequence[str]) -> tuple[int, list[str], tuple[CallSummary, ...]]:
-        """Ask questions that have an answer in the same way. Returns how many were asked, those without an answer, and the calls."""
+        """Ask questions that have an answer in the same way. Returns the number of questions asked, those without an answer, and the calls."""
         chosen = list(questions[:CONTROLS])
         missed: list[str] = []
         for question in chosen:
@@ -212,12 +212,12 @@ class Prover:
         gave = blind.answerable and bool(blind.answer.strip()) and not false
         self._look(Searched(document_id=self._own, answered=gave, said=_said(blind)), candidate, searched)
         for other in found:
-            # a document that has no name and no number of the question was shown with the others, and alone says less
+            # a document without a name or a number of the question was shown with the others; alone it shows less
             if other.document_id != self._own and (false or other.may_answer(question)):
                 self._look(self._from_excerpts(question, [other], attempt), candidate, searched)
 
     def _check_words(self, question: str, found: Sequence[DocumentPassages]) -> None:
-        """Refuse a question if one sentence has all its words: it hardly ever lacks the answer, so no model is asked."""
+        """Refuse a question if one sentence has all its words. Such a sentence nearly always has the answer, so no model is asked."""
         for one in found:
             text = "\n\n".join(each.text for each in one.excerpts())
             stated = next((each.text for each in split(text) if says_all(question, each.text)), "")
@@ -243,7 +243,7 @@ class Prover:
                 raise _Refused(RejectionReason.WRONG_ANSWER, why)
 
     def _look(self, found: Searched, candidate: Candidate, searched: list[Searched]) -> None:
-        """Keep what the validator said. An answer refuses the candidate, unless it only corrects a false premise."""
+        """Keep the reply of the validator. An answer refuses the candidate, unless the answer only corrects a false premise."""
         corrects = candidate.question_type == NoAnswerKind.FALSE_PREMISE.value and match(
             found.said, candidate.answer
         ) in (Match.SAME, Match.CLOSE)

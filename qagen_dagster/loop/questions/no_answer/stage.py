@@ -1,7 +1,7 @@
 """Adds questions without an answer to the result of a document, as many of each kind as the scenario's mix asks for.
 
 The stage has a journal of its own, which depends on the texts of the whole corpus. When a document of the corpus changes, the
-questions are proved again: unchanged requests cost nothing, because the ledger has the responses.
+questions are proved again. Unchanged requests cost nothing, because the ledger has their responses.
 """
 
 from collections import Counter
@@ -42,7 +42,7 @@ KINDS = frozenset(kind.value for kind in (*NoAnswerKind, *Span))
 
 
 class Tested(Record):
-    """The validator was asked questions that the document answers. `fault`: why it proves nothing."""
+    """A test of the validator with questions that the document answers. `fault` is the reason why its proofs cannot be trusted."""
 
     kind: Literal["tested"] = "tested"
     fault: str
@@ -83,14 +83,14 @@ class StageJournal(Journal[StageEvent]):
 
 
 def is_across(one: QAPair | RejectedQA) -> bool:
-    """Whether the stage across documents made a question. A rejected one may have lost its quotes."""
+    """Whether the stage across documents made a question. A rejected question may have lost its quotes."""
     if isinstance(one, QAPair):
         return one.no_answer is None and spans_documents(one.evidence)
     return spans_documents(one.evidence) or (not one.evidence and one.question_type in set(AcrossKind))
 
 
 def without_stages(result: GenerationResult) -> GenerationResult:
-    """The result without questions without an answer, across documents and imported, as the loop of the document made it."""
+    """The result as the loop of the document made it: without unanswerable, cross-document and imported questions."""
     own = [pair for pair in result.accepted if pair.origin == "generated" and not is_across(pair)]
     accepted = tuple(pair for pair in own if pair.no_answer is None)
     lost = [one for one in result.rejected if one.origin == "generated" and not is_across(one)]
@@ -119,7 +119,7 @@ LEAST_ANSWERED = 0.8  # share of the questions with an answer that a validator m
 
 
 def distrust(controls: Iterable[tuple[int, int]]) -> str:
-    """Why the validator of several documents proves nothing, from the `controls` of their results; empty if it does."""
+    """The reason why the validator of several documents proves nothing, by the `controls` of the results; empty if it proves something."""
     known = list(controls)
     asked, answered = sum(one for one, _ in known), sum(one for _, one in known)
     if answered >= LEAST_ANSWERED * asked:
@@ -129,10 +129,10 @@ def distrust(controls: Iterable[tuple[int, int]]) -> str:
 
 @dataclass
 class JournaledStage:
-    """The work on one document. The journal is a memory of its steps: a step that it has is not taken again.
+    """The work on one document. The journal keeps the steps, and a step in the journal is not taken again.
 
     Attributes:
-        state: the questions that were there before, and those that the stage has decided on.
+        state: the questions that were there before the stage, and the questions that the stage has decided on.
     """
 
     work: DocumentWork
@@ -159,12 +159,12 @@ class JournaledStage:
         self.state = after(self.state, found)
 
     def kept(self, event: EventT) -> EventT:
-        """The event, which is stored."""
+        """Store the event, and return it."""
         self.journal.append(event)
         return event
 
     def start(self, result: GenerationResult) -> None:
-        """Begin after a result: its questions are accepted, and its attempts go on."""
+        """Begin after a result: its questions are accepted, and its count of attempts continues."""
         known = tuple(Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted)
         self.state = QAState(accepted=known, attempts=result.stats.total_attempts)
 
@@ -176,9 +176,9 @@ class JournaledStage:
     def added(
         self, result: GenerationResult, accepted: Sequence[Accepted], ended: str, writer: str = ""
     ) -> GenerationResult:
-        """The result with these questions of the stage, and with what it has refused since `start`.
+        """The result with these questions of the stage, and with the questions that the stage has refused since `start`.
 
-        `ended`: how its budget was exhausted, or empty. `writer`: the model that wrote the questions; empty: the generator.
+        `ended` states how the budget was exhausted, if it was. `writer` is the model that wrote the questions; empty means the generator.
         """
         own = self.state.model_copy(update={"accepted": tuple(accepted)})
         models = writer or self.models.generator.spec.name, self.models.validator.spec.name
@@ -194,7 +194,7 @@ class JournaledStage:
         return counted(result.model_copy(update=update), result.stats.target_count)
 
     def with_share(self, result: GenerationResult, state: QAState, mix: Mix, why: str) -> GenerationResult:
-        """The result with the share of the target that the stage had: `mix`, of which the questions of `state` are found."""
+        """The result with the stage's share of the target in it: `mix` is wanted, and the questions of `state` were found."""
         share, missing = sum(mix.named.values()), shortfalls(state, mix, lambda _kind: why)
         update = {
             "no_answer_target": result.no_answer_target + share,
@@ -203,7 +203,7 @@ class JournaledStage:
         return counted(result.model_copy(update=update), result.stats.target_count + share)
 
     def refuse(self, candidate: Candidate) -> tuple[Decided | None, tuple[CallSummary, ...]]:
-        """The decision on a candidate with a fault of its own, or one that repeats an accepted question; and the calls. Raises ModelError."""
+        """The decision on a candidate that has a fault or repeats an accepted question, else None; and the calls. Raises ModelError."""
         if candidate.gate is not None:
             return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail), ()
         step, accepted = Dedupe(candidate=candidate, attempt=self.state.attempts + 1), self.state.accepted
@@ -220,8 +220,8 @@ class JournaledStage:
         return decided, same.calls
 
     def decide(self, candidate: Candidate, judge: Judge) -> Decided:
-        """Compare the candidate with the accepted questions, and let `judge` decide. A failure beside its verdict says that a passage
-        is not needed.
+        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives a failure beside its verdict, a
+        passage is not needed.
 
         Raises ModelError.
         """
@@ -269,9 +269,9 @@ class Stage(JournaledStage):
     wanted: Mapping[NoAnswerKind, int]
 
     def add(self, result: GenerationResult, earlier: Sequence[QAPair] = ()) -> GenerationResult:
-        """The result with proved questions, and the kinds of which some are missing.
+        """The result with proved questions, and with the kinds of which questions are missing.
 
-        `earlier` are the questions without an answer of an earlier result, which are proved again first. Raises ModelError.
+        `earlier` are the unanswerable questions of an earlier result, which are proved again first. Raises ModelError.
         """
         self.start(result)
         ended, why = "", ""
@@ -347,7 +347,7 @@ class Stage(JournaledStage):
 
 
 def _with_answers(result: GenerationResult) -> list[str]:
-    """Questions that the document answers: accepted ones, then those whose only fault is that a model answers them without it."""
+    """Questions that the document answers: accepted ones, then those whose only fault is that a model answers them without the document."""
     trivial = (
         one.question
         for one in result.rejected
@@ -357,7 +357,7 @@ def _with_answers(result: GenerationResult) -> list[str]:
 
 
 def reproved(work: DocumentWork, earlier: GenerationResult) -> list[QAPair]:
-    """The questions without an answer of an earlier result whose quotes are still in the document, at their present places."""
+    """The unanswerable questions of an earlier result whose quotes are still in the document, with the present places of the quotes."""
     found: list[QAPair] = []
     for pair in earlier.accepted:
         quotes = (EvidenceQuote(quote=one.quote, start_line=one.start_line) for one in pair.evidence)
