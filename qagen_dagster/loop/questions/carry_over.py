@@ -45,7 +45,7 @@ class EarlierSet:
         return cls(store, documents, made if made is not None and made.fingerprint == fingerprint else None)
 
     def result_for(self, entry: IndexEntry) -> GenerationResult | None:
-        """The former result of the document, under this name or another; None if there is none."""
+        """The former result of the document, even under another name; None if there is none."""
         line = self.lines.get(entry.id)
         return None if line is None else self._result(line)
 
@@ -60,10 +60,10 @@ class EarlierSet:
 
     @cached_property
     def lines(self) -> dict[str, CandidateDocument]:
-        """The line of the former set for each present document that the set had, by the present id.
+        """By present id, the line in the former set of each document that this set had.
 
-        A file may have been renamed, and rows without ids may have moved in their file. So a document with another name or content
-        than before gets the line of a document that is gone and had the same content.
+        A file may have been renamed, and rows without ids may have moved in their file. So a document with a new name or new content
+        gets the line of a former document that is gone and that had the same content.
         """
         left = {} if self.made is None else {line.document_id: line for line in self.made.documents}
         contents = {name: self._content_of(line) for name, line in left.items()}
@@ -88,7 +88,7 @@ class EarlierSet:
 
 
 def _content(text_sha256: str, version: str) -> str:
-    """A hash that is equal for documents with the same content: the hash of the text, or without text, that of the file."""
+    """A hash that is equal for documents with the same content: the hash of the text, or of the file if there is no text."""
     return version if text_sha256 in ("", _NO_TEXT) else text_sha256
 
 
@@ -118,7 +118,7 @@ def moved(work: DocumentWork, earlier: GenerationResult) -> GenerationResult:
 
 
 def carried(work: DocumentWork, earlier: GenerationResult) -> Carried:
-    """Decide for each question of the former version whether it is kept, checked again or retired. No model is asked."""
+    """Decide for each question of the former version whether it is kept, rechecked or retired. No model is asked."""
     if is_same_content(work, earlier):
         pairs = (_renamed(pair, work) for pair in earlier.accepted)
         found = [_kept(pair, pair.evidence, earlier) for pair in pairs]
@@ -157,7 +157,7 @@ def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Ke
 
 
 def _place(context: QAContext, place: Evidence, before: str) -> tuple[Evidence | None, str]:
-    """The place of a quote in the present text, and its surroundings. If the quote is gone: None and a similar passage.
+    """The place of a quote in the present text, and its surroundings. If the quote is gone, the result is None and a similar passage.
 
     If the quote is at several places, a place with the surroundings `before` is preferred.
     """
@@ -181,7 +181,7 @@ def _fault(context: QAContext, pair: QAPair, lost: list[bool]) -> str:
 
 
 def _looks_as_before(context: QAContext, pair: QAPair, earlier: GenerationResult) -> bool:
-    """Whether the visuals of a question look as before. False if their former look is not known."""
+    """Whether the visuals of a question look as before. False if their former look is unknown."""
     before = [earlier.looks.get(label, "") for label in pair.labels]
     visuals = {one.label: one for one in context.view.visuals}
     return (

@@ -1,6 +1,6 @@
-"""The work of one run on a combination: hands its documents to a pool, and lets each op wait for the documents of its shard.
+"""The work of one run on a combination: hands its documents to a pool, and each op waits for the documents of its shard.
 
-Each result is stored as soon as it is done. The first op hands all documents to the pool, in order. So the documents of a later op
+Each result is stored as soon as it is complete. The first op hands all documents to the pool, in order. So the documents of a later op
 are worked on while an earlier op still waits. The agents search by meaning in the index of the corpus; documents that are not in it are
 embedded when they are searched.
 """
@@ -59,14 +59,14 @@ _Results = dict[str, Future[GenerationResult | None]]
 class SemanticSearch:
     """Finds passages in documents of one corpus with the embedder of the profile. Thread-safe.
 
-    The results are the same with and without an index: an index with another embedder or chunking is not used, and a document that is
+    The results do not depend on the index: an index with another embedder or chunking is not used, and a document that is
     not in the index is embedded when it is first searched.
     """
 
     def __init__(
         self, space: Workspace, corpus: Corpus, profile: Profile, meter: Meter | None = None
     ) -> None:
-        """`meter` checks the budget of embeddings and records their cost. Raises ConfigError if the embedder cannot be built."""
+        """`meter` checks the budget for embeddings and records their cost. Raises ConfigError if the embedder cannot be built."""
         options = corpus.config.index
         index = _indexed(space, corpus.key, index_fingerprint(profile.embedder, options), meter)
         self._chunks = ChunkSource(embedder_of(space, profile.embedder, meter=meter), options, index)
@@ -116,7 +116,7 @@ class CombinationRun:
     ended: list[str] = field(default_factory=list[str])  # documents that are not worked on any more
 
     def begin(self) -> list[Callable[[], None]]:
-        """Tasks for the pool, one for each document without a result. There are none if they were handed out before.
+        """Tasks for the pool, one for each document without a result. The list is empty if the tasks were handed out before.
 
         Raises ConfigError.
         """
@@ -200,7 +200,7 @@ class CombinationRun:
 
     @cached_property
     def _meanings(self) -> SemanticSearch | None:
-        """Semantic search, if the scenario wants it."""
+        """The semantic search, if the scenario wants one."""
         planned = self.planned
         if not planned.scenario.search_meaning:
             return None
@@ -208,7 +208,7 @@ class CombinationRun:
 
     def _tasks(self, entries: Iterable[IndexEntry]) -> list[Callable[[], None]]:
         todo = [entry for entry in entries if finished(self.workspace, self.planned, entry) is None]
-        if todo:  # build here what the threads share, so that its errors are raised to the caller
+        if todo:  # build the shared objects here, so that the caller gets their errors
             _ = (
                 self._models,
                 self._spending,

@@ -1,7 +1,7 @@
 """The model checks of a candidate in its document: a comparison with the accepted questions, a blind answer, and the last checks.
 
-The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual one its picture, and
-every one its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text
+The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual question must need its picture, and
+every question its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text
 alone. A candidate that passed everything else is answered once more without anything.
 """
 
@@ -35,9 +35,9 @@ from qagen_dagster.records.questions.results import CallSummary, Candidate, Evid
 def same_fact(
     step: Validate, work: DocumentWork, models: QAModels, given: str
 ) -> tuple[bool, str, tuple[CallSummary, ...]]:
-    """Returns (same, failure, calls). `same`: `given` has the same meaning as the proposed answer.
+    """Returns (same, failure, calls). `same` is whether `given` means the same as the proposed answer.
 
-    A model decides if code cannot. `failure` says why the model did not decide. Raises ModelError.
+    A model decides if code cannot. `failure` is the reason why the model did not decide. Raises ModelError.
     """
     candidate, model = step.candidate, models.judge or models.validator
     role = validator.ROLE if models.judge is None else Role.JUDGE.value
@@ -91,9 +91,9 @@ def control(
 ) -> Judged | Controlled:
     """Reject an accepted candidate of which fewer than _NEEDED passages are needed. Raises ModelError.
 
-    Three kinds of candidates pass without enough needed passages. Evidence of one passage proves nothing, because one sentence or table
-    row may hold both sides of a comparison. The same holds if a second quote is not needed beside such a passage. And a result that
-    code computed and that no quote states cannot be looked up in one place, so no model is asked about it.
+    Three kinds of candidates pass although they need fewer passages. If the evidence is one passage, nothing is proved, because a sentence or
+    table row may hold both sides of a comparison. The same holds if a second quote beside such a passage is not needed. If code computed
+    a result that no quote states, no place has the result, so no model is asked.
     """
     places = step.candidate.evidence
     passages = _passages(work, places)
@@ -133,12 +133,12 @@ def control(
 
 
 def applies(work: DocumentWork, question_type: str) -> bool:
-    """Whether questions of this type must need several passages. In visual mode none must, because pictures cannot be hidden."""
+    """Whether questions of this type must need several passages. In visual mode no question must, because pictures cannot be hidden."""
     return work.context.mode is Mode.TEXTUAL and question_type in _SEVERAL
 
 
 def _is_worked_out(candidate: Candidate) -> bool:
-    """Whether code computed the result of a comparison or a total from several items, and no quote states it."""
+    """Whether code computed the result of a comparison or a total from several items, and no quote states this result."""
     steps, _, result = candidate.computation.rpartition("=")
     results = {abs(one.value) for one in amounts(result)}
     stated = {abs(one.value) for place in candidate.evidence for one in amounts(place.quote)}
@@ -147,7 +147,7 @@ def _is_worked_out(candidate: Candidate) -> bool:
 
 
 def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
-    """Whether the passage alone may hold all that is compared or added: two values that the question does not name, or two of its names."""
+    """Whether the passage alone may hold everything to compare or add: two values that the question lacks, or two names of the question."""
     text = " ".join(" ".join(candidate.evidence[number].quote.split()) for number in passage)
     values = {one.value for one in amounts(text)} - {one.value for one in amounts(candidate.question)}
     names = {name for name in _NAME.findall(candidate.question) if name in text}
@@ -169,7 +169,7 @@ def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
 def _without(step: Validate, work: DocumentWork, models: QAModels, hidden: set[int]) -> AnswerRun:
     """The validator's answer from the other passages."""
     others = [place for number, place in enumerate(step.candidate.evidence) if number not in hidden]
-    # The numbers have no gap, which would show the validator that a passage is hidden.
+    # The numbers have no gap, because a gap would show the validator that a passage is hidden.
     view = work.context.view
     heads = [view.section_at(place.start_line) if place.start_line else None for place in others]
     shown = [
@@ -202,7 +202,7 @@ def judge(
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and control it if it passes. Raises ModelError.
 
-    `found` is the validator's blind answer; if it is None, the validator answers first. The `writer` may mend a refused candidate.
+    `found` is the validator's blind answer; if it is None, the validator answers first. The `writer` may correct a refused candidate.
     """
     first = state.first
     if found is None and first is not None and first.question == step.candidate.question:
@@ -223,8 +223,8 @@ def _validated(
     found: validator.BlindFinding | None,
     rule: validator.TypeRule | None,
 ) -> Judged | Controlled:
-    """The validator's judgement. If the scenario wants it, it is checked that the question needs a picture, and if its mix counts
-    types, that the question is of its type. Raises ModelError.
+    """The validator's judgement. If the scenario wants it, the validator checks that the question needs a picture. If the scenario's mix
+    counts types, the validator checks that the question is of its type. Raises ModelError.
     """
     if rule is None and has_types(work.context.scenario):
         rule = questioner.rule_of(step.candidate.question_type)
@@ -266,7 +266,7 @@ def compare(
     models: QAModels,
     before_asking: Callable[[], None] = lambda: None,
 ) -> Compared:
-    """Compare the candidate with the accepted questions of its document. `before_asking` runs first if a model decides.
+    """Compare the candidate with the accepted questions of its document. If a model decides, `before_asking` runs first.
 
     Raises ModelError.
     """

@@ -21,7 +21,7 @@ class QuestionJournal(Journal[QuestionEvent]):
 class DocumentJournal(JournalFile[QuestionEvent]):
     """The journal file of one document. Raises StoreError if it cannot be read, and ResumeError if it belongs to other work.
 
-    A step that failed because of a malformed reply is stored only if another step follows. So a later run takes the last steps again.
+    A step that failed because of a malformed reply is stored only if another step follows. So a later run repeats the last steps.
     """
 
     def __init__(self, store: Store, key: str, work: str) -> None:
@@ -52,7 +52,7 @@ def _malformed(event: QuestionEvent) -> bool:
 
 
 def events_of(union: Any, journal: DocumentJournal) -> tuple[Any, ...]:
-    """The events of a strategy, whose kinds are in `union`. Raises ResumeError if the journal has others."""
+    """The events of a strategy, whose kinds are in `union`. Raises ResumeError if the journal has other events."""
     kinds = get_args(get_args(union)[0])  # the classes in an annotated union
     if not all(isinstance(event, kinds) for event in journal.events):
         raise ResumeError("the journal contains steps of another strategy")

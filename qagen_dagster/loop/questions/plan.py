@@ -1,6 +1,6 @@
 """Plans a combination, collects the results of its documents, and compares the wanted configuration with that of the stored set.
 
-The name of a stored result contains a fingerprint of everything that the result depends on. So a result that exists is used again.
+The name of a stored result contains a fingerprint of everything that the result depends on. So an existing result is reused.
 """
 
 import json
@@ -57,7 +57,7 @@ class RunOptions(Record):
         num_documents: the number of documents to work on, in the order of their ids.
         shard_size: documents per op.
         replace: whether the run may replace a published set that `why_kept` would keep, and may publish an empty set.
-        max_usd, max_tokens, max_calls: a budget of the run, which replaces the budget of the profile.
+        max_usd, max_tokens, max_calls: a budget for the run, which replaces the budget in the profile.
     """
 
     profile: str | None = None
@@ -76,7 +76,7 @@ class RunOptions(Record):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options that are set, by name."""
+        """The options that are not None, by name."""
         found = {name: getattr(self, name) for name in RunOptions.model_fields}
         return {name: value for name, value in found.items() if value is not None and value is not False}
 
@@ -114,11 +114,11 @@ class CombinationPlan:
 
     @property
     def prompts(self) -> dict[str, str]:
-        """The hashes of its prompts, by name."""
+        """The hashes of the prompts, by name."""
         return prompts_of(self.profile, self.scenario, self.combination.mode)
 
     def record(self, run_id: str, started: str) -> RunPlan:
-        """What a run keeps of the plan."""
+        """The record of the plan that a run keeps."""
         corpus, scenario = self.corpus.config, self.scenario
         return RunPlan(
             **dict(self.combination),
@@ -172,7 +172,7 @@ class CombinationPlan:
 
     @property
     def _imported(self) -> str:
-        """A hash of the imported questions and of what answers them."""
+        """A hash of the imported questions and of the configuration that answers them."""
         mode = self.combination.mode
         spec = self.profile.spec(answering_role(self.profile, mode, self.strategy), mode)
         known = "" if self.log is None else self.log.digest
@@ -181,7 +181,7 @@ class CombinationPlan:
         )
 
     def missing(self, document_id: str) -> tuple[str, ...]:
-        """The questions of people that the set did not cover and that the generator is shown for a document."""
+        """The questions of people that the set did not cover, which the generator is shown for a document."""
         return () if self.log is None else self.log.missing.get(document_id, ())
 
     def import_work(self, entry: IndexEntry) -> str:
@@ -201,7 +201,7 @@ class CombinationPlan:
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
     """Resolve configuration and documents.
 
-    Raises StoreError, and ConfigError, also if a model of the profile cannot do what the strategy of the scenario needs.
+    Raises StoreError, and ConfigError, including for a model of the profile that cannot do what the scenario's strategy needs.
     """
     planned = plan_without_documents(workspace, combination, options)
     documents = workspace.index(combination.corpus).documents[: options.num_documents]
@@ -254,7 +254,7 @@ def check_usable(workspace: Workspace, combination: Combination, options: RunOpt
 
 
 def finished(workspace: Workspace, planned: CombinationPlan, entry: IndexEntry) -> GenerationResult | None:
-    """The result of a document; None if there is none, or it is damaged and must be made again."""
+    """The result of a document; None if there is none, or if it is damaged and must be remade."""
     return workspace.store.find_valid(planned.result_key(entry), GenerationResult)
 
 
@@ -264,8 +264,8 @@ def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
 
 
 def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError if the profile lacks a writer of the scenario, if a model that must write text is an embedded one, as with the
-    strategy batch, a style or personas, or if the mode is visual and a model sees nothing.
+    """Raise ConfigError if the profile lacks a writer of the scenario, or if a model sees nothing in visual mode. Raise it also if an embedded
+    model would have to write text, as for the strategy batch, a style or personas.
     """
     writers = [spec for spec, _ in profile.writing(scenario.writers, mode).values()]
     worded = "personas" if scenario.personas else "style" if scenario.style not in (None, _QUESTIONS) else ""
@@ -282,7 +282,7 @@ def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: M
 
 
 def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
-    """Why no model of a profile can look at pages in visual mode; None if it can. The embedded models read captions and tables."""
+    """The reason why no model of a profile can look at pages in visual mode; None if one can. The embedded models read captions and tables."""
     for role in (Role.GENERATOR, Role.VALIDATOR) if mode is Mode.VISUAL else ():
         spec = profile.spec(role, mode)
         if not spec.images and spec.provider not in FREE_PROVIDERS:
@@ -360,7 +360,7 @@ def _line(
 def wanted_questions(
     space: Workspace, combination: Combination, options: RunOptions | None = None
 ) -> Configuration:
-    """The configuration with which a run would make the combination. Raises ConfigError if its profile cannot be used."""
+    """The configuration with which a run would make the combination now. Raises ConfigError for an unusable profile."""
     planned = plan_without_documents(space, combination, options or RunOptions())
     specs = specs_of(planned.profile, combination.mode, planned.strategy)
     asked = planned.record(run_id="", started="")
@@ -388,7 +388,7 @@ def wanted_questions(
 def made_questions(space: Workspace, combination: Combination, wanted: Configuration) -> Configuration | None:
     """The configuration of the stored candidate set; None if there is none.
 
-    If the plan of its run was not stored, as by older versions, the texts are taken from `wanted`.
+    Older versions did not store the plan of a run. Then the texts are taken from `wanted`.
     """
     made = space.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     if made is None:

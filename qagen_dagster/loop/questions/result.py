@@ -57,12 +57,12 @@ ENDED = {
 
 
 def why_ended(done: Done) -> str:
-    """Why the work on a document gave no more questions."""
+    """The reason why the work on a document gave no more questions."""
     return ENDED.get(done.end) or f"ended after {done.detail}"
 
 
 def with_missing(detail: str, missing: Iterable[results.Shortfall]) -> str:
-    """How a document ended, with the numbers of questions that are missing."""
+    """The text `detail` on the end of a document, with the numbers of missing questions."""
     named = ", ".join(f"{one.missing} {one.question_type}" for one in missing)
     return "; ".join(filter(None, (detail, f"missing: {named}" if named else "")))
 
@@ -70,9 +70,9 @@ def with_missing(detail: str, missing: Iterable[results.Shortfall]) -> str:
 def shortfalls(
     state: QAState, mix: Mix | None, why: Callable[[str], str], written: Mapping[str, int] | None = None
 ) -> tuple[results.Shortfall, ...]:
-    """The kinds of the mix of which accepted questions are missing, with the reasons.
+    """The kinds of the mix with too few accepted questions, with the reasons.
 
-    `why`: what ended the search for a kind. `written`: the number of questions of a kind, if others than those of the state were written.
+    `why` states what ended the search for a kind. `written` is the number of written questions by kind, if the state lacks some of them.
     """
     if mix is None:
         return ()

@@ -1,7 +1,7 @@
 """The state machine of the question loop of one document: generate, deduplicate, validate, accept or reject.
 
 States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
-`next_step` says what to do, an event says what happened, `transition` applies the event. So a journal of events restores any state.
+`next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. So a journal of events restores any state.
 `next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
 """
 
@@ -12,7 +12,7 @@ from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
-MOST_USELESS = 3  # a document ends after this many attempts if no reply could be used
+MOST_USELESS = 3  # a document ends after this many attempts without a usable reply
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
 
 
@@ -34,7 +34,7 @@ def next_step(state: qa.QAState, limits: QALimits) -> qa.Step:
 
 
 def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa.Accepted, ...]:
-    """The accepted questions that the limits want, in order. A journal may have others, if target or mix were others."""
+    """The accepted questions that the limits want, in order. A journal may have more questions, if the target or the mix has changed."""
     if limits.mix is None:
         return accepted[: limits.target_count]
     left, kept = limits.mix, list[qa.Accepted]()
@@ -46,9 +46,9 @@ def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa
 
 
 def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
-    """The end of a document after too many failures in a row or too many attempts; None if it goes on.
+    """The end of a document after too many consecutive failures or too many attempts; None if the work goes on.
 
-    If no reply could be used so far, or the replies did not fit, MOST_USELESS failures in a row are too many. If both hold, one is.
+    If no reply was usable, or all replies were cut off, MOST_USELESS consecutive failures are too many. If both hold, one failure is.
     """
     count, useless = state.consecutive_failures, _nothing_of_use(state)
     last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
@@ -65,7 +65,7 @@ def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
 def next_ahead(state: qa.QAState, limits: QALimits) -> qa.Generate | None:
     """The generation that may run while the current candidate is checked.
 
-    None if the loop may end with this candidate, whether it is accepted or rejected. Then the generation might not be needed.
+    None if the loop may end with this candidate, accepted or rejected, because the generation might then be useless.
     """
     if state.current is None:
         return None
@@ -145,7 +145,7 @@ def replay(events: tuple[qa.Event, ...], limits: QALimits) -> tuple[qa.QAState, 
 
 
 def ask_again(state: qa.QAState, limits: QALimits) -> qa.QAState:
-    """The state from which a later run goes on. If the document ended as `is_useless` says, the models are asked again."""
+    """The state from which a later run goes on. If `is_useless` holds for the end of the document, the models are asked again."""
     step = next_step(state, limits)
     return forgiven(state) if isinstance(step, qa.Done) and is_useless(state, step) else state
 
@@ -158,7 +158,7 @@ def forgiven(state: qa.QAState) -> qa.QAState:
 
 
 def is_useless(state: qa.QAState, done: qa.Done) -> bool:
-    """Whether the document ended without any reply that could be used. Such an end says nothing about the document."""
+    """Whether the document ended without any usable reply. Such an end says nothing about the document."""
     unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
     ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
     ends |= {DocumentEnd.EXHAUSTED_REPORTED} if unjudged else set()
@@ -177,7 +177,7 @@ def _is_useless(one: qa.Rejected) -> bool:
 
 
 def is_malformed(failure: str) -> bool:
-    """Whether a step failed because the reply of the model's server could not be read."""
+    """Whether a step failed because a reply of the model's server was unreadable."""
     return ended_by(failure, GiveUpReason.MALFORMED)
 
 
@@ -219,12 +219,12 @@ def _carried(event: qa.Carried) -> qa.QAState:
 
 
 def _was_checked(one: qa.Rejected) -> bool:
-    """Whether a rejected candidate came as far as the deduplicator or the validator."""
+    """Whether a rejected candidate reached the deduplicator or the validator."""
     return one.candidate.gate is None and one.reason is not RejectionReason.GENERATION_FAILED
 
 
 def _is_compared(state: qa.QAState) -> bool:
-    """Whether the current candidate needs no comparison any more. Without accepted questions it never needs one."""
+    """Whether the current candidate needs no further comparison. Without accepted questions it never needs one."""
     return state.is_unique or not state.accepted
 
 
@@ -346,7 +346,7 @@ def _reject(
         update={
             "rejected": (*state.rejected, rejected),
             "attempts": attempt,
-            # A question beside the mix says nothing about the document; such questions end it only by `max_attempts`.
+            # An unwanted question says nothing about the document, so only `max_attempts` counts such questions.
             "consecutive_failures": state.consecutive_failures + (reason is not RejectionReason.NOT_WANTED),
             "current": None,
             "first": None,

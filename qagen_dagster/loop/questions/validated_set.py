@@ -1,6 +1,6 @@
 """Makes the validated set of a combination from its candidates: applies the decisions of reviewers, and removes duplicates across documents.
 
-A rejected question leaves the set. An edited question is a new candidate: the evidence check and the validator decide on it here, and it
+A rejected question leaves the set. An edited question is a new candidate: the evidence check and the validator decide on it, and it
 is compared with the other questions afterwards.
 """
 
@@ -36,7 +36,7 @@ _Reviews = Mapping[str, QuestionReview]
 
 @dataclass(frozen=True)
 class _Reviewed:
-    """The questions that remain. `edited` has the ids of those that are new because a reviewer edited them."""
+    """The questions that remain. `edited` has the ids of the new questions that a reviewer's edits made."""
 
     pairs: Sequence[results.QAPair]
     removed: tuple[results.RejectedQA, ...] = ()
@@ -48,7 +48,7 @@ class _Reviewed:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What one question has become: the pair that remains, if any, and the rejected candidates."""
+    """The outcome for one question: the pair that remains, if any, and the rejected candidates."""
 
     pair: results.QAPair | None
     removed: tuple[results.RejectedQA, ...] = ()
@@ -187,7 +187,7 @@ class _Judge:
         return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
 
     def _unsupported(self, pair: results.QAPair) -> str | None:
-        """Why the quotes do not support the new answer; None if they do, and in visual mode, where the validator sees the page."""
+        """The reason why the quotes do not support the new answer; None if they do. None in visual mode, where the validator sees the page."""
         if pair.category is Mode.VISUAL:
             return None
         text = "\n".join(place.quote for place in pair.evidence)
@@ -195,7 +195,7 @@ class _Judge:
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
     def _judged(self, pair: results.QAPair, edited_in: str) -> tuple[Judged, tuple[results.CallSummary, ...]]:
-        """The validator's judgement and its calls. It is stored, and used again as long as the text around the evidence is the same."""
+        """The validator's judgement and its calls. The judgement is stored, and reused while the text around the evidence is the same."""
         documents = self.run.planned.documents
         work = self.run.open(next(one for one in documents if one.id == pair.document_id))
         view, attempt = work.context.view, pair.generation_metadata.attempt_number
@@ -214,7 +214,7 @@ class _Judge:
 
 
 def _why(decision: Decision, what: str = "") -> str:
-    """Who decided, and why."""
+    """The person who decided, and the reason."""
     return ": ".join(part for part in (decision.reviewer, decision.reason, what) if part)
 
 
@@ -287,7 +287,7 @@ def validate_set(
 def _proved(
     workspace: Workspace, candidates: results.CandidateSet
 ) -> tuple[list[results.QAPair], list[results.RejectedQA]]:
-    """The accepted questions of all documents, and those without an answer if the validator proves none. Raises StoreError."""
+    """The accepted questions of all documents, and the questions without an answer that are rejected if the validator cannot be trusted. Raises StoreError."""
     pairs: list[results.QAPair] = []
     controls: list[tuple[int, int]] = []
     for result in results_of(workspace, candidates):
@@ -302,7 +302,7 @@ def _proved(
 
 
 def _remaining(review: results.AppliedReview | None, ids: Collection[str]) -> results.AppliedReview | None:
-    """The applied review, with approvals of the questions with these ids only."""
+    """The applied review, with only the approvals of the questions with these ids."""
     if review is None:
         return None
     return review.model_copy(update={"approved": tuple(name for name in review.approved if name in ids)})
@@ -319,7 +319,7 @@ def deduplicate(
 ) -> tuple[list[results.QAPair], list[results.RejectedQA], list[results.CallSummary]]:
     """Keep the first of each group of duplicates. Returns (kept, removed, calls). Raises ModelError.
 
-    Up to `workers` comparisons run in parallel. The comparison of a question starts when it is known which of
+    Up to `workers` comparisons run in parallel. The comparison of a question starts when it is decided which of
     the earlier similar questions stay. So the result is the same as with one worker.
 
     If the budget is exhausted, the questions that were not compared may be duplicates. They are removed with

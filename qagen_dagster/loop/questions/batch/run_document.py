@@ -1,4 +1,4 @@
-"""Works on one document by the batch strategy, and makes its result: what is stored, with the missing questions and the reasons.
+"""Works on one document by the batch strategy, and makes its result, including the missing questions and the reasons.
 
 The event of each step is stored in the journal before the next step. New questions are first compared without a model. The deduplicator
 compares them again later, together with their answers.
@@ -39,13 +39,13 @@ from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
 
-_SAMPLES = 1_000  # more than the attempts at one question; so each attempt has its own sample number, even for an equal request
+_SAMPLES = 1_000  # exceeds the attempts at a question, so each has its own sample number
 
 
 def run_batch(
     work: DocumentWork, limits: BatchLimits, models: QAModels, journal: DocumentJournal
 ) -> results.GenerationResult:
-    """Start or resume a document, and work it to its end or until its budget is exhausted.
+    """Start or resume a document, and work on it to its end or until its budget is exhausted.
 
     Raises ModelError. After an error or an exhausted budget, a later run resumes from the journal.
     """
@@ -99,7 +99,7 @@ class DocumentRun:
         return Source("\n".join(self.work.context.view.lines))
 
     def _left(self, state: batch.BatchState) -> Mix:
-        """What is still wanted of each kind."""
+        """The number of questions of each kind that are still wanted."""
         mix = self.limits.mix or Mix(counts=())
         return mix.without([one.candidate for one in state.qa.accepted])
 
@@ -194,7 +194,7 @@ class DocumentRun:
         return found.model_copy(update={**refused, "dropped": step.reason if step.drop else ""})
 
     def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
-        """Why a new wording is refused: it is a former wording, or repeats another question. Empty if it is not refused."""
+        """The reason why a new wording is refused: it is a former wording or repeats another question. Empty if it is accepted."""
         own = {current.draft.question, *(one.question for one in current.versions)}
         if question in own:
             return "it is the rejected question again"
@@ -219,7 +219,7 @@ class DocumentRun:
             words = " ".join(one.question for one in step.drafts)
             task, reading = self._task(state, step.drafts[0].parts, words, 0), self.reading
         found = answerer.answer_many(self.work.context, self._answerer, reading, asked, task)
-        # A question that few passages do not answer is asked again later, alone and with more passages.
+        # If a few passages do not answer a question, it is asked again later, alone and with more passages.
         kept = [
             None if near and one is not None and one.gate is results.RejectionReason.UNANSWERABLE else one
             for one in found.candidates
@@ -228,15 +228,15 @@ class DocumentRun:
             batch.PreparedAnswer(number=one.number, candidate=given)
             for one, given, whole in zip(step.drafts, kept, found.candidates, strict=True)
             if whole is not None
-            or not found.was_cut  # what was cut off is asked for again, with fewer others
+            or not found.was_cut  # answers that were cut off are requested again in a smaller group
         )
         fit = _fit("answers", found.was_cut, len(answers), len(asked))
         return batch.Prepared(answers=answers, fit=fit, calls=found.calls)
 
     def _near(self, drafts: tuple[batch.Draft, ...]) -> tuple[int, ...]:
-        """The narrow parts around the lines that the generator named.
+        """The small parts around the lines that the generator named.
 
-        Empty if it named no lines for a draft, if a draft asks for a count, which needs the whole document, or if the parts are most of it.
+        Empty if a draft has no lines, if a draft asks for a count, which needs the whole document, or if the parts are most of the document.
         """
         counts = any(one.question_type is QuestionType.AGGREGATION for one in drafts)
         if counts or not all(one.lines for one in drafts):
@@ -266,7 +266,7 @@ class DocumentRun:
     def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:
         """Ask once more for an answer that the validator refused, or for another wording of a trivial question.
 
-        If the same comes again, nothing is mended.
+        If the same reply comes again, nothing is corrected.
         """
         refused = step.candidate
         draft = next(one for one in state.drafts if one.number == state.taken[-1])
@@ -299,7 +299,7 @@ class DocumentRun:
     def _reworded(
         self, step: qa.Mend, draft: batch.Draft, state: batch.BatchState
     ) -> tuple[str, tuple[results.CallSummary, ...]]:
-        """Another question in place of a trivial one, empty if there is none that is new, and the calls."""
+        """A new question in place of a trivial one, or empty text if there is none; and the calls."""
         old = step.candidate.question
         found = questioner.rewrite(
             self.work.context,
@@ -327,16 +327,16 @@ class DocumentRun:
         return found
 
     def _task(self, state: batch.BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
-        """The parts that the question was written from, and the parts that share its words. If they are too long, fewer parts."""
+        """The parts that the question was written from, and the parts that share its words. If these are too long, fewer parts are chosen."""
         fewer = [self.reading.near(question, budget) for budget in BUDGETS[1:]]
         return _sampled(state, [self.reading.beside(parts, question), *fewer], tries)
 
     def _answer_task(
         self, state: batch.BatchState, draft: batch.Draft, asked: answerer.Asked, tries: int
     ) -> Task:
-        """The task for an answer. The first answer gets what `_task` chooses, a later one or a new wording the passages that share its words.
+        """The task for an answer. The first answer gets the parts of `_task`. A later answer or a new wording gets the passages that share its words.
 
-        A question that asks for a count always gets what `_task` chooses.
+        A question that asks for a count always gets the parts of `_task`.
         """
         words = " ".join((asked.question, *(answer for answer, _ in asked.rejected)))
         first = not tries and asked.question == draft.question
@@ -349,7 +349,7 @@ class DocumentRun:
 
 
 def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
-    """How many items fit into a reply, if it was cut off: those that were whole, or else half of those that were asked for."""
+    """The number of items that fit into a reply that was cut off: the complete items, or else half of the requested items."""
     return Fit(**{what: max(1, whole or asked // 2)}) if was_cut else Fit()
 
 
@@ -359,7 +359,7 @@ def _sampled(state: batch.BatchState, choices: list[tuple[int, ...]], tries: int
 
 
 class RecordingJudge:
-    """A judge that keeps its last failure. So a grade that was made without the judge's reply is not used."""
+    """A judge that keeps its last failure, so that a grade without the judge's reply is not used."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -408,7 +408,7 @@ def _every(state: batch.BatchState) -> list[str]:
 
 
 def _avoided(work: DocumentWork) -> list[tuple[str, str]]:
-    """The questions that reviewers rejected, with the reasons, and those of people that the set does not cover."""
+    """The questions that reviewers rejected, with the reasons, and the questions of people that the set does not cover."""
     avoided = [
         (one.question, f"{one.rejection_reason.value}: {one.rejection_detail}") for one in work.avoided
     ]
@@ -432,7 +432,7 @@ def _batch_result(
     reading: Reading,
     calls: tuple[results.CallSummary, ...],
 ) -> results.GenerationResult:
-    """The result of a finished document. It has the wanted questions, and a shortfall for each kind of which some are missing."""
+    """The result of a finished document. It has the wanted questions, and a shortfall for each kind with missing questions."""
     chosen = state.qa.model_copy(update={"accepted": wanted_only(state.qa.accepted, limits)})
     written = Counter(one.question_type.value for one in state.drafts)
     missing = shortfalls(chosen, limits.mix, partial(_why, state, done), written)
@@ -443,7 +443,7 @@ def _batch_result(
 
 
 def _why(state: batch.BatchState, done: qa.Done, kind: str) -> str:
-    """What the generator said about a type, or why the work ended."""
+    """The generator's statement about a type, or else the reason why the work ended."""
     said = {one.value: why for one, why in state.not_possible.items()}.get(kind)
     told = f"the generator: {said}" if said else ""
     if said and done.end not in ENDED:

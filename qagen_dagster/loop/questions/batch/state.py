@@ -1,6 +1,6 @@
 """The events of the work on a document by the batch strategy, its steps, and its state.
 
-All of them are values; no work is done here. The agents make the events `Answered` and `Rewritten` of the current question.
+All of them are values, and this module does no work. The agents make the events `Answered` and `Rewritten` of the current question.
 """
 
 from typing import Annotated, Literal
@@ -23,11 +23,11 @@ DOUBTFUL = 0.5  # an undecided sentence with a lower score is doubtful, because 
 
 
 def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: bool = False) -> str | None:
-    """Why a text is not grounded enough; None if it is.
+    """The reason why a text is not grounded enough; None if it is grounded.
 
     With `whole`, as for an answer, every sentence must be grounded. Without it, as for a question, only the confidence counts. A text
-    without a confidence is undecided. It counts as grounded, except if a sentence is doubtful: if the document lacks a name or several
-    words of it, and most of its content. Even then it counts as grounded if code has `computed` it from the quotes.
+    without a confidence is undecided. An undecided text counts as grounded unless a sentence is doubtful. A sentence is doubtful if the
+    document lacks a name or several words of it, and most of its content. Text that code has `computed` from quotes is never doubtful.
     """
     if grade.confidence is None and computed:
         return None
@@ -50,7 +50,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
-    """A sort key for the grades of attempts. Graded ones come after others, then grounded ones, then those with more confidence."""
+    """A sort key for the grades of attempts. Graded attempts come after others, then grounded ones after ungrounded ones, then those with more confidence."""
     if grade is None:
         return False, False, 0.0
     return True, grade.is_grounded is not False, grade.confidence or 0.0
@@ -62,7 +62,7 @@ class Draft(Record):
     number: int
     question: str
     question_type: QuestionType
-    parts: tuple[int, ...] = ()  # parts of the document that were shown when it was written; empty: all
+    parts: tuple[int, ...] = ()  # the parts that the generator saw; empty for all parts
     # the first lines of the passages with its answer, as the generator named them
     lines: tuple[int, ...] = ()
 
@@ -78,7 +78,7 @@ class DuplicateDraft(Record):
 
 
 class Asked(Record):
-    """The generator was asked for a round of questions. `failure` says why it wrote none."""
+    """The generator was asked for a round of questions. If it wrote none, `failure` states the reason."""
 
     kind: Literal["asked"] = "asked"
     drafts: tuple[Draft, ...] = ()
@@ -86,7 +86,7 @@ class Asked(Record):
     not_possible: tuple[NotPossible, ...] = ()
     parts: tuple[int, ...] = ()
     failure: str = ""
-    fit: Fit = Fit()  # fewer if the reply was cut off
+    fit: Fit = Fit()  # the limits, lowered if the reply was cut off
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -103,7 +103,7 @@ class QuestionGraded(Record):
 
 
 class PreparedAnswer(Record):
-    """The answer to the waiting question with this number; None if the question was asked and got no answer."""
+    """The answer to the waiting question with this number; None if there was no answer."""
 
     number: int
     candidate: Candidate | None
@@ -119,7 +119,7 @@ class Prepared(Record):
 
 
 class BlindAnswered(Record):
-    """The validator answered several questions in one request, without seeing their answers. None is a question without an answer."""
+    """The validator answered several questions in one request, without seeing their answers. None means that a question got no answer."""
 
     kind: Literal["blind_answered"] = "blind_answered"
     answers: dict[str, JudgingAnswer | None]  # by question
@@ -130,7 +130,7 @@ class BlindAnswered(Record):
 class Reanswered(Record):
     """The answerer was asked to correct a candidate that the validator refused.
 
-    There is no grade if it gave no new answer, or if the evidence check refused the new answer.
+    There is no grade if the answerer gave no new answer, or if the evidence check refused it.
     """
 
     kind: Literal["reanswered"] = "reanswered"
@@ -179,7 +179,7 @@ class Version(Record):
 
 
 class Try(Record):
-    """An attempt at the answer. It has no candidate if there was no answer, and no grade if the evidence check rejected it."""
+    """An attempt at the answer. `candidate` is missing if there was no answer, and `grade` if the evidence check rejected the answer."""
 
     candidate: Candidate | None
     failure: str = ""
@@ -194,12 +194,12 @@ class Current(Record):
     rewrites: int = 0
     refused: tuple[tuple[str, str], ...] = ()  # refused wordings with their reasons
     tries: tuple[Try, ...] = ()
-    # the answer to its first wording, from a request with several questions
+    # the answer to the first wording, from a request with several questions
     prepared: Candidate | None = None
 
 
 class Graded(Record):
-    """The grade of an answer whose work is finished, accepted or not."""
+    """The grade of a finished answer, accepted or not."""
 
     question: str
     answer: str
@@ -222,11 +222,11 @@ class BatchState(Record):
     not_possible: dict[QuestionType, str] = Field(default_factory=dict[QuestionType, str])
     graded: tuple[Graded, ...] = ()
     parts: tuple[int, ...] = ()  # shown to the generator; empty: all
-    fit: Fit = Fit()  # what replies that were cut off have shown
+    fit: Fit = Fit()  # the limits that replies showed when they were cut off
 
 
 class Ask(Record):
-    """Ask for questions, at most so many in one reply."""
+    """Ask for questions, within the limit of one reply."""
 
     round: int
     wanted: Wanted
@@ -239,7 +239,7 @@ class GradeQuestion(Record):
 
 
 class Rewrite(Record):
-    """Replace a question. With `drop`, its wording was refused together with an answer, and is not used any more."""
+    """Replace a question. With `drop`, its wording was refused together with an answer and is not reused."""
 
     current: Current
     question: str
@@ -260,7 +260,7 @@ class Prepare(Record):
 
 
 class AnswerBlind(Record):
-    """Let the validator answer several questions in one request: that of the candidate to judge next, and waiting ones."""
+    """Let the validator answer several questions in one request: the question of the candidate to judge next, and waiting questions."""
 
     questions: tuple[str, ...]
     attempt: int
@@ -272,7 +272,7 @@ class GradeAnswer(Record):
 
 
 class Settle(Record):
-    """End the work on an answer: hand the candidate, with its fault if it has one, to the final checks."""
+    """End the work on an answer: hand the candidate and its fault, if any, to the final checks."""
 
     candidate: Candidate
 

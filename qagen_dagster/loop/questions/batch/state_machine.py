@@ -37,7 +37,7 @@ def for_answerer(
 ) -> tuple[batch.Draft, ...]:
     """The next waiting questions without an answer, at most `most`. All of them were written from the same parts of the document.
 
-    Of each type, they are as many as are missing, and a few in reserve.
+    Each type has as many questions as are missing, and a few in reserve.
     """
     left = _with_reserve(missing)
     found: list[batch.Draft] = []
@@ -55,8 +55,8 @@ def for_validator(
 ) -> tuple[str, ...]:
     """The question of the candidate, and further questions that the validator answers in the same request.
 
-    If the candidate is checked again after a change of the document, these are the others that are checked again. Otherwise they are
-    waiting questions with an answer, as many as `for_answerer` would take. No question names the answer to another one.
+    If the candidate is rechecked after a change of the document, the further questions are the others to recheck. Otherwise they are waiting
+    questions with an answer, as many as `for_answerer` would choose. No question names the answer to another one.
     """
     found = [candidate]
     if state.qa.recheck:
@@ -92,9 +92,9 @@ def _share_chain(one: Candidate, other: Candidate) -> bool:
 
 
 def _names_answer(question: str, asked: Candidate) -> bool:
-    """Whether `question` contains much of what the answer to the question `asked` adds to that question.
+    """Whether `question` contains much of the new content in the answer of `asked`.
 
-    Much is half of the names, numbers and dates together, or more than half of the words. So one name of a long list is not enough.
+    Half of the names, numbers and dates, or more than half of the words, is much. So one name of a long list is not enough.
     """
     added = set(content_stems(asked.answer)) - set(content_stems(asked.question))
     repeated = added & set(content_stems(question))
@@ -119,7 +119,7 @@ NO_ANSWER = "the answerer gave no answer"
 
 
 def next_step(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> batch.Step:
-    """The next step. The work on a question that has begun is finished before the next question."""
+    """The next step. Work that has begun on a question is finished before the next question."""
     if state.qa.current is not None or state.qa.recheck:
         step = state_machine.next_step(state.qa, limits)
         return _check(state, step, missing_of(state, wanted), limits.fit.smaller(state.fit).blind)
@@ -210,7 +210,7 @@ def missing_of(state: batch.BatchState, wanted: Wanted) -> dict[QuestionType, in
 
 
 def _check(state: batch.BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> batch.Step:
-    """The next check of a candidate. Before the validator judges it, its question is answered together with others."""
+    """The next check of a candidate. Before the validator judges the candidate, its question is answered blind together with others."""
     if not isinstance(step, (qa.Dedupe, qa.Validate, qa.Mend)):
         raise ValueError("the candidate waits for no check")
     if not isinstance(step, qa.Validate) or step.candidate.question in state.blind:
@@ -222,7 +222,7 @@ def _check(state: batch.BatchState, step: QAStep, missing: dict[QuestionType, in
 def _begin(
     waiting: batch.Draft, state: batch.BatchState, missing: dict[QuestionType, int], most: int
 ) -> batch.Step:
-    """Begin the work on a question; if there are others to answer with it, first answer all of them in one request."""
+    """Begin the work on a question. If other questions can be answered with it, first answer all of them in one request."""
     asked = for_answerer(state, missing, most) if waiting.number not in state.prepared else ()
     if len(asked) > 1:
         return batch.Prepare(drafts=asked)
@@ -282,7 +282,7 @@ def _gave_up(one: batch.Try) -> bool:
 
 
 def _told(one: batch.Try, limits: BatchLimits) -> str:
-    """What the answerer is told of a refused answer. A judge says what the document has instead, so its words are not passed on."""
+    """The message to the answerer about a refused answer. It lacks the judge's words, because they may state what the document says instead."""
     judged = one.grade is not None and one.grade.llm_verdict is not None
     return _JUDGED if judged else _fault_of_try(one, limits) or ""
 
@@ -312,14 +312,14 @@ def _unanswered(current: batch.Current, failure: str) -> Candidate:
 
 
 def _best_version(current: batch.Current) -> batch.Version:
-    """The best grounded wording. Of equally good ones, it is the first."""
+    """The best grounded wording. The first of equally good wordings wins."""
     return max(current.versions, key=lambda one: batch.rank_of(one.grade))
 
 
 def _asked(state: batch.BatchState, event: batch.Asked) -> batch.BatchState:
     _expect(state.current is None and state.qa.current is None, event)
     questions = state.qa
-    is_smaller = event.fit.questions < state.fit.questions  # the next request asks for fewer
+    is_smaller = event.fit.questions < state.fit.questions  # the next request asks for fewer questions
     if event.failure and not is_smaller:
         questions = state_machine.transition(questions, qa.GenerationFailed(reason=event.failure))
     duplicates = tuple(

@@ -1,4 +1,4 @@
-"""Finds, without a parser, what a question asks for, and who does what to whom in it.
+"""Finds, without a parser, what a question asks for, and who does what to whom in the question.
 
 Two questions may state one exchange from both sides: "A bought X from B" is "B sold X to A", but not "A sold
 X to B".
@@ -16,7 +16,7 @@ from qagen_dagster.english.words import plain, stem, tokens, word_set
 def stem_of(word: str) -> str:
     """The stem of a word.
 
-    Unlike `stem`, it is the same for the forms of a short verb, such as "sue" and "sued".
+    Unlike `stem`, the result is the same for all forms of a short verb, such as "sue" and "sued".
     """
     found = stem(word)
     if word.removesuffix("s").endswith("ee"):
@@ -94,7 +94,7 @@ _CHAT = word_set(
 _PERSON = word_set(
     "i i'm i'd i've i'll me my we us our you your hello hi hey please thanks sorry anyone anybody someone"
 )
-# A question word. The question itself begins with the first one.
+# A question word. The question itself begins with the first question word.
 _TOPIC = re.compile(r"\b(?:what|which|who|whom|whose|when|where|why|how)\b", re.IGNORECASE)
 
 # Words in order. A run of a question is a longest sequence of its words without a function word.
@@ -110,7 +110,7 @@ class Form:
     """
 
     words: Run  # all words in order, except articles, "please" and "exactly"
-    symbols: tuple[str, ...]  # signs other than ordinary punctuation, sorted: "--", "%", "+"
+    symbols: tuple[str, ...]  # characters other than ordinary punctuation, sorted: "--", "%", "+"
     asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
     kind: str  # the word directly after "what" or "which" if it is no function word, else ""
     content: Counter[str]  # without `kind`, function words, and words that only name the kind of answer
@@ -123,7 +123,7 @@ class Form:
 def without_opening(question: str) -> str:
     """The question without a chatty opening, such as "Could you tell me".
 
-    An opening is what stands before the first question word. It is chatty if it has only words of `_CHAT`,
+    An opening is the text before the first question word. It is chatty if it has only words of `_CHAT`,
     and at least one of them is in `_PERSON`. Any other question is returned unchanged.
     """
     asked = _TOPIC.search(question)
@@ -299,7 +299,7 @@ def _told(one: Form) -> list[str]:
 def _has_deed(run: tuple[str, Run]) -> bool:
     """Whether the run may be a deed, such as "A bought B". The order of the words matters in a deed.
 
-    It does not matter in other runs, such as "the daily maximum dose". `run` is an element of `Form.runs`.
+    The order does not matter in other runs, such as "the daily maximum dose". `run` is an element of `Form.runs`.
     """
     return run[0] in _BEFORE_DEEDS and len(run[1]) > 2
 
@@ -340,7 +340,7 @@ def _swapped_voice(active: Form, passive: Form) -> bool:
 def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:
     """Whether the two questions ask for the subject and for the object of a deed with the same words.
 
-    Such questions are "Who replaced A" and "Whom did A replace".
+    Examples of such questions are "Who replaced A" and "Whom did A replace".
     """
     if not _asks_subject(asks_subject) or asks_object.frame[1:2] not in _DO:
         return False
@@ -425,7 +425,7 @@ def _read(form: Form, at: int) -> _Exchange:
 def _after(words: Run, preposition: str) -> Run:
     """The words from the first `preposition` to the next function word; empty without this preposition.
 
-    They are `_ASKED` if there are none, because the preposition ends the question or a function word follows
+    The result is `_ASKED` if there are no such words, because the preposition ends the question or a function word follows
     it.
     """
     if preposition not in words:

@@ -1,4 +1,4 @@
-"""Finds the accepted question that a new one repeats. Word rules exclude pairs, similarity proposes pairs, a model decides the rest."""
+"""Finds the accepted question that a new one repeats. Word rules exclude pairs, similarity proposes pairs, and a model decides the remaining pairs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from qagen_dagster.models.embedders import Encode, Vectors
 from qagen_dagster.records.ids import normalise
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
-MERGE_THRESHOLD = 0.8  # from here on, questions with the same content words, roles and answer are duplicates without a model
+MERGE_THRESHOLD = 0.8  # from here on, the same content words, roles and answer suffice without a model
 # From here on, a model decides. The less the answers agree, the higher is the threshold.
 GREY_FROM = {Match.SAME: 0.55, Match.CLOSE: 0.65, Match.APART: 0.8}
-CROSSED_THRESHOLD = 0.4  # the same for "Who wrote X?" and "What did Y write?", which are less similar
-# From here on, pairs are compared whatever their answers are, because their words may be the same.
+CROSSED_THRESHOLD = 0.4  # the threshold for "Who wrote X?" and "What did Y write?"
+# From here on, pairs are compared whatever their answers are, because the words of both may be equal.
 EQUAL_WORDS = 0.95
 UNLIKE = "no accepted question comes near it that the guard lets pass"
 MAX_COMPARED = 40  # maximum number of questions that are shown to the model
-# Maximum number of questions that the word rules compare with a new one. The most similar are taken.
+# Maximum number of questions that the word rules compare with a new one. The most similar questions are chosen.
 MAX_EXAMINED = 400
 BLOCK = 512  # number of questions whose similarities are computed at once
 
-Progress = Callable[[int, int], None]  # gets the number of compared questions and of all
+Progress = Callable[[int, int], None]  # gets the number of compared questions and the total
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Link:
 
     index: int
     score: float | None  # cosine of the questions; None if words alone decided
-    merged: str = ""  # why the two are duplicates without asking a model; empty if the model decides
+    merged: str = ""  # the reason for a duplicate without a model; empty if a model decides
 
     def finding(self) -> Compared:
         if self.score is None:
@@ -60,7 +60,7 @@ def compare(
     attempt: int,
     before_asking: Callable[[], None] = lambda: None,
 ) -> Compared:
-    """The accepted question that `new` is a duplicate of. `before_asking` runs first if a model decides. Raises ModelError."""
+    """The accepted question that `new` is a duplicate of. If a model decides, `before_asking` runs first. Raises ModelError."""
     found = links(new, accepted, encode)
     if undecided(found):
         before_asking()
@@ -113,7 +113,7 @@ def links_among(
 
 
 def _nearest(scores: Vectors) -> list[tuple[int, float]]:
-    """The `MAX_EXAMINED` highest scores from CROSSED_THRESHOLD on, with their positions. Of equal scores, the first are taken."""
+    """The `MAX_EXAMINED` highest scores from CROSSED_THRESHOLD on, with their positions. Among equal scores, the first ones are chosen."""
     places = np.flatnonzero(scores >= CROSSED_THRESHOLD)
     if len(places) > MAX_EXAMINED:
         last = -np.partition(-scores[places], MAX_EXAMINED - 1)[MAX_EXAMINED - 1]
@@ -137,7 +137,7 @@ def decide(
     document_id: str,
     attempt: int,
 ) -> Compared:
-    """Decide which of the linked questions `new` is a duplicate of. The model is asked if none is sure. Raises ModelError."""
+    """Decide which of the linked questions `new` is a duplicate of. The model is asked if no link is certain. Raises ModelError."""
     if not found:
         return Compared(duplicate_of=None, detail=UNLIKE)
     if not undecided(found):
@@ -153,15 +153,15 @@ def decide(
 
 @lru_cache(maxsize=20_000)
 def _vector(encode: Encode, question: str) -> Vectors:
-    """The vector of a question. It is embedded alone, because other texts in a batch could change the vector a little.
+    """The vector of a question. The question is embedded alone, because other texts in a batch could change the vector a little.
 
-    It is cached, because the loop compares with the same questions again.
+    The vector is cached, because the loop compares with the same questions again.
     """
     return cast(Vectors, encode([question])[0])
 
 
 def _reaches(new: Known, old: Known, score: float, words: Crossing, others: Crossing) -> bool:
-    """Whether the similarity is high enough for a comparison. It is checked first, because the word rules are slower."""
+    """Whether the similarity is high enough for a comparison. The similarity is checked first, because the word rules are slower."""
     if score >= EQUAL_WORDS or words.crosses(others):
         return True
     if score < GREY_FROM[Match.SAME]:
@@ -188,7 +188,7 @@ def _link(new: Known, old: Known, index: int, cosine: Callable[[], float]) -> Li
 
 
 def _surest_first(found: Iterable[Link | None]) -> list[Link]:
-    """Sure duplicates first, then by similarity, then in order."""
+    """Sort the links: certain duplicates first, then by similarity, then in order."""
     kept = [link for link in found if link is not None]
     return sorted(
         kept, key=lambda link: (not link.merged, -(2.0 if link.score is None else link.score), link.index)
@@ -197,7 +197,7 @@ def _surest_first(found: Iterable[Link | None]) -> list[Link]:
 
 @dataclass(frozen=True)
 class DuplicateMatch:
-    """The earlier question that a new one repeats, and how alike they are."""
+    """The earlier question that a new question repeats, and their similarity."""
 
     of: str
     score: float  # similarity; 1 for equal words
@@ -211,7 +211,7 @@ class DuplicateMatch:
 def find_duplicates(
     new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
 ) -> list[DuplicateMatch | None]:
-    """For each new question, the most similar question that it repeats: one of `known`, or an earlier new one; None if there is none.
+    """For each new question, the most similar question that it repeats, from `known` or from the earlier new questions; None if there is none.
 
     Two questions are duplicates if their cosine is at least `similarity`, unless numbers, names, negation, direction or the kind of
     answer differ. The cosine alone is not enough, because all questions about one document are similar.

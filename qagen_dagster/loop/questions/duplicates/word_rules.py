@@ -1,4 +1,4 @@
-"""Rules over the words of two questions. When a rule tells them apart, neither similarity nor a model can make them duplicates."""
+"""Rules over the words of two questions. If a rule tells the questions apart, neither similarity nor a model can make them duplicates."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from qagen_dagster.loop.questions.duplicates import question_form
 from qagen_dagster.records.ids import normalise
 
 _IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
-_TITLE_CASE = 0.7  # if a larger share of words is capitalised, capitals do not show names
+_TITLE_CASE = 0.7  # if a larger share of words is capitalised, capitals do not mark names
 _DIFFERENT = {
     "time": "one asks when, the other does not",
     "place": "one asks where, the other does not",
@@ -33,12 +33,12 @@ class Known:
 
 
 class Ruling(StrEnum):
-    """What the words say about a pair."""
+    """The result of the word rules for a pair."""
 
     SAME = "same"  # the same words
     FREE = "free"  # the same content words in the same roles
-    DOUBT = "doubt"  # one has words that the other does not have
-    CROSSED = "crossed"  # each asks for what the other states
+    DOUBT = "doubt"  # one question has words that the other lacks
+    CROSSED = "crossed"  # each question asks for what the other states
     DIFFERENT = "different"
 
 
@@ -49,7 +49,7 @@ class Finding:
 
 
 def examine(one: Known, other: Known) -> Finding:
-    """What the words of two questions say about the pair. The order of the two does not matter."""
+    """The result of the word rules for two questions. The order of the questions does not matter."""
     one, other = (
         Known(question_form.without_opening(known.question), known.answer) for known in (one, other)
     )
@@ -83,14 +83,14 @@ def examine(one: Known, other: Known) -> Finding:
 
 
 def _denies_what_the_other_leaves_out(one: str, other: str) -> bool:
-    """Whether the denial of one of two questions is only about words that the other does not have, as in "without its users"."""
+    """Whether the denial of one of two questions is only about words that the other question lacks, as in "without its users"."""
     denier, affirmer = (one, other) if negates(one) else (other, one)
     scope = denied(denier)
     return bool(scope) and not scope & {*content_stems(affirmer)}
 
 
 def _apart(one: str, other: str) -> str:
-    """Why two questions cannot ask for the same fact, whatever their answers; empty if they can."""
+    """The reason why two questions cannot ask for the same fact, whatever their answers; empty if they can."""
     a, b = question_form.form(one), question_form.form(other)
     if a.asked != b.asked and a.asked in _DIFFERENT and b.asked in _DIFFERENT:
         return _DIFFERENT[a.asked]
@@ -108,7 +108,7 @@ def _apart(one: str, other: str) -> str:
 
 
 def _numbers_differ(a: Facts, b: Facts) -> bool:
-    """Whether each has a number or a date that the other does not have."""
+    """Whether each question has a number or a date that the other lacks."""
     return all(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((a, b), (b, a)))
 
 
@@ -125,7 +125,7 @@ def _names(question: str) -> tuple[tuple[str, str], ...]:
 
 
 def _names_left(question: str, other: str) -> list[str]:
-    """The names of a question that the other does not have: not as a word, not as initials, and not written out."""
+    """The names in a question that the other lacks: as a word, as initials and written out."""
     words = {word for word, _ in facts(other).names} | {*question_form.form(other).words, *facts(other).stems}
     left = [(name, shown) for name, shown in _names(question) if name not in words]
     return (
@@ -136,7 +136,7 @@ def _names_left(question: str, other: str) -> list[str]:
 
 
 def _kin(name: str, words: set[str]) -> bool:
-    """Whether a word is akin to a name, as "Norwegian" is to "Norway": both begin with the same four letters."""
+    """Whether a word is akin to a name, as "Norwegian" is to "Norway": both words begin with the same four letters."""
     return len(name) > 4 and name.isalpha() and any(word[:4] == name[:4] for word in words)
 
 
@@ -173,7 +173,7 @@ def _units(question: str) -> frozenset[tuple[str, float]]:
 
 
 def _doubt(one: str, other: str) -> str:
-    """A difference that may be only another wording; empty if there is none."""
+    """A difference that may be only another wording; empty if there is no such difference."""
     a, b = question_form.form(one), question_form.form(other)
     changed = question_form.substitution(a, b)
     if changed is not None:
@@ -199,7 +199,7 @@ def _decides(doubt: str) -> bool:
 
 @dataclass(frozen=True)
 class Crossing:
-    """The words of a question that decide whether it asks for what another states."""
+    """The words that decide whether a question asks for what another question states."""
 
     answer: frozenset[str]  # empty if the question states its own answer
     question: frozenset[str]

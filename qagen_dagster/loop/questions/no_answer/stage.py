@@ -115,7 +115,7 @@ def counted(result: GenerationResult, target: int) -> GenerationResult:
     return result.model_copy(update={"stats": result.stats.model_copy(update=stats)})
 
 
-LEAST_ANSWERED = 0.8  # share of the questions with an answer that a validator must answer if its "no answer" is to prove anything
+LEAST_ANSWERED = 0.8  # share of answerable questions that a validator must answer to be trusted
 
 
 def distrust(controls: Iterable[tuple[int, int]]) -> str:

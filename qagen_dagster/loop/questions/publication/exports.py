@@ -51,7 +51,7 @@ class ExportedRows:
         self.no_picture: list[str] = []
 
     def read(self, *, documents: bool) -> ExportedSet:
-        """The set. With `documents`, it has all documents of the corpus, too.
+        """The set. With `documents`, the set includes all documents of the corpus.
 
         Raises StoreError if nothing is published, and if a quote is no longer in its document.
         """
@@ -118,7 +118,7 @@ class ExportedRows:
         )
 
     def _graded(self, question_id: str) -> Iterator[tuple[Passage, int]]:
-        """The passages that were judged and have the same text as then."""
+        """The judged passages whose text is the same as when they were judged."""
         for label in self._labels.get(question_id, ()):
             if label.grade is None or label.document_id not in self._entries:
                 continue
@@ -146,7 +146,7 @@ FOLDER = "exports"  # beside corpus.json
 
 @dataclass(frozen=True)
 class Export:
-    """A set in one format. `left_out` has the ids of the questions that the format cannot show, `files` the contents by path."""
+    """A set in one format. `left_out` has the ids of the questions that the format cannot show, and `files` has the contents by path."""
 
     format: str
     questions: int
@@ -203,7 +203,7 @@ def exported_formats(space: Workspace, combination: Combination) -> tuple[str, .
 
 
 def why_not_exported(space: Workspace, combination: Combination) -> tuple[str, ...]:
-    """Why the stored exports are out of date, in one line; empty if they are not."""
+    """The reason why the stored exports are out of date, as one line; empty if they are up to date."""
     latest = space.store.find_valid(LatestVersion.key(combination), LatestVersion)
     stored = space.store.find_valid(LatestExports.key(combination), LatestExports)
     same = latest is not None and stored is not None and stored.made_from == latest.made_from

@@ -1,7 +1,7 @@
-"""Publishes a validated set: checks its evidence again, writes its files, keeps every version, and says why a set is out of date.
+"""Publishes a validated set: rechecks its evidence, writes its files, keeps every version, and reports why a set is out of date.
 
-The licence and the attribution of documents are read when a set is published or exported. They are not stored with the documents. What
-evaluations found about a set decides which questions are left out, and is told on its card.
+The licence and the attribution of documents are read when a set is published or exported, and are not stored with the documents. The
+findings of evaluations decide which questions of a set are left out, and its card states them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +53,7 @@ _GRADED = {"fingerprint", "overall_confidence", "grounded", "ungrounded", "not_m
 
 @dataclass(frozen=True)
 class Published:
-    """A set as it was published."""
+    """A published set."""
 
     eval_set: EvalSet
     version: str  # content id
@@ -110,7 +110,7 @@ def publish(
 
 
 def _put(workspace: Workspace, combination: Combination, run_id: str, path: str, data: bytes) -> bool:
-    """Write a file of the set if it changed, then also to the history of the run. Returns whether it changed."""
+    """Write a file of the set, and write it to the history of the run, if it changed. Returns whether it changed."""
     changed = workspace.store.write_if_changed(CorpusGenerationResult.file_key(combination, path), data)
     if changed:
         workspace.store.write_bytes(combination.history_key(run_id, path), data)
@@ -173,7 +173,7 @@ def _document_changes(
 def _unfinished_work(
     workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
 ) -> Iterator[str]:
-    """What the last run has left undone, if its configuration and documents are the present ones."""
+    """The work that the last run left undone, if its configuration and documents are the present ones."""
     unfinished = (one.id for one in documents if finished(workspace, planned, one) is None)
     yield from counted("unfinished documents", unfinished)
     combination = planned.combination
@@ -201,7 +201,7 @@ def _is_published(workspace: Workspace, combination: Combination, validated: Val
 def _made_from(
     workspace: Workspace, combination: Combination, validated: ValidatedSet, questions: Iterable[QAPair]
 ) -> str:
-    """A hash of what the published files depend on. If it changes, publishing again may write other files.
+    """A hash of everything that the published files depend on. If it changes, publishing again may write other files.
 
     `questions` are those of `validated`. The results of documents are not read, because that would take long.
     """
@@ -229,7 +229,7 @@ def _made_from(
 
 
 def _review(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> Iterator[str]:
-    """The parts of the hash that reviews and evaluations add: none without them and without the option `publish`."""
+    """The parts of the hash from reviews and evaluations: none if there are none and the option `publish` is not set."""
     chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
     if chosen.only is not Publish.ALL:
         yield chosen.only.value
@@ -244,7 +244,7 @@ def _applied(validated: ValidatedSet) -> set[str]:
 
 
 def _selected(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> ValidatedSet:
-    """The set with the questions that the scenario wants published."""
+    """The set, reduced to the questions that the scenario publishes."""
     chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
     approved: set[str] = set() if validated.review is None else set(validated.review.approved)
     gone = dropped(workspace, combination)
@@ -257,7 +257,7 @@ def _selected(workspace: Workspace, combination: Combination, validated: Validat
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
-    """The set to publish. If the published questions are the same, it keeps their time."""
+    """The set to publish. If the published questions are the same, the set keeps their time."""
     rows = PublishedRows(workspace, combination, validated)
     questions = rows.questions()
     key = CorpusGenerationResult.key(combination)
@@ -322,9 +322,9 @@ def documents_of(question: PublishedQuestion) -> dict[str, None]:
 
 
 def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
-    """By document id what corpus.yaml says of its file, else what the file states, else what corpus.yaml says of all files (`*`).
+    """By document id, the rights in corpus.yaml for its file, else those that the file states, else those in corpus.yaml for all files (`*`).
 
-    A file that cannot be read, also because its password is not set, states nothing, and a document that is gone has no rights.
+    An unreadable file, including one whose password is not set, states nothing. A document that is gone has no rights.
     """
     found, pool, wanted = space.corpus(corpus), space.parsers(), dict.fromkeys(documents, Rights())
     try:
@@ -357,7 +357,7 @@ def _chosen(config: CorpusConfig, name: str, stated: Rights | None) -> Rights:
 
 
 def joint_rights(rights: Iterable[Rights]) -> Rights:
-    """The rights in a question about several documents. Its licence is not known if that of one of them is not."""
+    """The rights in a question about several documents. Its licence is unknown if the licence of one document is unknown."""
     pairs = [(one.licence, one.attribution) for one in rights]
     licences, named = (dict.fromkeys(some) for some in zip(*pairs, strict=True))
     licence = None if None in licences else "; ".join(filter(None, licences))
@@ -379,7 +379,7 @@ def labels_of(store: Store, combination: Combination) -> dict[str, tuple[Label, 
 def dropped(space: Workspace, combination: Combination) -> frozenset[str]:
     """The ids of the questions that the scenario does not publish, because an evaluation found them faulty.
 
-    They are evaluated all the same, so that a verdict can change.
+    Such questions are still evaluated, so that a verdict can change.
     """
     drop = space.corpus(combination.corpus).scenario(combination.scenario).publish.drop
     found = _reports(space.store, combination, Kind.PANEL, Kind.CLOSED_BOOK) if drop else ()

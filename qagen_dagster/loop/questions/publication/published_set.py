@@ -42,7 +42,7 @@ class PublishedSet:
         return len(self.questions)
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A table with one row per question, and one column per field of a question. Lists and records stay as they are."""
+        """A table with one row per question, and one column per field of a question. Lists and records are not converted."""
         import pandas  # pyright: ignore[reportMissingTypeStubs]
 
         rows = [question.model_dump(mode="json") for question in self.questions]
@@ -51,7 +51,7 @@ class PublishedSet:
     def texts(self) -> dict[str, str]:
         """The present text of every document of the corpus that has one, by document id. Raises StoreError.
 
-        The evidence of an older version of the set may name other lines than the present ones.
+        The evidence of an older version of the set may name lines that have moved since.
         """
         corpus = self.combination.corpus
         index = self.store.read(CorpusIndex.key(corpus), CorpusIndex)
@@ -71,7 +71,7 @@ def read_published(store: Store, combination: Combination, version: str = LATEST
 
 
 class PassageText:
-    """The text of a document as in its file (lines that were split are whole again), cut into passages."""
+    """The text of a document, with split lines joined as in the file, and cut into passages."""
 
     def __init__(self, document_id: str, text: str, wrapped: Sequence[LineRange] = ()) -> None:
         self._wrapped = wrapped
@@ -87,7 +87,7 @@ class PassageText:
         return Passage(f"{document_id}#{chunk.number}", text, (next(lines), next(lines)))
 
     def place(self, evidence: Evidence) -> Place | None:
-        """The place of a quote, in the words of the file; None if it has no lines or is not there."""
+        """The place of a quote, in the words of the file; None if the evidence has no lines or the quote is not there."""
         if evidence.start_line is None:
             return None
         quote, _ = joined(evidence.quote.split("\n"), self._wrapped, evidence.start_line)
@@ -100,7 +100,7 @@ class PassageText:
 
 
 def hash_of(passage: Passage) -> str:
-    """A hash of the text of a passage: a label belongs to a passage with the same text only."""
+    """A hash of the text of a passage, because a label belongs only to a passage with the same text."""
     return content_hash(passage.text.encode("utf-8", "surrogatepass"))[:16]
 
 

@@ -74,7 +74,7 @@ def set_facts(
 
 
 def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
-    """The calls behind a set, each once. A call that was only replayed from the ledger counts as paid, because it was paid earlier."""
+    """The usage of each call behind a set, once. A call that was only replayed counts as paid, because it was paid earlier."""
     paid: list[Usage] = []
     known: set[str] = set()
     earlier: dict[str, Usage] = {}
@@ -88,7 +88,7 @@ def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
 
 
 def _planned(result: result_records.GenerationResult, strategy: Strategy) -> dict[str, int]:
-    """The number of wanted questions by kind: the plan of the document, else that of a shortfall, else the number of accepted questions."""
+    """The number of wanted questions by kind: from the plan of the document, else from a shortfall, else the number of accepted questions."""
     given = Counter(pair.question_type for pair in result.accepted if not is_across(pair))
     wanted = given | Counter({one.question_type: one.wanted for one in result.shortfalls})
     told = {kind: count for kind, count in wanted.items() if strategy is Strategy.BATCH or kind in KINDS}
@@ -164,7 +164,7 @@ class PublishedRows:
 
     @cached_property
     def _sources(self) -> Mapping[str, tuple[str, str | None]]:
-        """The file of each document, and its row there."""
+        """The file of each document, and the row of the document in this file."""
         store, key = self.space.store, CorpusIndex.key(self.combination.corpus)
         known = store.find_head(key, CorpusIndex, IndexEntry) is not None
         entries = store.rows(key, CorpusIndex, IndexEntry) if known else ()
