@@ -71,12 +71,12 @@ def rebuild_catalog(store: Store, lock_seconds: float = LOCK_SECONDS) -> dict[st
 
 
 def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
-    """Whether there is a catalog that this version can read and that contains the current set of each combination."""
+    """Whether this version can read the catalog, and the catalog contains the current set of each combination."""
     return _has_sets(store, combinations, _known(store)[1])
 
 
 def _known(store: Store) -> tuple[set[str], dict[str, str]]:
-    """What `stats.known_runs` says of the catalog; nothing if there is none that this version can read."""
+    """The result of `stats.known_runs` for the catalog; empty if there is no catalog that this version can read."""
     try:
         with catalog_file(store) as file:
             return stats.known_runs(file)
@@ -93,7 +93,7 @@ def _has_sets(store: Store, combinations: Iterable[Combination], known: dict[str
 
 
 def runs_to_add(store: Store) -> list[str]:
-    """The ids of the finished runs that the catalog does not have."""
+    """The ids of the finished runs that the catalog lacks."""
     return _runs_without(store, _known(store)[0])
 
 
@@ -104,7 +104,7 @@ def _runs_without(store: Store, known: set[str]) -> list[str]:
 
 
 def is_behind(store: Store) -> bool:
-    """Whether the store has finished runs or sets that its catalog does not have, or no catalog of them."""
+    """Whether the store has finished runs or sets that its catalog lacks, or has no catalog."""
     runs, sets = _known(store)
     if _runs_without(store, runs):
         return True
@@ -117,7 +117,7 @@ def rows_of(store: Store) -> Iterator[rows.TableRow]:
     """The rows of all tables, in the order of the store, which is read once. Damaged files are logged and left out.
 
     If a document has several results or failures in a combination, the one recorded last counts. Model calls of all results count,
-    because they were paid. A part of the rows is in memory at a time, because a whole set of a large corpus takes much memory.
+    because they were paid. Only a part of the rows is in memory at a time, because a set of a large corpus takes much memory.
     """
     keys = (key for key in store.list("documents") if key.count("/") == 2)
     corpora = [index.corpus for index in heads(store, keys, CorpusIndex, IndexEntry)]
@@ -181,7 +181,7 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
 
 
 def _decisions(store: Store) -> Iterator[rows.TableRow]:
-    """The decision of each reviewer about each question that counts."""
+    """For each question and reviewer, the decision that counts."""
     # Imported where the catalog is built, because the import is slow.
     from qagen_dagster.loop.review import state_of
 
@@ -240,7 +240,7 @@ def _json_lines(store: Store, key: str, kind: type[RecordT]) -> Iterator[RecordT
 
 
 def _exams(store: Store) -> Iterator[rows.TableRow]:
-    """All slots of the current sets. The last bank says which are duplicates and which were rejected by reviewers."""
+    """All slots of the current sets. The last bank states which slots are duplicates and which were rejected by reviewers."""
     # Imported where the catalog is built, because the import is slow.
     from qagen_dagster.loop.exams.code_checks import flaws_of
 
@@ -264,7 +264,7 @@ def _exams(store: Store) -> Iterator[rows.TableRow]:
 
 
 def _problems(store: Store) -> Iterator[rows.TableRow]:
-    """The problems, and all stored results of tasks. `current` results are those with which a bank was made."""
+    """The problems, and all stored results of tasks. A result is `current` if a bank was made with it."""
     current: set[str] = set()
     for bank in _problem_banks(store):
         for position, record in enumerate(bank.problems, 1):

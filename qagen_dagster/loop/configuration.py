@@ -18,8 +18,8 @@ class Configuration:
     """Everything that a product depends on besides its upstream products.
 
     Attributes:
-        version: changes with everything that can change the product.
-        parts: models, prompts, texts and limits by name. Stored products have these parts, too.
+        version: a hash that changes with everything that can change the product.
+        parts: models, prompts, texts and limits by name. Stored products also have these parts.
         settings: other settings by name. Stored products do not have them.
     """
 
@@ -34,7 +34,7 @@ def model_names(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
 
 
 def model_settings(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
-    """The settings of the models that can change a response."""
+    """By role, the settings of the models that can change a response."""
     return {
         f"{role.value} {name}": json.dumps(value, sort_keys=True)
         for role, spec in specs.items()
@@ -44,13 +44,13 @@ def model_settings(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
 
 
 def is_free_for_paid(made: Iterable[str], wanted: Iterable[str]) -> bool:
-    """Whether free models would replace the work of paid ones. Models are `provider:model`."""
+    """Whether free models would replace the work of paid models. Models are `provider:model`."""
     free = [[name.partition(":")[0] in FREE_PROVIDERS for name in names] for names in (made, wanted)]
     return not all(free[0]) and all(free[1])
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """One line for each part that differs, with its name, its old and its new value. Long values are not shown."""
+    """One line for each part that differs, with the name, the old value and the new value. Long values are not shown."""
     lines: list[str] = []
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name, NONE), after.get(name, NONE)
@@ -61,7 +61,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[st
 
 
 def what_changed(made: Configuration, wanted: Configuration) -> tuple[str, ...]:
-    """One line for each difference between the configuration of a stored product and the present one; empty if nothing has changed."""
+    """One line for each difference between the configuration of a stored product and the present configuration; empty if nothing has changed."""
     if made.version == wanted.version and made.parts == wanted.parts:
         return ()
     return differences(made.parts, wanted.parts) or (OTHER_VERSION,)

@@ -1,4 +1,4 @@
-"""The figures of items: drawn once where there is a TeX engine, and kept in the store. Exports and the review page show them."""
+"""The figures of items. Each figure is drawn once, on a machine with a TeX engine, and kept in the store. Exports and the review page show them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ NOT_DRAWN = "figures are not drawn, because there is no TeX engine or they do no
 
 @dataclass(frozen=True)
 class Drawing:
-    """A text with figures, and what they need to compile."""
+    """A text with figures, and the preamble and libraries with which they compile."""
 
     text: str
     preamble: str = ""
@@ -37,7 +37,7 @@ def picture_key(name: str) -> str:
 
 
 def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = True) -> dict[str, bytes]:
-    """The pictures of the figures of `texts` by their ids, as far as they are stored, or, if `draw`, can be drawn and stored here."""
+    """By figure id, the pictures of the figures of `texts` that are stored. With `draw`, missing pictures are drawn and stored if possible."""
     found: dict[str, bytes] = {}
     for one in texts:
         for code in figures_of(one.text):
@@ -59,7 +59,7 @@ def undrawn(texts: Mapping[str, str], figures: Mapping[str, bytes]) -> list[str]
 def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str, ...]) -> PageImage | None:
     """A picture of the first page of `latex`.
 
-    Returns None if there is no TeX engine, or if `latex` contains what is not allowed or does not compile.
+    Returns None if there is no TeX engine, or if `latex` has forbidden commands or does not compile.
     """
     engine = find_engine()
     barred = refused(latex, own_of(allowed_definitions([preamble])))
@@ -69,7 +69,7 @@ def rendering(space: Workspace, latex: str, preamble: str, libraries: tuple[str,
 
 
 def first_page(space: Workspace, pdf: bytes | None) -> PageImage | None:
-    """A picture of the first page of a PDF without its margins; None without a PDF, or if it cannot be drawn."""
+    """A picture of the first page of a PDF without its margins; None without a PDF, or if the PDF cannot be drawn."""
     if pdf is None:
         return None
     try:

@@ -13,14 +13,14 @@ OWNER = "qagen_store"  # a file of the instance with the URL of its store, or wi
 
 
 def instance_home(settings: Settings) -> Path:
-    """The folder that DAGSTER_HOME names. If it is not set, `.dagster_home` of the project, or of a local store elsewhere."""
+    """The folder that DAGSTER_HOME names. If it is not set, the folder is `.dagster_home` of the project, or of a local store elsewhere."""
     inside = Store(settings.assets).local_path(HOME)
     elsewhere = inside is not None and inside.parent.resolve() != PROJECT_ROOT / "assets"
     return dagster_home() or (inside.resolve() if inside and elsewhere else PROJECT_ROOT / HOME)
 
 
 def open_home(settings: Settings) -> Path:
-    """The folder of the instance, which from now on belongs to the store of `settings`.
+    """The folder of the instance. It records that the instance belongs to the store of `settings`.
 
     Raises ConfigError if DAGSTER_HOME names no folder, and if the instance belongs to another store. Raises StoreError
     if the store cannot be written to.

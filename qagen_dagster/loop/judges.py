@@ -1,4 +1,4 @@
-"""Compares what models found about questions with what reviewers decided, and proposes thresholds that fit the decisions."""
+"""Compares the findings of models about questions with the decisions of reviewers, and proposes thresholds that fit these decisions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ from qagen_dagster.records.questions.results import CandidateDocument, Candidate
 from qagen_dagster.records.review import Agreement
 from qagen_dagster.store import Store
 
-LEAST = 5  # accepted questions, and as many others, from which a threshold is proposed
+LEAST = 5  # minimum accepted and minimum other questions for proposing a threshold
 Judged = PublishedQuestion | RejectedQuestion
 LineT = TypeVar("LineT", bound=Record)
 
@@ -44,7 +44,7 @@ def stored_lines(store: Store, combination: Combination, file: str, kind: type[L
 def judged_questions(
     store: Store, combination: Combination, given: Iterable[Judged] | None = None
 ) -> dict[str, Judged]:
-    """Questions by id: those that are given, or else the published and the rejected ones of a set. Raises StoreError."""
+    """Questions by id: those in `given`, or else the published and the rejected questions of a set. Raises StoreError."""
     if given is None:
         given = (
             *stored_lines(store, combination, REJECTED_FILE, RejectedLine),
@@ -64,7 +64,7 @@ def agreement(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> Agre
 def judge_agreements(
     store: Store, combination: Combination, accepted: Mapping[str, bool], judged: Iterable[Judged] | None
 ) -> Iterator[Agreement]:
-    """How each model and criterion agrees with people. `accepted` says of a question whether its reviewers accepted it."""
+    """How each model and criterion agrees with people. `accepted` states for each question id whether the reviewers accepted the question."""
     questions = judged_questions(store, combination, judged)
     made = store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     report = store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
@@ -81,7 +81,7 @@ def judge_agreements(
 
 
 def _findings(one: Judged, validator: str, grader: str) -> Iterator[tuple[str, str, bool]]:
-    """Model, criterion and finding."""
+    """The model, the criterion and the finding for each finding on a question."""
     if isinstance(one, PublishedQuestion):
         validator, grade = one.generation_metadata.validator_model, one.grade
         if grade is not None and grade.is_grounded is not None:
@@ -93,9 +93,9 @@ def _findings(one: Judged, validator: str, grader: str) -> Iterator[tuple[str, s
 
 
 class Proposal(Record):
-    """A threshold for a key of a scenario. `now` and `right` count the decisions, of `judged`, that the present and the proposed one give.
+    """A threshold for a key of a scenario. `now` and `right` count the `judged` decisions that the present and the proposed one match.
 
-    `changed` has the measured values of the questions that only one of the two lets pass.
+    `changed` has the measured values of the questions that only one of the two thresholds accepts.
     """
 
     key: str
@@ -110,9 +110,9 @@ class Proposal(Record):
 def proposals(
     scenario: ScenarioConfig, questions: Mapping[str, Judged], accepted: Mapping[str, bool]
 ) -> Iterator[Proposal]:
-    """A threshold for each key with `LEAST` accepted and as many other questions that have a value.
+    """A threshold for each key that has a value for at least `LEAST` accepted questions and `LEAST` other questions.
 
-    It has the highest mean of the shares of accepted and of other questions that it treats as people did.
+    It maximises the mean of two shares: accepted and other questions that it treats as people did.
     """
     batch = scenario.batch
     limits = {"max_overlap": scenario.max_overlap}

@@ -23,7 +23,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
 
 BATCHES = "batches"
-FINISHED_DAYS = 2.0  # records of younger batches are kept, because a run that searches a batch that it sent must exclude them
+FINISHED_DAYS = 2.0  # younger records are kept, because a run that searches its batch must exclude them
 _BATCH_NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
 
 
@@ -31,11 +31,11 @@ class BatchStats(Record):
     """The batches in the store."""
 
     sending: int = 0  # batches that the server may or may not have
-    open: int = 0  # batches that the server has, and whose results are not stored yet
+    open: int = 0  # batches at the server whose results are not stored yet
     finished: int = 0
     corrupt: int = 0  # unreadable records; their requests are sent again
     requests: int = 0  # in unfinished batches
-    uncharged: int = 0  # requests that were sent in a batch, but are not counted as spending of a run yet
+    uncharged: int = 0  # requests sent in a batch that no run counts as spending yet
     oldest: str | None = None  # time of the oldest unfinished batch; ISO 8601, UTC
 
 
@@ -75,7 +75,7 @@ def foreign_batch_files(store: Store) -> Iterator[str]:
 def finished_batches(store: Store) -> list[str]:
     """The tags of closed batches that are at least `FINISHED_DAYS` old and whose responses are all counted as spending.
 
-    Empty while some batch may be in progress without a known id, because a run finds it by excluding these batches.
+    Empty while some batch may be in progress without a known id, because a run finds that batch by excluding these batches.
     """
     book = JobBook(store.blobs(BATCHES))
     jobs = [job for _, job in book.records() if job is not None]
@@ -115,7 +115,7 @@ class ModelEntries(Record):
     bytes: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    uncounted: int = 0  # entries whose tokens are unreadable, or not all counted
+    uncounted: int = 0  # entries with unreadable or uncounted tokens
     seconds: float = 0.0  # waiting time, including retries
     oldest: str = ""  # ISO 8601, UTC
     newest: str = ""
@@ -147,7 +147,7 @@ class LedgerStats(Record):
 
 
 class Fault(Record):
-    """An entry or a batch that cannot be used, and why."""
+    """An unusable entry or batch, and the reason."""
 
     path: str
     reason: str
@@ -165,7 +165,7 @@ class LedgerCheck(Record):
 
 
 class Prunable(Record):
-    """Things that can be removed: addresses of entries, tags of batches, store keys of files."""
+    """The removable parts of a store: addresses of entries, tags of batches, store keys of files."""
 
     corrupt: tuple[str, ...] = ()
     unusable: tuple[str, ...] = ()
@@ -240,7 +240,7 @@ def check(store: Store) -> LedgerCheck:
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """Find things that are not needed: corrupt and unusable entries, old finished batches, and files of killed processes.
+    """Find what is not needed: corrupt and unusable entries, old finished batches, and files of killed processes.
 
     With `unused`, also find entries older than `older_than_days` to which no journal, result or set refers.
     """

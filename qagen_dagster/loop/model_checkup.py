@@ -20,7 +20,7 @@ class RoleBinding(NamedTuple):
     """A model with all its roles."""
 
     spec: ModelSpec
-    roles: tuple[str, ...]  # "visual generator" if another model has the role in textual mode
+    roles: tuple[str, ...]  # "visual generator" if a different model has this role in textual mode
     pictures: bool
 
     @property
@@ -38,7 +38,7 @@ def checkup(
 ) -> Iterator[tuple[str, Finding]]:
     """Check each model and yield its name with each finding. This costs some tokens per model, unless `offline`.
 
-    `sizes` are the characters of the documents: a model that is shown documents gets a prompt as long as the longest one of a run.
+    `sizes` are the characters of the documents. A model that is shown documents gets a prompt as long as the longest prompt of a run.
 
     Variables of proxies and certificates that no client can use are found first; models that would be asked through them are left out.
     `state` is the folder through which processes share rate limits. The embedder is checked only if `state` is given.
@@ -60,14 +60,14 @@ def checkup(
 
 
 def _longest(bound: RoleBinding, sizes: Collection[int]) -> int:
-    """The most characters of a document that a run shows a model at once."""
+    """The maximum characters of a document that a run shows a model at once."""
     most = bound.spec.opening_characters
     shown = [size if size <= most else min(most, 8_000) for size in sizes]
     return max(shown, default=0) if _SHOWN_DOCUMENTS & set(bound.roles) else 0
 
 
 def _is_cut_off(spec: ModelSpec | EmbedderSpec) -> bool:
-    """Whether variables of the environment keep clients from the server of a model."""
+    """Whether environment variables keep clients from the server of a model."""
     local = spec.local if isinstance(spec, EmbedderSpec) else spec.provider in FREE_PROVIDERS
     return not local and bool(network_faults(url=spec.base_url or "https://"))
 

@@ -21,7 +21,7 @@ BATCH_THREADS = 200  # number of threads that wait for provider batches
 
 
 def worker_count(model: Model | None, usual: int, *, unlimited: bool) -> int:
-    """The number of requests that wait at once: `usual`, or many for a model with provider batches and unlimited calls."""
+    """The number of requests that wait at once: `usual`, or a large number for a model with provider batches and unlimited calls."""
     wide = model is not None and model.spec.execution == "batch" and unlimited
     return BATCH_THREADS if wide else usual
 
@@ -91,7 +91,7 @@ def work_on_each(
 
 @dataclass
 class WorkOutcome(Generic[NameT]):
-    """The work of a run by how it ended. The names are ids of documents or problems, or numbers of slots."""
+    """The work of a run, grouped by its end. The names are ids of documents or problems, or numbers of slots."""
 
     finished: list[NameT] = field(default_factory=list[NameT])
     reused: list[NameT] = field(default_factory=list[NameT])  # an earlier run finished it
@@ -99,7 +99,7 @@ class WorkOutcome(Generic[NameT]):
     failed: dict[NameT, str] = field(default_factory=dict[NameT, str])  # with the reasons
 
     def missed(self, name: NameT, error: ModelError | None) -> str:
-        """Record that a model failed, or without an error that nothing was tried. Returns it in words."""
+        """Record that a model failed, or without an error, that nothing was tried. Returns a description."""
         self.failed[name] = NOT_TRIED if error is None else str(error)
         return "not tried" if error is None else "failed"
 
@@ -133,7 +133,7 @@ class EarlyStop:
 
 
 class FailuresInARow:
-    """Counts consecutive model failures. From the failure number `most` on, `fault` is the last error and the model is at fault."""
+    """Counts consecutive model failures. From the failure number `most` on, the model is at fault, and `fault` is the last error."""
 
     def __init__(self, most: int) -> None:
         self.fault: ModelError | None = None
@@ -156,7 +156,7 @@ class FailuresInARow:
 
 
 def counter(progress: Callable[[int, int, str], None] | None, total: int) -> Callable[[str], None]:
-    """A function that counts finished work. Each call, from any thread, calls `progress` with (number so far, `total`, its argument)."""
+    """A function that counts finished work. Each call, from any thread, calls `progress` with the number so far, `total` and its argument."""
     guard = threading.Lock()
     done = 0
 

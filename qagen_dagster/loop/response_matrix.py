@@ -1,4 +1,4 @@
-"""A table of right answers, of candidates or answerers to items: correlations with resamples, and the two-parameter model."""
+"""A matrix of scores, of candidates or answerers by items, with correlations, their resamples, and the two-parameter model."""
 
 from collections.abc import Sequence
 
@@ -7,32 +7,32 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 RESAMPLES = 1_000
-ROUNDS, PRIOR = 60, 1.0  # of EM; variance of the priors
-CELLS = 4_000_000  # of a table of resamples that is in memory
+ROUNDS, PRIOR = 60, 1.0  # iterations of EM; variance of the priors
+CELLS = 4_000_000  # maximum cells of a table of resamples in memory
 
 
 class Scores:
-    """How right the answers of candidates (rows) to items (columns) are, from 0 to 1. At least one candidate and one item."""
+    """The scores of candidates (rows) on items (columns), from 0 to 1. There is at least one candidate and one item."""
 
     def __init__(self, right: Floats | Sequence[Sequence[float]]) -> None:
         self.right: Floats = np.array(right, dtype=np.float64)
         self.scores: Floats = self.right.sum(axis=1)
         count = len(self.scores)
-        # Row 0 is the sample, the others are resamples: how often each candidate is in it, as a share.
+        # Row 0 is the sample, and the other rows are resamples. A row holds the share of each candidate in its sample.
         drawn = np.random.default_rng(0).multinomial(
             count, np.full(count, 1 / count), min(RESAMPLES, CELLS // count)
         )
         self.weights: Floats = np.vstack([np.ones(count), drawn]) / count
 
     def discrimination(self, column: int) -> Floats:
-        """The correlation of an item with the score on the others, as `correlation`."""
+        """The correlation of an item with the score on the other items, as `correlation` returns it."""
         return self.correlation(self.right[:, column], self.scores - self.right[:, column])
 
     def two_parameters(self) -> tuple[list[float], list[float]]:
         """The slope and the difficulty of each item by the two-parameter logistic model (Birnbaum 1968).
 
         Marginal maximum a posteriori by EM (Bock & Aitkin 1981): abilities are standard normal, and priors keep slopes near 1 and
-        difficulties near 0, because few candidates alone would not.
+        difficulties near 0, because few candidates do not determine them.
         """
         right = self.right
         ability = np.linspace(-4, 4, 41)
@@ -56,7 +56,7 @@ class Scores:
         return self.weights @ values**2 - (self.weights @ values) ** 2
 
     def correlation(self, one: Floats, other: Floats) -> Floats:
-        """For the sample and each resample; NaN where one of them does not vary."""
+        """The correlation in the sample and in each resample; NaN where `one` or `other` does not vary."""
         together = self.weights @ (one * other) - (self.weights @ one) * (self.weights @ other)
         return over(together, np.sqrt(np.clip(self.variance(one) * self.variance(other), 0, None)))
 

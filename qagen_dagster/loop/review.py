@@ -23,7 +23,7 @@ from qagen_dagster.records.review import MOST_TEXT, Action, Agreement, Decision,
 
 
 class ReviewState(StrEnum):
-    """The state of a question by the decisions of its reviewers."""
+    """The state of a question that follows from the decisions of its reviewers."""
 
     UNREVIEWED = "unreviewed"
     ACCEPTED = "accepted"
@@ -43,7 +43,7 @@ _STATES = {
 
 @dataclass(frozen=True)
 class QuestionReview:
-    """The state of a question, and the decision of each reviewer that counts, which is the last one that was not undone."""
+    """The state of a question, and the decision of each reviewer that counts: the last one that was not undone."""
 
     state: ReviewState
     by_reviewer: Mapping[str, Decision]
@@ -69,7 +69,7 @@ def decisions_of(
 ) -> dict[str, tuple[Decision, ...]]:
     """All decisions on the questions of a set, by question id, in the order of their times.
 
-    `known` has decisions by their keys. These are not read again. Raises StoreError for a damaged file, because leaving out a
+    `known` has decisions by their keys. These decisions are not read again. Raises StoreError for a damaged file, because leaving out a
     decision would change what is published.
     """
     return _under(space, review_folder(set_key), known or {})
@@ -92,12 +92,12 @@ def _under(space: Workspace, folder: str, known: Mapping[str, Decision]) -> dict
 
 
 def decision_ids(space: Workspace, set_key: str) -> set[str]:
-    """The ids of all decisions on the questions of a set. They are found without reading a file."""
+    """The ids of all decisions on the questions of a set. The ids are found without reading a file."""
     return {PurePosixPath(key).stem for key in space.store.list(review_folder(set_key))}
 
 
 def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
-    """For the id of each rejected question of a set, who rejected it and why. Raises StoreError for a damaged file."""
+    """By id of each rejected question of a set, the reviewer and the reason. Raises StoreError for a damaged file."""
     found = {name: state_of(some) for name, some in decisions_of(space, set_key).items()}
     return {
         name: f"{one.last.reviewer}: {one.last.reason}".removesuffix(": ")
@@ -107,8 +107,8 @@ def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
 
 
 def edits_of(space: Workspace, set_key: str) -> dict[str, Decision]:
-    """By id of an item of a bank, the edit that applies to it: the latest one that was not undone and after which nobody accepted the
-    original, unless the reviewers disagree or reject the item. Raises StoreError for a damaged file.
+    """By id of an item of a bank, the edit that applies to it: the latest edit that was not undone. None applies if somebody accepted the
+    original later, or if the reviewers disagree or reject the item. Raises StoreError for a damaged file.
     """
     found = {name: _edit(some) for name, some in decisions_of(space, set_key).items()}
     return {name: one for name, one in found.items() if one is not None}
@@ -141,7 +141,7 @@ def state_of(decisions: Iterable[Decision]) -> QuestionReview:
 
 
 def _standing(decisions: Iterable[Decision]) -> Iterator[Decision]:
-    """The decisions that decide something and were not undone, latest first."""
+    """The decisions that give a state and were not undone, latest first."""
     undone: set[tuple[str, str]] = set()
     for one in sorted(decisions, key=_order, reverse=True):
         if (one.reviewer, one.id) in undone:
@@ -153,7 +153,7 @@ def _standing(decisions: Iterable[Decision]) -> Iterator[Decision]:
 
 
 def _view(one: Decision) -> tuple[str, ...]:
-    """What a decision says of the item. Who accepts the texts that an edit gave agrees with the edit."""
+    """The opinion in a decision, for comparison. A reviewer who accepts the texts of an edit agrees with the edit."""
     if one.action not in (Action.ACCEPT, Action.EDIT):
         return (one.action,)
     is_edit = one.action is Action.EDIT
@@ -178,7 +178,7 @@ def review_facts(
 ) -> ReviewFacts | None:
     """The review facts of a set, from the decisions with the ids `known`, or from all decisions if that is None.
 
-    `judged` are its questions; None: the published ones. Returns None if there are no decisions. Raises StoreError.
+    `judged` holds the questions; None means the published ones. Returns None if there are no decisions. Raises StoreError.
     """
     stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]
@@ -191,7 +191,7 @@ def review_facts(
 
 
 def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
-    """The ids of the questions that edits of reviewers have made."""
+    """The ids of the questions that reviewers' edits have made."""
     return {
         question_id(combination, one.document_id, one.new_question, one.new_answer)
         for one in decisions
@@ -202,7 +202,7 @@ def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> se
 def facts_of(
     ids: Collection[str], reviews: Mapping[str, QuestionReview], judges: Iterable[Agreement] = ()
 ) -> ReviewFacts:
-    """The review facts of the questions `ids`, some of which have reviews. Reviews of other questions do not count."""
+    """The review facts of the questions `ids`, some of which have reviews. Reviews of other questions are ignored."""
     reviews = {name: one for name, one in reviews.items() if name in ids and one.by_reviewer}
     states = {name: reviews[name].state if name in reviews else ReviewState.UNREVIEWED for name in ids}
     actions = {
@@ -225,13 +225,13 @@ def facts_of(
 
 
 def accepted_by_all(reviews: Mapping[str, QuestionReview]) -> dict[str, bool]:
-    """For each question on which its reviewers agree, whether they accepted it as it is."""
+    """For each question whose reviewers agree, whether they accepted it unchanged."""
     decided = (ReviewState.ACCEPTED, ReviewState.EDITED, ReviewState.REJECTED)
     return {name: one.state is ReviewState.ACCEPTED for name, one in reviews.items() if one.state in decided}
 
 
 def agreements(actions: Mapping[str, Mapping[str, str]]) -> Iterator[Agreement]:
-    """For each two reviewers, how well they agree on the questions that both judged.
+    """For each pair of reviewers, their agreement on the questions that both judged.
 
     `actions` has the action of each reviewer by question and reviewer.
     """
@@ -247,7 +247,7 @@ def random_order(ids: Collection[str], seed: str = SEED) -> list[str]:
 
 
 def _judged_first(order: Sequence[str], states: Mapping[str, ReviewState]) -> Iterator[str]:
-    """The questions in `order` before the first one that nobody judged. They are a random sample, whichever others were judged."""
+    """The questions in `order` before the first one that nobody judged. They are a random sample, even if other questions were judged."""
     for name in order:
         if states[name] is ReviewState.UNREVIEWED:
             return
@@ -255,13 +255,13 @@ def _judged_first(order: Sequence[str], states: Mapping[str, ReviewState]) -> It
 
 
 def _generated(combination: Combination, validated: ValidatedSet) -> set[str]:
-    """The ids of the questions that the set had before reviewers changed it."""
+    """The ids of the questions of the set before reviewers changed it."""
     gone = (one for one in validated.removed if one.rejection_reason in BY_REVIEWERS)
     lost = (question_id(combination, one.document_id, one.question, one.answer) for one in gone)
     return {*(pair.id for pair in validated.questions), *lost}
 
 
-MOST_AVOIDED = 10  # maximum number of rejected questions; the latest are taken
+MOST_AVOIDED = 10  # maximum number of rejected questions; the latest ones are used
 
 
 def rejected_by_reviewers(space: Workspace, combination: Combination) -> tuple[RejectedQA, ...]:
@@ -297,7 +297,7 @@ def refuse(faults: Collection[str]) -> None:
 def solver_answer(
     space: Workspace, profile: str, account: str, question: str, options: str
 ) -> BlindSolution | None:
-    """What the solver of the profile answers, who sees only the question and the options; None if no solver is bound.
+    """The answer of the profile's solver, which sees only the question and the options; None if the profile has no solver.
 
     Raises ConfigError if the solver gives no answer, and ModelError.
     """

@@ -1,6 +1,6 @@
-"""Reads the history of runs from the store: what was asked of them, what they produced and published, and how they ended.
+"""Reads the history of runs from the store: their options, the sets that they made and published, and their ends.
 
-Runs of older versions and killed runs have not kept all records. Their history is derived from the other records.
+Runs of older versions and killed runs lack some records. Their history is derived from the other records.
 """
 
 import logging
@@ -42,12 +42,12 @@ _LOG = logging.getLogger(__name__)
 
 
 def records(store: Store, keys: Iterable[str], kind: type[RecordT]) -> Iterator[RecordT]:
-    """The records that can be read. The others are logged."""
+    """The records that can be read. Unreadable records are logged."""
     return _readable(keys, lambda key: store.read(key, kind))
 
 
 def heads(store: Store, keys: Iterable[str], kind: type[RecordT], row: type[BaseModel]) -> Iterator[RecordT]:
-    """The records that `records` gives, but without their rows of the kind `row`, which the caller reads one at a time."""
+    """The records as `records` yields them, but without their rows of the kind `row`, which the caller reads one at a time."""
     return _readable(keys, lambda key: store.read_head(key, kind, row))
 
 
@@ -60,10 +60,10 @@ def _readable(keys: Iterable[str], read: Callable[[str], RecordT]) -> Iterator[R
 
 
 class RunHistory:
-    """The runs of a store. `sets` are the current candidate sets. An old store may have nothing else.
+    """The runs of a store. `sets` are the current candidate sets. An old store may have no other records.
 
     Attributes:
-        ended: the record of each run that kept one, by run id.
+        ended: by run id, the record of each run that kept one.
         collected: the runs that made a candidate set, each with the key of that set.
     """
 
@@ -192,7 +192,7 @@ class RunHistory:
         return last if last is not None and last.run_id == run_id else None
 
     def _published_by(self, combination: Combination, found: CorpusGenerationResult) -> str | None:
-        """The run that made the questions of a set; None if the validated set now has other questions."""
+        """The run that made the questions of a set; None if the validated set now has different questions."""
         made = self._find(ValidatedSet.key(combination), ValidatedSet)
         same = made is not None and {one.id for one in made.questions} == {one.id for one in found.questions}
         return made.run_id if made is not None and same else None
@@ -223,7 +223,7 @@ def _ending(record: RunRecord) -> Row:
 
 
 def _combination_named(partition: str) -> Combination | None:
-    """The combination that a partition key names; None if it names something else."""
+    """The combination that a partition key names; None if the key names something else."""
     try:
         return Combination.from_key(partition)
     except ValueError:

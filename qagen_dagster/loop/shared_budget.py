@@ -1,4 +1,4 @@
-"""Keeps the processes of a run within their shared budget: adds up what calls cost, and checks it before each paid call.
+"""Keeps the processes of a run within their shared budget: adds up the cost of calls, and checks the sum before each paid call.
 
 Each process writes its own file after each paid call, and reads the files of the others before the next call. So the limits
 hold across ops and machines that share the store, and the spending of a killed process is not lost. A process also
@@ -59,7 +59,7 @@ class RunSpending:
 
 
 def spent_by(store: Store, prefix: str) -> float:
-    """US dollars that the runs whose spending id begins with `prefix` have paid."""
+    """The US dollars that were paid by the runs whose spending id begins with `prefix`."""
     keys = (key for key in store.list("spending") if key.startswith(f"spending/{prefix}"))
     return sum(found.usd for key in keys if (found := store.find_or_set_aside(key, Spent)) is not None)
 
@@ -80,7 +80,7 @@ class BudgetMeter:
 
     @cached_property
     def _shared(self) -> RunSpending | None:
-        """The spending of run and partition; None if neither is limited."""
+        """The spending of run and partition; None if neither has a limit."""
         return None if self.budget.run.unlimited and self.budget.partition.unlimited else self.spending
 
     def hold(self, most: Spent) -> AbstractContextManager[None]:
@@ -105,9 +105,9 @@ class BudgetMeter:
 
 
 def partition_meter(store: Store, budget: Budget, folder: str) -> BudgetMeter | None:
-    """The meter for work on a whole partition, with its spending in `folder`; None if nothing is limited.
+    """The meter for work on a whole partition, with its spending in `folder`; None if there is no limit.
 
-    The limit per document does not apply, because it is for generating the document's questions.
+    The limit per document does not apply, because it is for generating the questions of a document.
     """
     shared = budget.model_copy(update={"document": Allowance()})
     return None if budget.unlimited else BudgetMeter(shared, RunSpending(store, folder))
@@ -121,7 +121,7 @@ class _Meterable(Protocol):
 def metered(model: Model, meter: Meter | None) -> Model:
     """The model with `meter`, which checks each paid call and records its cost. Without a meter, `model` is returned unchanged.
 
-    It is also returned unchanged if its calls cannot be metered.
+    A model whose calls cannot be metered is returned unchanged, too.
     """
     return model.metered(meter) if meter is not None and isinstance(model, _Meterable) else model
 
@@ -147,7 +147,7 @@ def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
 
 
 def unique_calls(calls: Iterable[CallSummary]) -> list[Usage]:
-    """The usage of the calls. Calls with the same request count once; calls that were never sent count each."""
+    """The usage of the calls. Calls with the same request count once. Every call that was never sent counts."""
     return _unique(calls, Usage.of)
 
 
@@ -161,7 +161,7 @@ def _unique(calls: Iterable[CallSummary], value: Callable[[CallSummary], _ValueT
 
 
 def total_spent(calls: Iterable[CallSummary]) -> Spent:
-    """The total spending on calls. An unknown price counts as 0, and tokens that no server counted as what was reserved."""
+    """The total spending on calls. An unknown price counts as 0. Tokens that no server counted count as the reserved tokens."""
     made = list(calls)
     return Spent(
         usd=sum(call.charged_usd or call.usd or 0.0 for call in made),

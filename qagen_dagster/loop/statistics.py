@@ -1,4 +1,4 @@
-"""Statistics of counts: how well two reviewers agree, intervals and bounds of shares, and whether paired shares differ.
+"""Statistics of counts: the agreement of reviewers, intervals and bounds of shares, and tests of paired shares.
 
 Sources: Korn and Graubard, Survey Methodology 1998 (intervals of shares in clusters); McNemar, Psychometrika 1947 (paired shares);
 Holm, Scandinavian Journal of Statistics 1979 (several tests).
@@ -19,9 +19,9 @@ _LEAST_EFFECT = (
 
 
 def kappa_and_interval(pairs: Sequence[tuple[str, str]]) -> tuple[float, float, float] | None:
-    """Cohen's kappa of the pairs of decisions, and the ends of its 95 % interval, which is Wilson's of the share of equal decisions.
+    """Cohen's kappa of the pairs of decisions, and the ends of its 95 % interval, from Wilson's interval of the share of equal decisions.
 
-    None if it is not defined, because all decisions of both reviewers are the same.
+    None if kappa is not defined because all decisions of both reviewers are the same.
     """
     count, same = len(pairs), sum(first == second for first, second in pairs)
     ours, theirs = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
@@ -33,7 +33,7 @@ def kappa_and_interval(pairs: Sequence[tuple[str, str]]) -> tuple[float, float, 
 
 
 def krippendorff(units: Iterable[Iterable[str]]) -> float | None:
-    """Krippendorff's alpha of nominal values, of which each unit has those that people gave it; None if it is not defined."""
+    """Krippendorff's alpha of nominal values, where each unit holds the values that people gave it. None if alpha is not defined."""
     counted = [one for one in map(Counter, units) if one.total() > 1]
 
     def differing(values: Counter[str]) -> float:
@@ -44,7 +44,7 @@ def krippendorff(units: Iterable[Iterable[str]]) -> float | None:
 
 
 def wilson(part: float, whole: float, deviations: float = _Z_95) -> tuple[float, float]:
-    """Wilson's interval of the share `part` / `whole`, of 95 % unless `deviations` says how many standard deviations it has."""
+    """Wilson's interval of the share `part` / `whole`, of 95 %, or of `deviations` standard deviations."""
     if not whole:
         return 0.0, 1.0
     share, spread = part / whole, deviations**2 / whole
@@ -55,9 +55,9 @@ def wilson(part: float, whole: float, deviations: float = _Z_95) -> tuple[float,
 
 @dataclass(frozen=True)
 class Clustered:
-    """The mean of values from 0 to 1 that lie in clusters, with its 95 % interval.
+    """The mean of values from 0 to 1 that lie in clusters, as the ends of its 95 % interval.
 
-    `design_effect` is its variance divided by that of as many independent values; None if all values are equal or in one cluster.
+    `design_effect` is the variance of the mean, relative to as many independent values; None if all values are equal or in one cluster.
     """
 
     low: float
@@ -66,9 +66,9 @@ class Clustered:
 
 
 def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
-    """The interval of the mean of all values. It is Wilson's, with as many values as independent ones would have its variance.
+    """Wilson's interval of the mean of all values, for the number of independent values that would give the same variance.
 
-    The interval widens for few clusters by Student's t. Values of one cluster count as independent, because nothing else is known.
+    Student's t widens the interval for few clusters. Values of a single cluster count as independent, because nothing else is known.
     """
     values = list(chain.from_iterable(clusters))
     total, count = sum(values), len(values)
@@ -78,12 +78,12 @@ def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
     effect = cluster_variance(clusters) * count / spread
     share = total / count
     independent = share * (1 - share) * count / (spread * max(_LEAST_EFFECT, effect))
-    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # so many clusters of one size say as much
+    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # as many clusters of equal size say as much
     return Clustered(*wilson(share * independent, independent, student(max(1, round(alike) - 1))), effect)
 
 
 def cluster_variance(clusters: Collection[Sequence[float]]) -> float:
-    """The variance of the mean of all values, from how the clusters differ. There must be at least two."""
+    """The variance of the mean of all values, from the differences between clusters. There must be at least two clusters."""
     count = sum(map(len, clusters))
     mean = sum(map(sum, clusters)) / count
     squares = sum((sum(part) - len(part) * mean) ** 2 for part in clusters)
@@ -104,9 +104,9 @@ def student(freedom: int) -> float:
 
 
 def sign_flips(differences: Sequence[int]) -> float:
-    """The two-sided p-value of the sum of `differences` if the sign of each were drawn by a coin, exactly.
+    """The exact two-sided p-value of the sum of `differences`, if a coin decided each sign.
 
-    A difference is what one cluster has more in favour of the first system. With one question in each cluster it is McNemar's
+    A difference is the excess of one cluster in favour of the first system. With one question in each cluster this is McNemar's
     exact test.
     """
     sizes = [abs(one) for one in differences if one]
@@ -122,7 +122,7 @@ def sign_flips(differences: Sequence[int]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """The p-values of several tests, raised so that their smallest one may be read as if there were one test."""
+    """The p-values of several tests, raised so that the smallest one can be read as if it were the only test."""
     order = sorted(range(len(values)), key=lambda place: values[place])
     found, least = [0.0] * len(values), 0.0
     for rank, place in enumerate(order):
@@ -132,15 +132,15 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def questions_needed(difference: float, variance: float, effect: float) -> int:
-    """How many questions show a difference of two systems in four of five sets, with a two-sided test at 5 %.
+    """The number of questions that show a difference of two systems in four of five sets, with a two-sided test at 5 %.
 
-    `variance` is that of the difference in one question, `effect` the design effect of its mean.
+    `variance` is the variance of the difference in one question, and `effect` is the design effect of the mean difference.
     """
     return math.ceil((_Z_95 + _Z_80) ** 2 * variance * effect / difference**2)
 
 
 def bounds(total: float, measured: int, questions: int) -> tuple[float, float]:
-    """What the mean would be if all questions that were not measured were wrong (0), and if they were right (1)."""
+    """The mean if all unmeasured questions were wrong (0), and the mean if they were right (1)."""
     return round(total / questions, 4), round((total + questions - measured) / questions, 4)
 
 

@@ -44,7 +44,7 @@ class Workspace:
         return load_corpora(self.settings.corpora)
 
     def corpus(self, key: str) -> Corpus:
-        """A corpus, as its file describes it now. Raises ConfigError for an unknown or broken corpus."""
+        """A corpus as its file now describes it. Raises ConfigError for an unknown or broken corpus."""
         folder = self.settings.corpora
         return _corpus(folder, key, _state(folder / key / CONFIG_NAME))
 
@@ -60,12 +60,12 @@ class Workspace:
         return self.store.rows(CorpusIndex.key(corpus), CorpusIndex, IndexEntry)
 
     def profile_name(self, combination: Combination, wanted: str | None) -> str:
-        """The name of the profile that the run asks for, or else that of the scenario, or else the default."""
+        """The name of the profile that the run wants, else of the scenario's profile, else of the default profile."""
         scenario = self.corpus(combination.corpus).scenario(combination.scenario)
         return wanted or scenario.profile or self.settings.profile
 
     def profile(self, name: str) -> Profile:
-        """A profile, as its file describes it now. Raises ConfigError for an unknown or broken profile."""
+        """A profile as its file now describes it. Raises ConfigError for an unknown or broken profile."""
         folder = self.settings.profiles
         return _profile(name, folder, _state(None if folder is None else folder / f"{name}.yaml"))
 
@@ -118,7 +118,7 @@ def _batchers(assets: str) -> Batchers:
 
 @cache
 def _breaker(assets: str, spec: str) -> Breaker:
-    """The breaker of a model. It is cached, so that all ops of a process stop together if a model is useless."""
+    """The breaker of a model. It is cached, so that all ops of a process stop together if the model is useless."""
     return Breaker()
 
 

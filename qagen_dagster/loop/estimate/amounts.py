@@ -20,7 +20,7 @@ from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.run import CallSummary
 
-_FINE = 1000  # estimates have fractions of tokens, but usage has whole tokens, so prices are computed for this many times the amounts
+_FINE = 1000  # prices are computed for this multiple, as usage has whole tokens
 
 
 class Use(NamedTuple):
@@ -70,7 +70,7 @@ class Range(Record):
     high: float
 
     def plus(self, other: "Range") -> "Range":
-        """The sum of two ranges. It assumes that both values are low or high together, so it is never too narrow."""
+        """The sum of two ranges. It assumes that both values are low or high together, so the sum is never too narrow."""
         return Range(
             low=self.low + other.low, expected=self.expected + other.expected, high=self.high + other.high
         )
@@ -101,7 +101,7 @@ class Amounts(Record):
 
 
 def price(spec: ModelSpec, use: Use, by_batch: float) -> float | None:
-    """US dollars for `use`, of which the share `by_batch` gets the discount of batches; None if a needed price is unknown."""
+    """US dollars for `use`, of which the share `by_batch` gets the discount of batches; None if a required price is unknown."""
     if not use.calls:
         return 0.0
     tokens = {name: round(getattr(use, name) * _FINE) for name in METRICS if name in Usage.model_fields}
@@ -118,22 +118,22 @@ START_SECONDS, TOKENS_PER_SECOND = 1.5, 60  # speed of a model on a server
 class Row:
     """The usual calls of a role."""
 
-    once: float  # calls for the document; they show the document
+    once: float  # calls for the document, which show the document
     each: float  # calls for each question
     prompt: int  # tokens of a call besides the document
     output: int  # tokens of a call
     shown: float = inf  # maximum characters of the document that a call shows
     each_shows: bool = False  # whether the calls for a question show the document, too
     each_blank: float = 0  # calls for each question that never show the document
-    # For questions without an answer: calls for the document, calls for each of them; of the latter one shows the document.
+    # For questions without an answer: calls for the document, and calls for each question, one of which shows the document.
     unanswered_once: float = 0
     unanswered_each: float = 0
 
 
-# A proof asks the validator with all passages, with the document, and with each of the others; one of three candidates is refused early.
+# A proof asks the validator with all passages, the document and each other document; one of three candidates is refused early.
 _EACH_PROOF = DOCUMENTS + 3.5
 SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
-# Of a judge that grades the pool of a question in four calls.
+# The use of a judge that grades the pool of a question in four calls.
 LABELS = Use(calls=4.0, input_tokens=12_000.0, output_tokens=400.0, seconds=16.0)
 PANEL = Use(
     calls=1.0, input_tokens=1_200.0, output_tokens=60.0, seconds=3.0

@@ -1,6 +1,6 @@
 """Estimates the calls, tokens, cost and time of each combination as ranges, before anything is paid, and where a budget may end the run.
 
-Documents that have a result cost nothing and are left out. For the others, finished documents of the store are the examples.
+Documents that have a result cost nothing and are left out. Finished documents of the store are examples for the others.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 
-# share of questions that are compared with those of other documents, before any set was compared
+# share of questions that are compared across documents, before any set was compared
 _RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
@@ -63,7 +63,7 @@ class RoleEstimate(Amounts):
 
     role: str
     model: str
-    by_batch: float = 0.0  # share of the role's cost that goes through provider batches, which are cheaper
+    by_batch: float = 0.0  # share of the role's cost that goes through cheaper provider batches
 
 
 class CombinationEstimate(Amounts):
@@ -79,7 +79,7 @@ class CombinationEstimate(Amounts):
     begun: int  # documents of `to_do` whose work has begun
     accepted: Range  # new questions
     guessed: bool  # whether no past run was found
-    basis: str  # what the numbers are based on, in words
+    basis: str  # the basis of the numbers, in words
     unknown_prices: tuple[str, ...] = ()
     roles: tuple[RoleEstimate, ...] = ()
 
@@ -88,7 +88,7 @@ class BudgetEnd(Record):
     """A limit that is likely to end the work, and the point at which it ends it.
 
     `documents` is the number of documents, out of `of`, that are finished when the limit is reached. For the scope `document`, each
-    document stops at its own limit, and `documents` is the total work that is done until then, in documents.
+    document stops at its own limit, and `documents` is the total work until then, in documents.
     """
 
     scope: str  # run, partition or document
@@ -114,7 +114,7 @@ class _Work:
 
     finished: dict[str, Example] = field(default_factory=dict[str, Example])  # by document id
     without: int = 0
-    # Each document with the amounts that its unfinished work has used already.
+    # Each document with the amounts that its unfinished work has already used.
     to_do: list[tuple[Document, dict[str, Use]]] = field(
         default_factory=list[tuple[Document, dict[str, Use]]]
     )
@@ -219,7 +219,7 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
 def _evaluations(
     space: Workspace, planned: CombinationPlan, estimator: DocumentEstimator, accepted: float, made: float
 ) -> Iterator[RoleEstimate]:
-    """The evaluations that the run brings up to date: labels, if a judge grades them, and a panel that answered before."""
+    """The evaluations that the run brings up to date: labels if a judge grades them, and a panel that has answered before."""
     evaluation = configured_evaluation(space, planned.combination, planned.profile_name)
     known = {
         kind: space.store.exists(EvaluationReport.key(planned.combination, kind))
@@ -245,7 +245,7 @@ def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, Mode
 def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -> _Work:
     """Group the documents by the work that is left. `earlier` is the last run of the combination."""
     work, mode, target = _Work(), planned.combination.mode, planned.limits.target_count
-    # an imported question takes about as many calls as one that is generated
+    # an imported question takes about as many calls as a generated question
     imported = 0 if planned.log is None else ceil(len(planned.log.questions) / max(1, len(planned.documents)))
     for entry in planned.documents:
         visuals = visual_count(space, planned.combination, entry)
@@ -275,7 +275,7 @@ def _comparisons(estimator: DocumentEstimator, questions: float, runs: Sequence[
     pairs = sum(run.accepted**2 for run in runs)
     if not pairs:
         return estimator.call(Role.DEDUPLICATOR).times(_RARELY * questions)
-    # Half a comparison is added, because even if there was none in the past, there may be some.
+    # Half a comparison is added, because there may be some even if there were none in the past.
     expected = min(questions, (calls + 0.5) / pairs * questions**2)
     one = total(run.compared for run in runs).times(1 / calls) if calls else estimator.call(Role.DEDUPLICATOR)
     return one.times(expected)
@@ -306,7 +306,7 @@ def run_time(
     if not documents or not everything.calls:
         return NOTHING
     if all(spec.provider in FREE_PROVIDERS for spec in specs.values()):
-        # The seconds of past documents include waiting for a model to load, so the lower end is far below.
+        # The seconds of past documents include the loading of models, so the lower end is far below them.
         own = _LOCAL_STEP * everything.calls
         return Range(
             low=around.low * everything.seconds / parallel / 2,

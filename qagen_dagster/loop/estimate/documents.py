@@ -1,4 +1,4 @@
-"""Estimates the calls, tokens and time of a document, from a table or from finished documents, which are read from the store.
+"""Estimates the calls, tokens and time of a document, from a table, or from finished documents of the store.
 
 The table is in `amounts.py`. The amounts of finished documents are multiplied by a factor: the table's amounts for the new
 document divided by its amounts for the finished documents.
@@ -20,8 +20,8 @@ from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, GenerationResult, ValidatedSet
 
 _CHARACTERS_PER_QUESTION = 250  # if the text is shorter than this times the target, the questions run out
-ENOUGH = 5  # finished documents of the combination that are enough; if there are fewer, those of other combinations are used as well
-# The narrowest ranges, as factors: with enough documents of the combination, with enough documents in all, and with fewer.
+ENOUGH = 5  # enough finished documents of the combination; with fewer, other combinations count, too
+# The narrowest ranges, as factors: with enough documents of the combination, with enough documents in all, and with fewer in all.
 FROM_OWN, FROM_OTHERS, FROM_FEW = 1.5, 2.0, 3.0
 _PARTS = 20  # parts of equal size into which finished documents are divided; ranges leave out the first and the last part
 _CACHING = ("openai", "anthropic")  # providers that cache the common beginning of requests
@@ -43,8 +43,8 @@ class Document:
     target: int
     staged: int = field(
         default=0, kw_only=True
-    )  # of the target, those without an answer and across documents
-    imported: int = field(default=0, kw_only=True)  # of the target, the questions that people asked
+    )  # part of the target: questions without an answer and across documents
+    imported: int = field(default=0, kw_only=True)  # part of the target: questions that people asked
 
     @property
     def questions(self) -> float:
@@ -108,7 +108,7 @@ class DocumentEstimator:
         return self._calls(role, 1.0, 0.0)
 
     def _spread(self, examples: Sequence[Example], least: float) -> amounts.Range:
-        """The range of amounts as factors of the estimate. Nine of ten finished documents lie in it."""
+        """The range of amounts as factors of the estimate. Nine of ten finished documents lie in the range."""
         taken = [_tokens(one.uses) / (_tokens(self.uses(one)) or 1.0) for one in examples]
         cuts = quantiles(taken, n=_PARTS, method="inclusive") if len(taken) > 1 else [1.0]
         return amounts.Range(low=min(1 / least, cuts[0]), expected=1.0, high=max(least, cuts[-1]))
@@ -134,7 +134,7 @@ class DocumentEstimator:
     def _calls(
         self, role: Role, calls: float, document_tokens: float, row: amounts.Row | None = None
     ) -> amounts.Use:
-        """The amounts of calls with the prompt and the output of a row, by default that of the role."""
+        """The amounts of calls with the prompt and the output of `row`, by default the row of the role."""
         spec, row = self._models[role], row or self._rows[role]
         if spec.provider in FREE_PROVIDERS:
             return amounts.LOCAL_CALL.times(calls)
@@ -169,7 +169,7 @@ class PastRun:
     dry: frozenset[str]  # ids of documents whose questions ran out; a higher target would not change them
     examples: dict[str, Example]  # by document id
     accepted: int
-    compared: amounts.Use  # amounts for comparing its accepted questions across documents
+    compared: amounts.Use  # amounts for comparing accepted questions across documents
 
 
 def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> PastRun | None:
@@ -205,7 +205,7 @@ def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> 
 
 
 def example_of(result: GenerationResult, document: Document) -> Example:
-    """A finished document as an example for others. Its target is the one that it was finished with."""
+    """A finished document as an example for others. Its target is the target with which it was finished."""
     return Example(
         document.size,
         document.subjects,

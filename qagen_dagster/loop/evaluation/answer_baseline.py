@@ -1,7 +1,7 @@
 """Answers the published questions from their own documents, with one search and one model call each, and scores the
 answers.
 
-Nothing is downloaded. A full text is used only if it is stored already.
+Nothing is downloaded. A full text is used only if it is already stored.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,13 +42,13 @@ from qagen_dagster.records.grading import AnswerGrade, Method
 from qagen_dagster.records.ids import Mode, content_hash
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # increase if the same responses would get other scores
+VERSION = "1"  # increase if the same responses would get different scores
 _AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATABASE_ERROR)
 _KEPT_SOURCES = 64  # documents whose sentences are kept for further questions
 
 
 def plan_answers(found: Evaluation) -> EvaluationPlan:
-    """Plan the evaluation: the questions, and everything that its results depend on."""
+    """Plan the evaluation: the questions, and everything that the results depend on."""
     how, known = answers_setup(found).how, _indexed(found)
     return plan_evaluation(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
 
@@ -96,7 +96,7 @@ def _method(found: Evaluation) -> Method:
 
 
 def answers_setup(found: Evaluation) -> Setup:
-    """The setup: the answerer has the temperature of the corpus; there is a judge if the grading method asks one."""
+    """The setup. The answerer has the temperature of the corpus, and there is a judge if the grading method asks one."""
     options = found.space.corpus(found.combination.corpus).config.answering
     spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
     if options.temperature is not None:
@@ -127,7 +127,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
 
 
 def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
-    """Everything about a document that its answers depend on: its texts, and how they are cut and embedded."""
+    """Everything about a document that its answers depend on: its texts, and the way they are cut and embedded."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
     shown = (
@@ -173,7 +173,7 @@ class _AnswerEvaluator:
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
     def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
-        """The grade of the answer, and whether the judge replied. Also True if no judge is needed, or its reply was malformed."""
+        """The grade of the answer, and whether the judge replied. This is True, too, if no judge is needed or the reply was malformed."""
         pair = session.pair
         judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""

@@ -60,7 +60,7 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Marked:
-    """Whether an answer is right, and what decided it."""
+    """Whether an answer is right, and whether code or a model decided this."""
 
     right: bool
     decided: Decided
@@ -68,7 +68,7 @@ class Marked:
 
 
 def abstained(answer: str) -> bool:
-    """Whether the answer only says that there is none: every sentence of it declines, or it says nothing."""
+    """Whether the answer only states that there is no answer: every sentence declines, or there are no words."""
     sentences = [one.text for one in split(answer) if one.text.strip()]
     return says_nothing(answer) or (bool(sentences) and all(map(is_refusal, sentences)))
 
@@ -76,7 +76,7 @@ def abstained(answer: str) -> bool:
 def mark_abstention(
     question: str, reference: str, given: str, model: Model | None, role: str
 ) -> Outcome[Marked]:
-    """Whether `given` recognises that the question has no answer. `reference` says so. As `mark_answer`, but a difference decides nothing:
+    """Whether `given` recognises that the question has no answer, as `reference` states. A difference does not decide, unlike in `mark_answer`:
     code only sees that an answer abstains, repeats the reference, or states numbers, dates or names that neither text has.
     """
     if abstained(given):
@@ -90,7 +90,7 @@ def mark_abstention(
 
 
 def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
-    """Compare `given` with the reference answer. If code cannot decide, `model` does. The caller records the calls of `model`.
+    """Compare `given` with the reference answer. If code cannot decide, `model` decides. The caller records the calls of `model`.
 
     Raises ModelError.
     """
@@ -116,8 +116,8 @@ def _judged(question: str, reference: str, given: str, model: Model | None, role
 
 
 def wrong_type(question: str, reference: str, given: str) -> str:
-    """Why `given` cannot answer the question, whatever is true; empty if it can. `reference` is the right
-    answer. A type is only called wrong if the question and the right answer have another one."""
+    """The reason why `given` cannot answer the question, whatever is true; empty if it can. `reference` is the right
+    answer. The type of `given` is only wrong if both the question and the right answer have a different type."""
     wanted, found = facts(reference), facts(given)
     said = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
     other_script = any(char > "\u024f" and char.isalpha() for char in given)
@@ -153,14 +153,14 @@ def _not_a_date(question: str, wanted: Facts, found: Facts, said: set[str]) -> s
 
 
 def _shared(dated: Facts, numbered: Facts) -> bool:
-    """Whether a number can be a part of a date: its year, month or day, or the last digits of its year."""
+    """Whether the number can be a part of the date: the year, month or day, or the last digits of the year."""
     parts = {part for one in dated.dates for part in (one.year, one.month, one.day) if part is not None}
     parts |= {one.year % 100 for one in dated.dates if one.year is not None}
     return any(one.value in parts or one.unit == "rank" for one in numbered.amounts)
 
 
 def _number_for_words(reference: str, given: str, found: Facts) -> str:
-    """A number or date and nothing else, where the right answer has no digit and no word for a number or a time."""
+    """The fault of an answer that is only a number or date, while the right answer has no digit and no word for a number or a time."""
     wanted = facts(reference)
     words = set(tokens(reference))
     if wanted.amounts or wanted.dates or any(map(str.isdigit, reference)) or words & (_AMOUNTS | _TIMES):
@@ -172,14 +172,14 @@ def _number_for_words(reference: str, given: str, found: Facts) -> str:
 
 
 def _rest(text: str, found: Facts) -> list[str]:
-    """The content words beside numbers and dates."""
+    """The content words that are not numbers or dates."""
     spans = [(one.start, one.end) for one in (*found.amounts, *found.dates)]
     left = "".join(char for at, char in enumerate(text) if not any(a <= at < b for a, b in spans))
     return [word for word in tokens(left) if is_content(word)]
 
 
 def _other_form(question: str, reference: str, given: str) -> str:
-    """A yes or no, or a cause, for a question that asks for something else."""
+    """The fault of a yes or no, or a cause, for a question that asks for something else."""
     bare = given.strip().rstrip(".!").casefold()
     if bare in _YES_NO and _WH.match(question) and reference.split()[:1]:
         first = reference.split()[0].strip(".,;!").casefold()

@@ -15,13 +15,13 @@ VERSION = "2"  # increase if the same responses would give another verdict
 
 
 def plan_closed_book(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
-    """Plan the evaluation: the questions, and everything that its results depend on."""
+    """Plan the evaluation: the questions, and everything that the results depend on."""
     how = closed_book_setup(found).how
     return run_questions.plan_evaluation(found, evaluation.Kind.CLOSED_BOOK, lambda _: how)
 
 
 def closed_book_setup(found: run_questions.Evaluation) -> run_questions.Setup:
-    """The setup, with the model that compares answers if code cannot decide as its judge."""
+    """The setup, whose judge is the model that compares answers if code cannot decide."""
     config = found.space.corpus(found.combination.corpus).config
     answerer, comparer = _spec(found, Role.ANSWERER), _spec(found, _comparer_of(found))
     identities = run_questions.identities(answerer, comparer)
@@ -51,7 +51,7 @@ def check_closed_book(
 
 
 def _metrics(questions: Sequence[evaluation.ClosedBookAnswer]) -> dict[str, float]:
-    """There is no share if the answerer never tried: then nothing was measured."""
+    """The metrics by name. If the answerer never tried, nothing was measured, so there is no share."""
     known = [one.leaked for one in questions if one.leaked is not None]
     tried = sum(
         one.decided is not None and one.decided is not evaluation.Decided.UNKNOWN for one in questions

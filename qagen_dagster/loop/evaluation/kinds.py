@@ -35,7 +35,7 @@ _KINDS: dict[Kind, tuple[Callable[[Evaluation], str], Callable[[Evaluation], Set
 
 
 def is_evaluated(found: Evaluation, kind: Kind) -> bool:
-    """Whether another evaluation would change nothing, and need not ask any question again. Raises ConfigError."""
+    """Whether another evaluation would change nothing and need not ask any question. Raises ConfigError."""
     try:
         before = latest_report(found.space.store, found.combination, kind)
         return before is not None and not before.unheard and before.fingerprint == _KINDS[kind][0](found)
@@ -90,7 +90,7 @@ def _made_with(report: EvaluationReport[Any]) -> dict[str, str]:
 
 
 def _parts(kind: Kind, model: str, judge: str) -> dict[str, str]:
-    """The parts of a configuration by name. A search alone has no judge."""
+    """The parts of a configuration by name. A search has no judge."""
     searched = kind in (Kind.RETRIEVAL, Kind.LABELS)
     judged = {} if kind is Kind.RETRIEVAL else {Role.JUDGE.value: judge or NONE}
     return {"embedder" if searched else Role.ANSWERER.value: model} | judged

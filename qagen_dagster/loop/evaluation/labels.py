@@ -1,8 +1,8 @@
 """Labels which passages of the corpus answer each published question, and which are near without an answer.
 
-The pool of a question has the passages that each ranking finds first, and those with its evidence. Code grades what it can know: a
-passage that has a quote, or the answer beside the subject of the question. If the scenario has `judge_labels` and the profile a
-judge, the judge grades the others. Without it they are unjudged, which is not the same as not relevant.
+The pool of a question has the passages that each ranking finds first, and the passages with its evidence. Code grades what it can: a
+passage that has a quote, or the answer beside the subject of the question. If the scenario has `judge_labels` and the profile has a judge,
+the judge grades the other passages. Otherwise they are unjudged, which does not mean that they are not relevant.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,18 +28,18 @@ from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # increase if the same pool and the same replies would get other labels
+VERSION = "1"  # increase if the same pool and the same replies would get different labels
 DEPTH = 20  # results of each ranking that are in the pool
-CUT = 10  # the first results, of which the share that is judged is told
-HELD = 0.5  # minimum share of the lines of the shorter one that a chunk and a passage have in common
+CUT = 10  # the first results, whose judged share is reported
+HELD = 0.5  # minimum share of common lines, by the shorter of a chunk and a passage
 SUBJECT = 0.6  # minimum share of the content words of a question around its answer, measured; see docs/evaluation.md
-FEWEST = 5  # words of a quote; a shorter one may stand anywhere
+FEWEST = 5  # minimum words of a quote; a shorter quote may occur anywhere
 _KEPT_TEXTS = 256
 CODE = "code"
 
 
 def labels_setup(found: run_questions.Evaluation) -> run_questions.Setup:
-    """The setup, with the judge of passages; there is none if the scenario wants none or the profile has none."""
+    """The setup, with the judge of passages; there is no judge if the scenario wants none or the profile has none."""
     combination = found.combination
     options = found.space.corpus(combination.corpus).scenario(combination.scenario).evaluation
     judge = found.profile.find(Role.JUDGE, combination.mode) if options.judge_labels else None
@@ -124,7 +124,7 @@ class _Labeller:
     def _judged(
         self, session: run_questions.Session, passages: Sequence[Passage]
     ) -> tuple[dict[Passage, int], str]:
-        """The grades of the judge, and why some are missing."""
+        """The grades of the judge, and the reason why some are missing."""
         grades: dict[Passage, int] = {}
         if self._judge is None:
             return grades, ""
@@ -149,7 +149,7 @@ class _Labeller:
             yield from () if place is None else place.passages
 
     def _pool(self, question: str) -> dict[Passage, int]:
-        """The passages that the rankings find, with the best place of each."""
+        """The passages that the rankings find, each with its best place."""
         places: dict[Passage, int] = {}
         for ranking in Ranking:
             hits = self._search.searcher.search(None, question, DEPTH, -1.0, ranking)
@@ -163,7 +163,7 @@ class _Labeller:
         return places
 
     def _read(self, document_id: str) -> PassageText | None:
-        """The text of a document; None if the index does not hold its present version."""
+        """The text of a document; None if the index does not hold the present version."""
         entry, record = self._found.entries.get(document_id), self._found.document(document_id)
         if entry is None or record is None or not self._search.holds(entry):
             return None
@@ -172,7 +172,7 @@ class _Labeller:
 
 
 def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
-    """The grade of a passage that code is sure of: 3 with a quote, 2 with the answer beside the subject; None if it is not sure."""
+    """The grade of a passage if code is certain: 3 with a quote, 2 with the answer beside the subject. None if code is uncertain."""
     plain = normalise(passage)
     quotes = (normalise(one.quote) for one in pair.evidence)
     if any(len(quote.split()) >= FEWEST and quote in plain for quote in quotes):
@@ -181,7 +181,7 @@ def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
 
 
 def states(question: str, answer: str, passage: str, title: str) -> bool:
-    """Whether a sentence of the passage, with the one before it, has the answer, and the names and most words of the question."""
+    """Whether a sentence has the answer, and with the sentence before it most words of the question. The passage must have its names."""
     if not answer.strip() or unsupported(question, answer, passage, "", beside=title) is not None:
         return False
     if missing_names(facts(question), facts(f"{title}\n{passage}")):

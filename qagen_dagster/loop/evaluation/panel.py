@@ -1,7 +1,7 @@
-"""Answers a published set with several answerers, and says what their answers tell about each question.
+"""Answers a published set with several answerers, and derives facts about each question from their answers.
 
-An answerer is a reader with what it is shown: the passages that one ranking finds first in the corpus or in the document of the
-question, or nothing. The embedded reader is always there; the models of a profile join it.
+An answerer is a reader with its input: the passages that one ranking finds first in the corpus or in the question's document, or
+nothing. The embedded reader is always in the panel, and the models of a profile join it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,17 +35,17 @@ from qagen_dagster.records.evaluation import (
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # increase if the same responses would get other verdicts
-FEWEST = 8  # answerers of a two-parameter model
-STRONG = 3  # at least; otherwise a third of the answerers
-_HALF = 0.5  # of an undecided answer
+VERSION = "1"  # increase if the same responses would get different verdicts
+FEWEST = 8  # minimum answerers for the two-parameter model
+STRONG = 3  # minimum strong answerers; otherwise a third of the answerers
+_HALF = 0.5  # the score of an undecided answer
 _ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
 _DEPTHS, _USUAL = (1, 3), 5  # passages that are shown
 
 
 @dataclass(frozen=True)
 class Answerer:
-    """A reader, and the ranking whose first passages it is shown; None: it is shown nothing."""
+    """A reader, and the ranking whose first passages it reads. If the ranking is None, it reads nothing."""
 
     reader: ModelSpec
     ranking: Ranking | None
@@ -72,7 +72,7 @@ def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
 
 
 def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
-    """The setup, with the model that compares answers if code cannot decide; there is none if the profile has none."""
+    """The setup, with the model that compares answers if code cannot decide; the judge is empty if the profile has none."""
     panel, judge = answerers(found), found.profile.find(Role.JUDGE, found.combination.mode)
     readers = _readers(panel)
     prompts = (*evaluation.prompts(), document_answer.prompt())
@@ -156,7 +156,7 @@ class _Panel:
         ]
 
     def _answer(self, pair: QAPair, model: RecordingModel, shown: Sequence[Excerpt] | None) -> str:
-        """What a reader answers; empty if it finds no answer."""
+        """The answer of a reader; empty if it finds no answer."""
         if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
             guess = evaluation.guess(model, pair.question, context).result
@@ -166,7 +166,7 @@ class _Panel:
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
-    """The questions with what the answers to all of them say about each."""
+    """The questions with the statistics that follow from the answers to all questions."""
     asked = [one for one in questions if one.answers]
     if not asked:
         return tuple(questions)
@@ -196,9 +196,9 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
 
 
 def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
-    """The answer that most strong answerers give rather than the published one, and the share that does.
+    """The most frequent answer of strong answerers that differs from the published one, and the share of them that give it.
 
-    An undecided answer is another one if it has no word of the published one.
+    An undecided answer differs if it has no word of the published answer.
     """
     wrong = [
         one.given

@@ -47,7 +47,7 @@ def _means(searched: Sequence[tuple[int, Sequence[Placement]]]) -> dict[str, flo
 
 
 def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], relevant: int) -> dict[str, float]:
-    """The measures of one question. `wanted` has the rank of each thing to find, `ranked` the ranks of relevant results.
+    """The measures of one question. `wanted` has the rank of each thing to find, and `ranked` has the ranks of relevant results.
 
     `relevant` is the number of relevant results that exist.
     """
@@ -59,20 +59,20 @@ def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], releva
 
 
 def recall(places: Sequence[int | None], cut: int) -> float:
-    """The share of `places` that are at most `cut`. None is a thing that was not found."""
+    """The share of `places` that are at most `cut`. None stands for a thing that was not found."""
     return sum(place is not None and place <= cut for place in places) / len(places)
 
 
 def reciprocal_rank(places: Iterable[int | None]) -> float:
-    """One divided by the best place; 0 if there is none."""
+    """One divided by the best place; 0 if there is no place."""
     first = min((place for place in places if place is not None), default=None)
     return 0.0 if first is None else 1 / first
 
 
 def graded_measures(grades: Sequence[int | None], known: Iterable[int]) -> dict[str, float]:
-    """The measures of results with these grades, if `known` has those of all judged passages.
+    """The measures of results with these grades. `known` has the grades of all judged passages.
 
-    An unjudged result (None) counts as not relevant; with the prefix `condensed_` it is left out of the ranking (Sakai, SIGIR 2007).
+    An unjudged result (None) counts as not relevant. Measures with the prefix `condensed_` leave such results out (Sakai, SIGIR 2007).
     """
     rankings = {
         "graded": [one or 0 for one in grades],

@@ -21,8 +21,8 @@ from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, R
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-REPEATED = 0.6  # minimum share of a title's words that a question repeats in a row, if it quotes the title
-FEWEST_WORDS = 4  # minimum number of these words, if the question does not repeat the whole title
+REPEATED = 0.6  # minimum share of a title's words in a run of a question that quotes the title
+FEWEST_WORDS = 4  # minimum number of these words, unless the question has the whole title
 _WORD = re.compile(r"\w+")
 _BEFORE = re.compile(
     r"(?:\b(?:according to|as described in|in|of|from|by|at|for|on|per|about|to)\s+)?(?:\bthe\s+)?[\"'\u201c\u2018(]*$",
@@ -32,14 +32,14 @@ _AFTER = re.compile(r"[\"'\u201d\u2019)]*,?\s*")
 
 
 def titles_of(text: str, title: str | None) -> list[str]:
-    """The texts that may be a document's title: that in its metadata, its first line, and its first two lines."""
+    """The texts that may be a document's title: the title in its metadata, its first line, and its first two lines."""
     lines = [line.strip(" #*=-_|") for line in text[:2_000].splitlines()]
     head = [line for line in lines if _WORD.search(line)][:2]
     return [one for one in (title or "", " ".join(head), *head[:1]) if one]
 
 
 def without_title(question: str, titles: Iterable[str]) -> str:
-    """The question without the longest title that it quotes; empty if it quotes none."""
+    """The question without the longest title that it quotes; empty text if it quotes no title."""
     asked = list(_WORD.finditer(question))
     words = [word.group().lower() for word in asked]
     best = (0, 0)
@@ -61,13 +61,13 @@ def without_title(question: str, titles: Iterable[str]) -> str:
     return rest[:1].upper() + rest[1:]
 
 
-VERSION = "2"  # increase if the same index would give other ranks
+VERSION = "2"  # increase if the same index would give different ranks
 DEPTH = 100  # number of chunks that are examined; later chunks count as not found
-HELD = 0.5  # a chunk contains a quote if it has this share of the largest part that any chunk has
+HELD = 0.5  # a chunk contains a quote if its part has this share of the largest part in a chunk
 
 
 def retrieval_setup(_found: Evaluation) -> Setup:
-    """The setup, in which only the search index answers."""
+    """The setup. Only the search index answers."""
     return Setup((VERSION,))
 
 

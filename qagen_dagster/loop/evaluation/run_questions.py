@@ -61,7 +61,7 @@ class Evaluation:
 
     @cached_property
     def meter(self) -> BudgetMeter | None:
-        """The meter that keeps the paid calls within the budget; None if nothing is limited."""
+        """The meter that keeps the paid calls within the budget; None if there is no limit."""
         folder = self.combination.spending_folder(self.run.launch)
         return partition_meter(self.space.store, self.budget, folder)
 
@@ -74,7 +74,7 @@ class Evaluation:
         return self.space.store.find(Document.key(self.combination.corpus, document_id), Document)
 
     def text(self, document_id: str) -> str:
-        """The parsed text of a document; empty if it has none."""
+        """The parsed text of a document; empty if the document has none."""
         return (self.space.store.get(Document.text_key(self.combination.corpus, document_id)) or b"").decode(
             "utf-8"
         )
@@ -93,7 +93,7 @@ def open_evaluation(
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {one.id for one in published.questions} | dropped(space, combination)
-    # A question without an answer has nothing to be found
+    # A search can find nothing for a question without an answer
     questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
@@ -122,11 +122,11 @@ def configured_evaluation(
 
 @dataclass(frozen=True)
 class Setup:
-    """What an evaluation depends on besides the questions, the documents and the search index.
+    """Everything that an evaluation depends on besides the questions, the documents and the search index.
 
     Attributes:
         how: the parts of its fingerprint: versions, models, prompts and options.
-        model: the name of what answers; empty if the embedder of the index does.
+        model: the name of the model that answers; empty if the embedder of the index answers.
         judge: the model that is asked where code cannot decide.
         specs: the models whose settings are shown when they change.
     """
@@ -142,7 +142,7 @@ class Setup:
 
 
 def identities(*specs: ModelSpec | None) -> tuple[str, ...]:
-    """The parts of a fingerprint for models; nothing for None."""
+    """The parts of a fingerprint for models; None gives no part."""
     return tuple(json.dumps(one.identity(), sort_keys=True) for one in specs if one is not None)
 
 
@@ -169,7 +169,7 @@ class EvaluationPlan:
 def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
     """Plan an evaluation of the published questions.
 
-    For the id of a document, `how` returns everything else that its results depend on besides its questions.
+    For the id of a document, `how` returns everything besides the questions that the results depend on.
     """
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:
@@ -219,7 +219,7 @@ def make_report(
 
 
 def latest_report(store: Store, combination: Combination, kind: Kind) -> EvaluationReport[Any] | None:
-    """The latest report of a kind; None if there is none, or it is damaged and must be made again."""
+    """The latest report of a kind; None if there is none, or if it is damaged and must be remade."""
     return store.find_valid(EvaluationReport.key(combination, kind), REPORTS[kind])
 
 
@@ -237,7 +237,7 @@ def report_version(report: EvaluationReport[Any]) -> str:
     )
 
 
-MAX_FAILURES = 5  # questions in a row without a response; then the models are at fault, not the questions
+MAX_FAILURES = 5  # consecutive questions without a response, after which the models count as broken
 
 Progress = Callable[[int, int, str], None]  # questions done, all questions, id of the last document
 
@@ -284,10 +284,10 @@ class EvaluationRun(Generic[QuestionT]):
     def run(
         self, planned: EvaluationPlan, slowest: Model | None, workers: int | None = None
     ) -> tuple[QuestionT, ...]:
-        """Evaluate the questions of documents that no earlier run has finished. Returns all questions in order.
+        """Evaluate the questions of each document that no earlier run has finished. Returns all questions in order.
 
-        `slowest` is the model on which a question waits longest. `workers` replaces the number of threads of the settings.
-        Raises ModelError if the models fail for several questions in a row. Finished documents are kept.
+        `slowest` is the model that a question waits for longest. `workers` replaces the number of threads in the settings.
+        Raises ModelError if the models fail for several consecutive questions. Finished documents are kept.
         """
         store, usual = self.found.space.store, workers or self.found.space.settings.document_workers
         threads = worker_count(slowest, usual, unlimited=self.found.budget.unlimited)

@@ -44,7 +44,7 @@ from qagen_dagster.records.questions.results import Evidence
 _FIELDS = frozenset(SystemAnswer.model_fields)
 Located = tuple[
     str, Callable[[], Mapping[str, object]]
-]  # the place of a row, and what reads it or raises ValueError
+]  # the place of a row, and a function that reads it or raises ValueError
 
 
 def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
@@ -57,7 +57,7 @@ def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
 
 
 def given_output(name: str, rows: Iterable[Mapping[str, object]], known: Iterable[str]) -> SystemOutput:
-    """The output in rows that are in memory. `known` has the ids of the questions."""
+    """The output from rows in memory. `known` has the ids of the questions."""
     located = ((f"{name}:{at}", partial(dict[str, object], row)) for at, row in enumerate(rows, 1))
     return _collect(name, located, frozenset(known))
 
@@ -79,7 +79,7 @@ def _collect(name: str, rows: Iterable[Located], known: frozenset[str]) -> Syste
 
 
 def _answer(row: Mapping[str, object]) -> SystemAnswer:
-    """A row without unknown fields. Raises ValueError with a description of the fault."""
+    """The answer in a row, without unknown fields. Raises ValueError with a description of the fault."""
     fields = {name: value for name, value in row.items() if name in _FIELDS}
     passages = fields.get("passages")
     if isinstance(passages, (list, tuple)):
@@ -113,9 +113,9 @@ def score_systems(
     judge: CommandJudge,
     difference: float | None = None,
 ) -> ScoreReport:
-    """Score each system on all questions of the sets. If there are two systems, they are compared. `judge` decides what code cannot.
+    """Score each system on all questions of the sets. Two systems are also compared. `judge` decides where code cannot.
 
-    With `difference` the report says how many questions would show such a difference.
+    With `difference`, the report states how many questions would show such a difference.
     """
     questions = [question for one in sets for question in one]
     labels = {key: some for one in sets for key, some in labels_of(one.store, one.combination).items()}
@@ -182,7 +182,7 @@ def _ranked(
         answerable=question.answerable,
         writer=question.writer,
         given=row.answer,
-        # of several documents the last: only then are all found
+        # the rank of the last document, because only then all are found
         document_rank=max(map(documents.index, wanted)) + 1 if wanted <= {*documents} else None,
         evidence_ranks=tuple(
             next(
@@ -196,7 +196,7 @@ def _ranked(
 
 
 def grades_of(passages: Sequence[Passage], labels: Sequence[Label]) -> Iterator[int | None]:
-    """The best grade of the labelled passages in each passage; 0 if better passages had them before, None if none is judged."""
+    """For each passage, the best grade of the labelled passages in it. A labelled passage counts once, then as 0; None if none is judged."""
     seen: set[str] = set()
     for passage in passages:
         same = {one.passage: one.grade for one in labels if one.grade is not None and _same(passage, one)}
@@ -205,7 +205,7 @@ def grades_of(passages: Sequence[Passage], labels: Sequence[Label]) -> Iterator[
 
 
 def _same(passage: Passage, label: Label) -> bool:
-    """Whether the lines of one of them are at least to HELD in the other."""
+    """Whether passage and label share at least HELD of the lines of the shorter one."""
     if passage.document_id != label.document_id or passage.start_line is None:
         return passage.document_id == label.document_id
     lines = (passage.start_line, passage.end_line or passage.start_line)
@@ -225,7 +225,7 @@ def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
 
 
 def _with_facts(found: ScoredAnswer, question: PublishedQuestion) -> ScoredAnswer:
-    """The answer with the share of the key facts that it states: all if it is right in other words."""
+    """The answer with the share of the key facts that it states. An answer that is right in other words states all."""
     if not found.answerable:
         return found
     quotes = "\n".join(one.quote for one in question.evidence)
@@ -249,7 +249,7 @@ def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | Non
         return found.model_copy(update={"failure": f"the judge gave no verdict: {error}"[:500]})
     verdict = {"failure": marked.failure} if marked.result is None else asdict(marked.result)
     if not found.answerable:
-        # the published answer says that there is none, so what states it abstains
+        # the published answer states that there is none, so an equal answer abstains
         verdict |= {"abstained": None if marked.result is None else marked.result.right}
     attempt = question.generation_metadata.attempt_number
     calls = () if asked is None else asked.calls(Role.JUDGE.value, found.document_id, attempt)

@@ -1,7 +1,7 @@
 """Scores of systems under test, as means with 95 % intervals, paired comparisons of two systems, and whether a set favours a system.
 
-Questions about one document are not independent: intervals and tests count documents. A set may favour a system because a model of
-its family wrote questions: published work finds that models rank themselves first.
+Questions about one document are not independent, so intervals and tests count documents. A set may favour a system if a model of the
+system's family wrote questions, because published work finds that models rank themselves first.
 """
 
 import math
@@ -68,7 +68,7 @@ _OPENAI = re.compile(r"(?:^|[:/])o\d")
 
 
 def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) -> Scores:
-    """The scores of a system. `answered` and `retrieved` say whether it gave any answers and any passages."""
+    """The scores of a system. `answered` and `retrieved` state whether it gave any answers and any passages."""
     measures: dict[str, Measure | None] = {}
     whole = len(answers)
     counts: dict[str, int] = {}
@@ -98,7 +98,7 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
 
 
 def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
-    """Whether a system answers what can be answered and nothing else; empty if all questions have an answer."""
+    """Measures of whether a system answers only answerable questions; empty if all questions have an answer."""
     having = [one for one in answers if one.answerable]
     lacking = [one for one in answers if not one.answerable]
     if not lacking:
@@ -114,9 +114,9 @@ def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
 
 
 def _balanced(one: Measure, other: Measure) -> Measure:
-    """The harmonic mean of both: a system that always abstains has 0, and so has one that never does.
+    """The harmonic mean of both measures. It is 0 for a system that always abstains, and for a system that never abstains.
 
-    The interval reaches from the mean of the lower ends to that of the upper ends, so it is never too narrow.
+    The interval reaches from the mean of the lower ends to the mean of the upper ends, so it is never too narrow.
     """
 
     def mean(name: str) -> float:
@@ -157,7 +157,7 @@ _OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
 
 
 def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparison, ...]:
-    """Compare two systems by correctness and, if they gave passages, by whether the document is among the first _FOUND_CUT."""
+    """Compare two systems by correctness and, if they gave passages, by the share of documents among the first _FOUND_CUT."""
     both = set(first.overall.measures) & set(second.overall.measures)
     found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
     corrected = holm([one.p_value for one in found])
@@ -191,9 +191,9 @@ def _compared_systems(
 
 
 def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[Plan, ...]:
-    """How many questions and documents show a difference of `difference` in each measure of `_OUTCOMES` that the systems have.
+    """The numbers of questions and documents that show a difference of `difference` in each measure of `_OUTCOMES` that the systems have.
 
-    Two systems say how often they differ on a question. With one the other counts as equally good and independent of it, so that
+    Two systems show how often they differ on a question. For one system, the other system counts as equally good and independent, so that
     the number is an upper bound.
     """
     return tuple(
@@ -228,7 +228,7 @@ def _planned(
 
 
 def mean_of(questions: Sequence[_AskedT], value: Callable[[_AskedT], float | None]) -> Measure | None:
-    """The mean of values from 0 to 1 with its interval; a value of None was not measured. None without values."""
+    """The mean of values from 0 to 1 with its interval. Values of None are left out. The result is None if no value is left."""
     by_document: dict[str, list[float]] = {}
     for one in questions:
         measured = value(one)
@@ -270,7 +270,7 @@ def _grounded(one: EvaluatedQuestion) -> float | None:
 
 
 def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:
-    """Whether the document is among the first five of the fused ranking, or the share of the quotes that is."""
+    """Whether the document is among the first five of the fused ranking, or the share of the quotes that are."""
 
     def value(one: EvaluatedQuestion) -> float | None:
         if not isinstance(one, RetrievedQuestion):
@@ -300,7 +300,7 @@ _MAIN: Mapping[str, Callable[[EvaluatedQuestion], float | None]] = {
 def family(model: str) -> str:
     """The family of a model: "gpt" for `openai:gpt-6-sol`, "llama" for `meta-llama/Llama-3.1-8B`; empty for an empty name.
 
-    Unknown models are known by the first letters of their names.
+    An unknown model gets the first letters of its name as its family.
     """
     name = model.casefold()
     found = _FAMILY.search(name)
@@ -314,7 +314,7 @@ def family(model: str) -> str:
 
 
 def with_own(systems: Sequence[SystemScores], models: Sequence[str]) -> tuple[SystemScores, ...]:
-    """The scores, with those of questions that a model of the system's family wrote. `models` has the model of each system, or ""."""
+    """The scores, with scores for the questions that a model of the system's family wrote. `models` has the model of each system, or ""."""
     return tuple(
         one.model_copy(update={"own": _own(at, systems, family(model))})
         for at, (one, model) in enumerate(zip(systems, models, strict=True))

@@ -1,7 +1,7 @@
 """Grades a file with the answers of another system: reads its rows, finds the documents that they name, and writes one report.
 
-Rows are read twice, so that a long file is never in memory as a whole: once for the names of documents, and once for the
-answers to each document. Documents are found by id or file name, and are not stored.
+Rows are read twice, once for the names of documents and once for the answers to each document, so that a long file is never
+in memory as a whole. Documents are found by id or file name, and are not stored.
 """
 
 import json
@@ -139,7 +139,7 @@ def lines(path: Path) -> Iterator[tuple[Place, bytes]]:
 
 @dataclass
 class GivenDocument:
-    """A document under the name that the answers use. Its text is read on demand. Only text from a file of rows is kept."""
+    """A document under the name that the answers use. Its text is read on demand. Only the text of a row is kept."""
 
     id: str
     name: str
@@ -208,7 +208,7 @@ def find_documents(place: Path, names: Iterable[str], reader: Reader) -> Found:
 
 
 class _Search:
-    """A search for the names `left`, which are those that are neither found nor missing yet."""
+    """A search for the names in `left`, which are neither found nor missing yet."""
 
     def __init__(self, place: Path, reader: Reader, left: set[str]) -> None:
         self._place, self._reader, self.left = place, reader, left
@@ -217,7 +217,7 @@ class _Search:
         self._unread: list[str] = []
 
     def look(self, whole: Mapping[str, CorpusFile], known_as: Callable[[str], str]) -> None:
-        """Find the names that are `known_as` of the name of a file. A name of several files is not found."""
+        """Find the names that `known_as` returns for the names of files. A name that several files share is not found."""
         known: dict[str, list[CorpusFile]] = {}
         for name, file in whole.items():
             known.setdefault(known_as(name), []).append(file)
@@ -231,7 +231,7 @@ class _Search:
                 self._found[name] = GivenDocument(document_id(files[0].name), name, files[0], self._reader)
 
     def look_into(self, file: CorpusFile) -> None:
-        """Find names among the rows of the file. If two rows have the same name, the first counts."""
+        """Find names among the rows of the file. If two rows have the same name, the first row counts."""
         try:
             entries = self._reader.entries(file)
         except DocumentError as error:
@@ -257,13 +257,13 @@ _COUNTS = ("grounded", "ungrounded", "not_measured")
 
 @dataclass(frozen=True)
 class FileGrades:
-    """The grades of a file: the report without its documents, the documents without their answers, and the failures."""
+    """The grades of a file: the report without documents, the documents without answers, and the failures."""
 
     heads: GroundingReport
     documents: tuple[DocumentGrades, ...]
     faults: tuple[RowFault, ...]
     unjudged: int  # answers without a verdict of the judge
-    why_unjudged: str  # the reason for the first of these
+    why_unjudged: str  # the reason for the first of these answers
 
     @property
     def graded(self) -> int:
@@ -312,7 +312,7 @@ class FileGrading:
         )
 
     def write(self, grades: FileGrades, out: IO[bytes]) -> None:
-        """Write the whole report as JSON. It has the documents in the order of their first rows, and the rows that were left out."""
+        """Write the whole report as JSON, with the documents in the order of their first rows, and with the rows that were left out."""
         head, tail = grades.heads.model_dump_json().split('"documents":[]', 1)
         out.write(head.encode() + b'"documents":[')
         for number, index in enumerate(sorted(self._parts)):

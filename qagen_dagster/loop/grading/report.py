@@ -1,4 +1,4 @@
-"""Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are used again.
+"""Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are reused.
 
 The plan names the answers of each document and the key of its grades. The key covers the result of the document, its
 text, the kept questions, method, detector and judge. Grades that are stored under the key are valid and are not computed
@@ -100,7 +100,7 @@ def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[Planned
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
-    """Whether grading again would change nothing. A damaged report is made again. Raises StoreError and ConfigError."""
+    """Whether grading again would change nothing. A damaged report counts as outdated. Raises StoreError and ConfigError."""
     return not why_ungraded(workspace, combination)
 
 
@@ -150,7 +150,7 @@ def made_grading(
 def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configuration) -> dict[str, str]:
     """The parts of the configuration that a report was made with.
 
-    The bounds of its checks come from the record of its run. If there is no record, they count as unchanged.
+    The bounds of the report's checks come from the record of its run. Without a record, the bounds count as unchanged.
     """
     run = workspace.store.find_valid(RunRecord.key(report.run_id), RunRecord) if report.run_id else None
     checks = () if run is None else (one for one in run.checks if one.asset == "grounding_report")
@@ -164,14 +164,14 @@ def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configurat
 
 
 def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
-    """The judge that `method` asks; None if it asks none or the profile has none."""
+    """The judge that `method` asks; None if `method` asks no judge or the profile has none."""
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
 def document_answers(
     workspace: Workspace, plan: GradingPlan, one: PlannedDocument
 ) -> tuple[grade_answers.DocumentAnswers, str]:
-    """A planned document with its answers, and the time of its result. Raises StoreError."""
+    """A planned document with its answers, and the time when its result was made. Raises StoreError."""
     store, combination, name = workspace.store, plan.combination, one.entry.document_id
     result = store.read(str(one.entry.result_key), GenerationResult)
     record = store.find(Document.key(combination.corpus, name), Document)
@@ -225,7 +225,7 @@ def _ungrounded(combination: Combination, pair: RejectedQA) -> grade_answers.Ans
 
 
 def picture_of(pair: QAPair) -> str:
-    """The names of the pictures that a visual question is about."""
+    """The names of the pictures that a visual question is about, as text."""
     shown = dict.fromkeys((*pair.content_refs, *(one.visual for one in pair.evidence if one.visual)))
     return ", ".join(shown) or "the page"
 
@@ -238,9 +238,9 @@ def _how(workspace: Workspace, combination: Combination, profile: str) -> list[s
     return [REPORT_VERSION, grading.method.value, claim_rules.VERSION, *judge]
 
 
-_SILENT = (NoAnswerKind.UNANSWERABLE,)  # their answers say only that there is none
+_SILENT = (NoAnswerKind.UNANSWERABLE,)  # their answers state only that there is no answer
 HISTORY_FILE = "grounding.json"
-_UNHEARD = tuple(  # beginnings of failures that a later run retries, beside those without a usable reply
+_UNHEARD = tuple(  # beginnings of failures that a later run retries
     f"{kind.__name__.removesuffix('Error')}:"
     for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
 )
@@ -264,7 +264,7 @@ def grade_set(
 ) -> GroundingReport:
     """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
-    Accepted answers and those that were rejected as ungrounded are graded. An answer is not graded again as long as its
+    Accepted answers and those that were rejected as ungrounded are graded. An answer is not regraded while its
     document, text, method, detector and judge are the same.
 
     Also raises MalformedResponseError, after the report is stored, if the judge gave no usable reply on some document.
@@ -290,7 +290,7 @@ def undecided(answer: GradedAnswer) -> bool:
 
 
 def _check_replies(found: GroundingReport) -> None:
-    """Raise MalformedResponseError if there are documents on whose answers the judge gave no usable reply."""
+    """Raise MalformedResponseError if the judge gave no usable reply on the answers of some document."""
     failures = {
         one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
     }
@@ -317,7 +317,7 @@ def _grader(
 def _documents(
     workspace: Workspace, plan: GradingPlan, grader: grade_answers.Grader, progress: Progress | None
 ) -> list[DocumentGrades]:
-    """All documents with an answer to grade, in order. Those that no earlier run has graded are graded now, and stored one by one."""
+    """All documents with an answer to grade, in order. Documents that no earlier run has graded are graded now, and stored one by one."""
     store, fresh = workspace.store, dict[str, DocumentGrades]()
     todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
     documents = [document_answers(workspace, plan, one) for one in todo]

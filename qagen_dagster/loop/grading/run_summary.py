@@ -53,7 +53,7 @@ class QADetail(Record):
     ungrounded_sentences: tuple[str, ...]
     llm_verdict: JudgeVerdict | None
     judge_failure: str
-    marked: str  # the reason why it is not in the published set
+    marked: str  # the reason why the answer is not in the published set
     supporting_evidence: tuple[str, ...]
 
 
@@ -97,7 +97,7 @@ class SummaryHighlight(Highlight):
 
 
 class RunSummary(Record):
-    """The summary of everything that was graded together. If there are several models or methods, commas separate their names."""
+    """The summary of all reports that were made together. If there are several models or methods, commas separate their names."""
 
     run_id: str
     timestamp: str
@@ -111,7 +111,7 @@ class RunSummary(Record):
     ungrounded_count: int
     not_measured_count: int
     decided: Decided  # the numbers of answers that code, the judge and nobody decided
-    error_rates: tuple[ErrorRate, ...]  # how often such verdicts of code were wrong on public sets
+    error_rates: tuple[ErrorRate, ...]  # shares of such verdicts of code that were wrong on public sets
     combinations: tuple[CombinationSummary, ...]
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]
@@ -137,7 +137,7 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
     if mine:
         return [store.read(key, GroundingReport) for key in mine]
     found = [store.read(key, GroundingReport) for key in keys]
-    newest: dict[str, GroundingReport] = {}  # a combination that was tried twice counts once
+    newest: dict[str, GroundingReport] = {}  # a combination that was graded twice counts once
     for one in sorted(found, key=lambda each: each.created):
         if one.launch == run_id:
             newest[combination_of(one).key] = one

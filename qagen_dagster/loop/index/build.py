@@ -1,6 +1,6 @@
 """Brings the search index of a corpus up to date with its documents within a budget, opens it, and says why it is out of date.
 
-The id of a document decides in which of SHARDS files it is, so a changed document rewrites only a part of the index. Each shard is
+The id of a document decides its file among SHARDS files, so a changed document rewrites only a part of the index. Each shard is
 written as a whole. The record that names the shards is written last. An index with another fingerprint is built in a folder of its
 own, and the former index is removed when the new one is complete.
 """
@@ -36,7 +36,7 @@ from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 
 SHARDS = 16
-# consecutive documents that cannot be embedded; then the embedder is at fault, not the documents
+# consecutive documents that cannot be embedded, after which the embedder counts as broken
 MAX_FAILURES = 5
 BUILD_HINT = "`qagen index`, or materializing the asset `document_index`, makes it"
 
@@ -61,7 +61,7 @@ class CorpusSearch:
     searcher: Searcher
 
     def holds(self, entry: IndexEntry) -> bool:
-        """Whether the index has the current text of a document. Only then do positions in the index fit the text."""
+        """Whether the index has the current text of a document. Positions in the index fit only this text."""
         return self.index.texts.get(entry.id) == entry.text_sha256
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ def build_index(
 ) -> IndexBuild:
     """Bring the search index of a corpus up to date with its parsed documents.
 
-    A document that cannot be embedded gets an entry with the error, also if `meter` allows no more spending. The next build tries it
+    A document that cannot be embedded gets an entry with the error, even if only `meter` forbids more spending. The next build tries it
     again. Raises ConfigError, StoreError if the corpus was never parsed, and ModelError if MAX_FAILURES consecutive documents cannot
     be embedded. Documents that were finished before the error are kept.
     """
@@ -152,9 +152,9 @@ def shard_of(document_id: str) -> int:
 def _unchanged(
     job: _Job, number: int, entries: Sequence[IndexEntry], known: SearchIndex | None
 ) -> tuple[list[IndexedDocument], list[str]] | None:
-    """The documents of a shard that needs no work, and no new ones; None if it needs work.
+    """The documents of a shard that needs no work, with an empty list of new ones; None if the shard needs work.
 
-    It needs none if the last record of the index and the file of the shard have exactly the texts of `entries`.
+    A shard needs no work if the last record of the index and the file of the shard have exactly the texts of `entries`.
     """
     if known is None:
         return None
@@ -171,7 +171,7 @@ def _unchanged(
 
 
 def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[IndexedDocument], list[str]]:
-    """Bring one shard up to date. Returns its documents, and the ids of those that were embedded now."""
+    """Bring one shard up to date. Returns its documents, and the ids of the documents that were embedded now."""
     with tempfile.TemporaryDirectory() as folder, _local(job.store, [job.key(number)]) as files:
         stored = _stored(job, number, files)
         old = files[0] if stored else None
@@ -206,7 +206,7 @@ def _stored(job: _Job, number: int, files: Sequence[Path]) -> dict[str, tuple[st
 
 
 def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
-    """One document with its vectors; if it cannot be embedded, its entry with the error."""
+    """One document with its vectors; or its entry with the error if it cannot be embedded."""
     failure = ""
     try:
         if job.failures.fault is None:
@@ -232,7 +232,7 @@ def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
 
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:
-    """Whether a readable index has the current text of every usable document, whichever embedder made it. Raises StoreError."""
+    """Whether a readable index has the current text of every usable document, made by any embedder. Raises StoreError."""
     index = space.store.find_valid(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
         return False
@@ -305,7 +305,7 @@ def index_meter(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> BudgetMeter | None:
-    """The meter for paid embeddings; None if nothing is limited. Raises ConfigError if dollars are limited and prices are unknown."""
+    """The meter for paid embeddings; None if there is no limit. Raises ConfigError if dollars are limited and prices are unknown."""
     budget = effective_budget(space.profile(profile or space.settings.profile), run_budget)
     return partition_meter(space.store, budget, SearchIndex.spending_folder(launch, corpus))
 

@@ -1,7 +1,7 @@
 """The model checks of a candidate in its document: a comparison with the accepted questions, a blind answer, and the last checks.
 
-The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual question must need its picture, and
-every question its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text
+The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual question its picture,
+and every question its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered again from the text
 alone. A candidate that passed everything else is answered once more without anything.
 """
 

@@ -287,7 +287,7 @@ def validate_set(
 def _proved(
     workspace: Workspace, candidates: results.CandidateSet
 ) -> tuple[list[results.QAPair], list[results.RejectedQA]]:
-    """The accepted questions of all documents, and the questions without an answer that are rejected if the validator cannot be trusted. Raises StoreError."""
+    """The accepted questions of all documents, and the unanswerable ones to reject if the validator is not to be trusted. Raises StoreError."""
     pairs: list[results.QAPair] = []
     controls: list[tuple[int, int]] = []
     for result in results_of(workspace, candidates):

@@ -1,7 +1,7 @@
-"""The table of products, which are what a run can make.
+"""The table of the products that a run can make.
 
-A row says what the partitions of a product are, what it is made from, when it is out of date, how it is made, and where the UI and the
-documentation show it. Commands, sensors, the schedule and the observed configurations read the table. A new product is a row here and
+A row states the partitions of a product, its inputs, the reasons why it is out of date, the way to make it, and its place in the UI and the
+documentation. Commands, sensors, the schedule and the observed configurations read the table. A new product is a row here and
 the code that the row names.
 """
 
@@ -52,7 +52,7 @@ PROBLEM_STAGES = {  # the assets of a problem set that have an op for each shard
 
 
 class Product(StrEnum):
-    """What a task makes. The name begins the name of the task."""
+    """The product that a task makes. Its name begins the name of the task."""
 
     DOCUMENTS = "documents"
     QUESTIONS = "questions"
@@ -82,13 +82,13 @@ class Group:
 
 
 class Unit(StrEnum):
-    """What a partition of a product belongs to. Except for the parts of an exam, each unit is one partition with the same key."""
+    """The unit that a partition of a product belongs to. Except for the parts of an exam, each unit is one partition with the same key."""
 
     CORPUS = "corpus"
     COMBINATION = "combination"
     EXAM = "exam"
     SET = "set"
-    ALL = "all"  # of a product without partitions; the key is empty
+    ALL = "all"  # for a product without partitions; the key is empty
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ class Scope:
 
     Attributes:
         options: the options of the run.
-        force: whether documents and questions count as out of date in any case.
-        everything: whether exams and problem sets are examined, too. Then a product that cannot be examined does not end the search.
-        running: the partition of a run that asks when its work is done. It does not count as unfinished.
+        force: whether documents and questions always count as out of date.
+        everything: whether exams and problem sets are included. Then a product that cannot be examined does not end the search.
+        running: the partition of a run that asks at the end of its work. It does not count as unfinished.
     """
 
     combinations: tuple[Combination, ...] = ()
@@ -111,13 +111,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class Observed:
-    """The configuration of a product as an asset of its own, whose data version changes with the configuration.
+    """The configuration of a product as a separate asset, whose data version changes with the configuration.
 
     Attributes:
-        assets: the assets that depend on it. Their partitions have the same keys.
+        assets: the assets that depend on this asset. Their partitions have the same keys.
         partitions: the kind of its partitions: corpus, combination, part or set.
         wanted: the configuration that a run would use now, from the files and the options of a launch.
-        made: the configuration that the stored product was made with, given the wanted one; None if nothing is stored.
+        made: the configuration that the stored product was made with, given the wanted configuration; None if nothing is stored.
     """
 
     name: str
@@ -135,18 +135,18 @@ class Row:
     Attributes:
         assets: what a run of the product materializes.
         page: its page of the documentation.
-        title: of a run in the progress of a command; `{}` is the partition.
+        title: the title of a run in the progress of a command; `{}` is the partition.
         ops: the configuration of the ops of a run, from the fields of a launch.
-        needs: the products that it is made from.
-        why: why a partition is out of date, in one line each. Raises QagenError.
-        inputs: its value changes with what a partition is made from, apart from its configuration.
-        keys: the partitions of a unit that are kept up to date. For most products these are the partitions that were made once.
+        needs: the products that the product is made from.
+        why: the reasons why a partition is out of date, one line each. Raises QagenError.
+        inputs: a value that changes with the inputs of a partition, apart from the configuration.
+        keys: the partitions of a unit that are kept up to date. For most products these are the partitions that have been made before.
         profile: the profile that the models of a partition come from.
-        observed: the configuration that it is made with, if it has one.
-        anew: fields of the launch that brings a product up to date. Without them a run would keep the existing results.
-        always: whether it is also made if it was never made, if its last run did not succeed, and with --force.
-        within: a product whose runs make this one, too.
-        option: what `Settings.optional` must have for the product to be made; empty: it is always made.
+        observed: the configuration of the product, if it has one.
+        anew: fields of the launch that brings a product up to date. Without these fields a run would keep the existing results.
+        always: whether the product is also made if it was never made, after a failed run, and with --force.
+        within: a product whose runs also make this product.
+        option: the entry of `Settings.optional` that the product needs; empty if it is always made.
     """
 
     product: Product
@@ -223,7 +223,7 @@ def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configur
 
 
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
-    """Why a combination is out of date. Ungraded questions are a reason, because a run of questions also grades them."""
+    """The reasons why a combination is out of date. Ungraded questions are a reason, because a run of questions also grades them."""
     combination = Combination.from_key(key)
     found = why_outdated(space, combination, scope.options)
     if (
@@ -240,7 +240,7 @@ def _profile_of(space: Workspace, key: str, options: RunOptions) -> str:
 
 
 def _if_stored(record: Callable[[Combination], str]) -> Callable[[Workspace, str], Iterable[str]]:
-    """The combination if the store has a record of it."""
+    """A function that returns the key of a combination if the store has a record of it."""
     return lambda space, key: (key,) if space.store.exists(record(Combination.from_key(key))) else ()
 
 
@@ -425,5 +425,5 @@ TABLE = {row.product: row for row in ROWS}
 
 
 def made_rows(optional: Iterable[str]) -> tuple[Row, ...]:
-    """The rows of the products that are made, if these optional ones are."""
+    """The rows of the products that are made if these optional products are."""
     return tuple(row for row in ROWS if row.option in ("", *optional))

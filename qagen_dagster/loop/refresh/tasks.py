@@ -1,7 +1,7 @@
 """Finds what is out of date. Each task states its reasons and the names of the tasks that it waits for.
 
-`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that they agree. The table of
-products says what a product depends on. Nothing is written, and no model is asked.
+`qagen run`, `qagen stale`, the sensors and the schedule all use this module, so that their results agree. The table of
+products states the dependencies of a product. Nothing is written, and no model is asked.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -30,9 +30,9 @@ class Task(Record):
         partition: its partition key; empty for the catalog.
         reasons: one line for each reason why it is out of date. If it is not out of date yet, one line that
             names `after`.
-        due: whether it is out of date now. If not, the tasks in `after` may make it out of date.
+        due: whether the partition is out of date now. If not, the tasks in `after` may make it out of date.
         after: names of the tasks that must run before.
-        profile: the profile that its models come from; empty if it asks no model.
+        profile: the profile of its models; empty if it asks no model.
         state: a hash of the configuration and the inputs that the task would use.
     """
 
@@ -59,7 +59,7 @@ class Task(Record):
 
 @dataclass(frozen=True)
 class OutOfDate:
-    """What is out of date.
+    """The partitions that are out of date.
 
     Attributes:
         tasks: the tasks in an order in which they can run.
@@ -77,7 +77,7 @@ class OutOfDate:
         return tuple(one for one in self.tasks if one.product in products)
 
     def due(self, *products: Product) -> tuple[Task, ...]:
-        """The tasks that are out of date now. Without `products`, those of all products."""
+        """The tasks that are out of date now. Without `products`, the tasks of all products."""
         return tuple(one for one in self.of(*(products or Product)) if one.due)
 
 
@@ -101,7 +101,7 @@ def whole_project(space: Workspace, running: str = "") -> Scope:
 def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
     """Find all tasks of a scope, in an order in which they can run.
 
-    The rows of the table are examined in order. Successive rows of the same kind of unit are examined
+    The rows of the table are examined in order. Consecutive rows of the same kind of unit are examined
     together: first all of them for the first unit, then all of them for the next unit.
 
     Raises ConfigError and StoreError. If the scope is everything, an error about one partition becomes a
@@ -157,7 +157,7 @@ class _Search:
         self._space, self._scope = space, scope
         # The tasks found so far, by the first part of their partition: a corpus, an exam or a problem set.
         self._near: dict[str, list[Task]] = {}
-        self._outdated: set[tuple[Product | None, str]] = set()  # also with what could not be examined
+        self._outdated: set[tuple[Product | None, str]] = set()  # including what could not be examined
         self.found: dict[str, Task] = {}
         self.faults: list[str] = []
 
@@ -207,7 +207,7 @@ class _Search:
         )
 
     def _again(self, row: Row, key: str) -> tuple[str, ...]:
-        """The reason to make an up-to-date partition again; empty if there is none.
+        """The reason to remake an up-to-date partition; empty if there is none.
 
         One reason is that its last run did not succeed. The new run pays nothing twice, and its success
         replaces the failure in the UI. The other reason is --force.
@@ -231,13 +231,13 @@ def _first(key: str) -> str:
 def _belong(before: str, key: str) -> bool:
     """Whether the partition `key` of one product may be made from the partition `before` of another product.
 
-    It may if both keys are the same, if `before` is the corpus of the combination `key`, or if `before` is a
+    This is so if both keys are the same, if `before` is the corpus of the combination `key`, or if `before` is a
     part of the exam `key`. The catalog, whose key is empty, is made from all partitions.
     """
     return not key or before in (key, _first(key)) or before.startswith(f"{key}/")
 
 
 def _because(after: tuple[str, ...]) -> tuple[str, ...]:
-    """The reason of a task that only follows other tasks, as one line."""
+    """The reason for a task that only follows other tasks, as one line."""
     first, *more = after
     return (f"after {first}" + (f" and {len(more)} more" if more else ""),)

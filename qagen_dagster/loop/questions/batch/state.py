@@ -50,7 +50,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
-    """A sort key for the grades of attempts. Graded attempts come after others, then grounded ones after ungrounded ones, then those with more confidence."""
+    """A sort key for the grades of attempts. Graded attempts come after others, grounded ones after ungrounded ones, and more confident ones last."""
     if grade is None:
         return False, False, 0.0
     return True, grade.is_grounded is not False, grade.confidence or 0.0

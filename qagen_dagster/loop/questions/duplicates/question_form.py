@@ -39,7 +39,7 @@ _OTHER = word_set("and or but if that this these those there it its their his he
 FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
 _DROPPED = word_set("a an the please exactly")
 _DO = (("did",), ("does",), ("do",))  # parts of a frame, see `Form`
-_ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}  # read the first as the second
+_ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}  # the first is read as the second
 # Stems of words that ask for a quantity after "how".
 _QUANTITY = frozenset(
     map(

@@ -1,4 +1,4 @@
-"""Finds the accepted question that a new one repeats. Word rules exclude pairs, similarity proposes pairs, and a model decides the remaining pairs."""
+"""Finds the accepted question that a new one repeats. Word rules exclude pairs, similarity proposes pairs, and a model decides the other pairs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
