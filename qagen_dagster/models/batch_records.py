@@ -68,7 +68,7 @@ class JobBook:
         )
 
     def open_for(self, key: str) -> Job | None:
-        """The batch that contains the request `key` and is not closed; None if there is none."""
+        """The batch that contains the request `key` and is not closed, or None."""
         mark = self._blobs.get(key)
         job = None if mark is None else self._read(mark.decode("ascii", "replace"))
         return job if job is not None and job.state is not JobState.CLOSED and key in job.keys else None

@@ -1,8 +1,8 @@
-"""What model calls cost, the budgets that limit them, and the most that calls in flight may still cost.
+"""The cost of model calls, the budgets that limit it, and reservations for calls in flight.
 
-What belongs here: prices of a call from the rates in its profile, the allowances of a run, a partition and a
-document, the comparison, and the counts for the display of progress. What does not: adding up over processes
-(`loop/shared_budget.py`), and what happens to a document when its budget is exhausted (`loop/`).
+This module computes the price of a call from the rates in its profile. It has the allowances of a run, a partition and a
+document, checks them, and counts calls for the display of progress. `loop/shared_budget.py` adds up over processes, and `loop/`
+decides what happens to a document when its budget is exhausted.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from qagen_dagster.records.base import Record
 
 FREE_PROVIDERS = frozenset({"embedded", "scripted"})
 # The price of writing to the cache, as a multiple of the price of input, if the profile has none: Anthropic's price for
-# five minutes, which we ask for, and OpenAI's for models that count cache writes.
+# five minutes, which this program asks for, and OpenAI's for models that count cache writes.
 CACHE_WRITE = 1.25
 
 
@@ -32,7 +32,7 @@ def has_price(spec: ModelSpec) -> bool:
 
 
 def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
-    """US dollars for `usage`, or None if a price that is needed is unknown, or the usage is not measured.
+    """US dollars for `usage`, or None if a required price is unknown, or if the usage is not measured.
 
     Without prices of their own, cached input costs as much as other input, and writing to the cache costs
     `CACHE_WRITE` times as much. `batch`: the response came from a batch, at the discount of the spec. Embedded and
@@ -68,7 +68,7 @@ _ROUNDING = 1e-9  # US dollars: sums of prices are not exact
 
 
 class Allowance(Record):
-    """What one scope may spend on paid calls; None: no limit. Replayed calls cost nothing."""
+    """The limits of one scope on paid calls. None means no limit. Replayed calls cost nothing."""
 
     max_usd: float | None = Field(default=None, ge=0)  # US dollars
     max_tokens: int | None = Field(default=None, ge=0)  # input and output together
@@ -80,7 +80,7 @@ class Allowance(Record):
 
     @property
     def limits(self) -> "Allowance | None":
-        """The limits alone, for options that have them among others; None without a limit."""
+        """Only the limits, from options that contain others, too; None without a limit."""
         found = Allowance(max_usd=self.max_usd, max_tokens=self.max_tokens, max_calls=self.max_calls)
         return None if found.unlimited else found
 
@@ -116,7 +116,7 @@ class Spent(Record):
 
 
 class Meter(Protocol):
-    """Keeps paid calls within a budget, and records what they cost."""
+    """Keeps paid calls within a budget, and records their cost."""
 
     def hold(self, most: Spent) -> AbstractContextManager[None]:
         """Reserve `most`, the most that one call may cost, while the call is in flight. Raises
@@ -129,7 +129,7 @@ class Meter(Protocol):
 
 
 def cost_of(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> Spent:
-    """The cost of one call of `usage`. An unknown price counts as 0, so a budget in dollars needs prices: see `check_priced`."""
+    """The cost of one call with `usage`. An unknown price counts as 0, so a budget in dollars needs prices: see `check_priced`."""
     tokens = usage.input_tokens + usage.output_tokens
     return Spent(usd=usd(spec, usage, batch=batch) or 0.0, tokens=tokens, calls=1)
 
@@ -177,7 +177,7 @@ class Holds:
         spent: Callable[[], Mapping[Hashable, Spent]],
         most: Spent,
     ) -> int | None:
-        """None if the call may start; otherwise the number of calls that had ended when its limits were read."""
+        """None if the call may start. Otherwise the number of calls that had ended when the limits were read."""
         with self._changed:
             ended = self._ended
             before = [held for number, held in self._held.items() if number < ticket]
@@ -194,7 +194,7 @@ class Holds:
 
 
 def reached(allowance: Allowance, spent: Spent, most: Spent) -> str | None:
-    """The limit of `allowance` that a call of `most` could pass, in words; None if there is room for it."""
+    """The limit of `allowance` that a call with the cost `most` could exceed, in words; None if the call fits."""
     if allowance.max_usd is not None and spent.usd + most.usd > allowance.max_usd + _ROUNDING:
         return f"max_usd {allowance.max_usd:g} (spent {spent.usd:.4f}, the next call may cost {most.usd:.4f})"
     if allowance.max_tokens is not None and spent.tokens + most.tokens > allowance.max_tokens:
@@ -208,12 +208,12 @@ def reached(allowance: Allowance, spent: Spent, most: Spent) -> str | None:
 
 @dataclass
 class Tally:
-    """Counts what the process has paid and how often it has retried, for the display of progress. Nothing is decided by it."""
+    """Counts what the process has paid and how often it has retried, for the display of progress. No decision depends on it."""
 
     calls: int = 0
     usd: float = 0.0  # calls without a known price count as 0
     retries: int = 0
-    unmeasured: bool = False  # some calls count as what was reserved for them
+    unmeasured: bool = False  # some calls count with their reserved amounts
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def paid(self, usd: float) -> None:

@@ -1,7 +1,7 @@
 """The versions of the embedded models' rules.
 
 A version is part of every fingerprint, so results of other rules count as results of another model. If a change of the rules
-alters what a group of models submits, give the group a new version ("2", "3", ...) in the same change. Do so in no other
+changes the submissions of a group of models, give the group a new version ("2", "3", ...) in the same change. Do so in no other
 change, because a new version makes every stored result of the group stale. `tests/models/embedded/test_version.py` fails if
 outputs change without a new version.
 """

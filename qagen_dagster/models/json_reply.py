@@ -1,8 +1,7 @@
 """Reads JSON that a model wrote, and asks a model for one record.
 
-JSON is read in one pass, with code fences, prose around it, trailing commas or lone surrogates. Asking is for roles
-with a single turn: one request, and one correction. What does not belong here: how a wire enforces a schema, and the
-meaning of the record.
+JSON is read in one pass, including code fences, prose around it, trailing commas or lone surrogates. Asking is for roles
+with a single turn: one request, and one correction. Wires enforce schemas, and callers interpret the records.
 """
 
 import ast
@@ -21,9 +20,9 @@ from qagen_dagster.records.base import Record
 
 
 def loads(text: str, *, nan_is_null: bool = False) -> Any:
-    """`json.loads` for untrusted text. Control characters inside strings are accepted; NaN and infinities are
-    refused, or null; half a surrogate pair, which no UTF-8 file can store, becomes U+FFFD. Raises ValueError,
-    also for nesting that is too deep for the parser."""
+    """`json.loads` for untrusted text. Control characters inside strings are accepted. NaN and infinities are refused,
+    or read as null. Half a surrogate pair, which no UTF-8 file can store, becomes U+FFFD. Raises ValueError, including
+    for nesting that is too deep for the parser."""
     try:
         value = json.loads(text, strict=False, parse_constant=(lambda _: None) if nan_is_null else _refuse)
         return _whole(value) if "\\u" in text else value
@@ -33,8 +32,8 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 def read_object(text: str) -> dict[str, Any]:
     """The first JSON object in a reply that is not empty, with any text around it. Single quotes are read, too.
-    Raises ValueError with a text for the model: there is no object, it is cut off, or where its syntax is
-    wrong."""
+    Raises ValueError with a text for the model: there is no object, it is cut off, or its syntax is wrong at
+    a position."""
     fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):
         if not closed:
@@ -56,9 +55,9 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a native tool call and, if they cannot be read, a text for the model that says why and what `whole_items` finds.
+    """The arguments of a native tool call. If they are unreadable, `whole_items` of them, and a text for the model that states why.
 
-    Wires give a JSON string, some servers an object, and some nothing for a tool without arguments.
+    `raw` is a JSON string, an object from some servers, or nothing from some servers for a tool without arguments.
     """
     if raw is None or raw == "":
         return {}, None
@@ -72,7 +71,7 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
 
 
 def whole_items(text: str) -> dict[str, Any]:
-    """What the first object of a text that is cut off says up to its last whole object in an array; {} if there is none."""
+    """The first object of a text that is cut off, up to its last complete object in an array; {} if there is none."""
     opened: list[str] = []
     start, end, closing = text.find("{"), 0, ""
     for sign, place in _signs(text, start):
@@ -87,12 +86,12 @@ def whole_items(text: str) -> dict[str, Any]:
 
 
 M = TypeVar("M", bound=BaseModel)
-_ROUNDS = 6  # of mending: values in values, and text that was encoded more than once
-_STARTS = 20  # places of a text where an array or object is looked for
+_ROUNDS = 6  # rounds of repair: for nested values and text that was encoded more than once
+_STARTS = 20  # maximum places of a text that are tried as an array or object
 _OPENS = re.compile(r"[\[{]")
-# A string, also one that is cut off, or a comma before the end of an array or object.
+# A string, even if it is cut off, or a comma before the end of an array or object.
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
-# A string, also one that is cut off, a brace or a bracket.
+# A string, even if it is cut off, a brace or a bracket.
 _STRING_OR_SIGN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _LISTS = frozenset({"tuple_type", "list_type"})
 _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
@@ -118,7 +117,7 @@ def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = F
 def _mended(
     kind: type[BaseModel], given: dict[str, Any], error: ValidationError, ignore_unknown: bool
 ) -> dict[str, Any]:
-    """`given` with what does not fit read from its text, as far as possible."""
+    """`given`, in which values that do not fit are read from their text, as far as possible."""
     if len(given) == 1 and not set(given) & set(kind.model_fields):
         inner = _in_text(next(iter(given.values())))
         fields = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
@@ -146,7 +145,7 @@ def _mended(
 
 
 def _in_text(value: Any) -> Any:
-    """The array, object or null in a text; any other value as it is."""
+    """The array, object or null in a text; any other value unchanged."""
     if not isinstance(value, str):
         return value
     found = _decoded(value)
@@ -163,7 +162,7 @@ def _in_text(value: Any) -> Any:
 
 
 def _literal(text: str) -> Any:
-    """The array or object in a text with single quotes; None if there is none, or if JSON has no such values."""
+    """The array or object in a text with single quotes; None if there is none, or if it has values that JSON does not have."""
     try:
         found = ast.literal_eval(text.strip())
         return loads(json.dumps(found)) if isinstance(found, (dict, list)) else None
@@ -185,7 +184,7 @@ def _decoded(text: str) -> Any:
 
 
 def _objects(text: str) -> Generator[tuple[str, bool]]:
-    """Each outermost `{...}` of the text, and whether it is closed; braces in strings do not count."""
+    """Each outermost `{...}` of the text, and whether its braces are closed. Braces in strings do not count."""
     start = text.find("{")
     while start >= 0:
         depth = 0
@@ -234,7 +233,7 @@ REPAIR = "Your reply cannot be used: {fault}. Send the whole JSON object again, 
 
 @dataclass(frozen=True)
 class Structured(Generic[R]):
-    """The value, or the `fault` that says why there is none; it is empty if there is a value."""
+    """The value, or `fault`, the reason why there is none. `fault` is empty if there is a value."""
 
     value: R | None
     fault: str
@@ -242,8 +241,8 @@ class Structured(Generic[R]):
 
 
 def ask_for(kind: type[R], model: Model, request: Request) -> Structured[R]:
-    """Ask for one `kind`. If the reply is not one, ask once more and name the fault. A refusal is final. A
-    server that enforces the schema changes nothing: its reply may be cut off. Raises ModelError."""
+    """Ask for one `kind`. If the reply does not fit, ask once more and name the fault. A refusal is final. A server
+    that enforces the schema is treated alike, because its reply may be cut off. Raises ModelError."""
     asked = request.model_copy(update={"tools": (), "output_schema": kind.model_json_schema()})
     first = model.respond(asked)
     value, fault = _read(kind, first)

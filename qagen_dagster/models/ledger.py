@@ -4,11 +4,11 @@ This module has the key, the stored form of a response, and the models that stor
 decides when to stop asking a model whose replies no agent can use. A `Blobs` stores the bytes, a provider sends a call, and
 `retry.py` retries it.
 
-A stored response is replayed whenever its request is made again. The exception is a body that cannot be read. It was
+A stored response is replayed whenever its request is repeated. The exception is a body that cannot be read. It was
 paid for, so it is stored and its cost is counted, but the request is sent again. A caller that wants another sample
 asks `request.model_copy(update={"sample": request.sample + 1})`, which has its own key.
 
-An entry contains what the server sent. Of the request it contains only the hash, and no prompt, picture, header or API
+An entry contains the body that the server sent. Of the request it contains only the hash, and no prompt, picture, header or API
 key. Pictures are stored once, with their document. The hash of a request covers the hash of each picture, not its bytes.
 """
 
@@ -37,16 +37,16 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs
 
-# After so many useless replies in a row, of all documents together, a model is not asked again.
+# After so many consecutive useless replies, over all documents, a model is not asked again.
 STOP_AFTER = 20
 _CUT = "cut off at {most} output tokens: raise `max_output_tokens` of the model, or the limit of its server"
 
 
 def fault_of(request: Request, response: Response) -> str | None:
-    """The reason why no agent can use a reply; None if an agent can. A reply is useless if it is empty, or if
+    """The reason why no agent can use a reply; None if an agent can use it. A reply is useless if it is empty, or if
     each of its tool calls names an unknown tool or has unreadable arguments."""
     message = response.message
-    if response.stop is Stop.LENGTH:  # the whole items and lines of a reply that is cut off are of use
+    if response.stop is Stop.LENGTH:  # the complete items and lines of a reply that is cut off are useful
         useful = message.text or any(call.arguments for call in message.tool_calls[-1:])
         return None if useful else _CUT.format(most=response.usage.output_tokens)
     if response.stop is Stop.END and (message.in_reasoning or not message.content):
@@ -62,7 +62,7 @@ def fault_of(request: Request, response: Response) -> str | None:
 
 
 class Breaker:
-    """Counts the successive useless replies of one model. Many threads may use it."""
+    """Counts the consecutive useless replies of one model. Many threads may use it."""
 
     def __init__(self) -> None:
         self._lock, self._in_a_row, self._fault = threading.Lock(), 0, ""
@@ -75,10 +75,10 @@ class Breaker:
             )
 
     def count(self, fault: str | None) -> None:
-        """Count a reply. `fault` is None for a useful reply, which ends the row."""
+        """Count a reply. `fault` is None for a useful reply, which resets the count."""
         with self._lock:
             self._in_a_row = 0 if fault is None else self._in_a_row + 1
-            if self._in_a_row <= STOP_AFTER:  # later replies, of calls in flight, do not change the message
+            if self._in_a_row <= STOP_AFTER:  # later replies of calls in flight do not change the message
                 self._fault = fault or ""
 
 
@@ -197,7 +197,7 @@ class Ledger:
             return value, entry, False
 
     def _usable(self, key: str, read: Callable[[dict[str, Any]], T]) -> tuple[T, Entry] | None:
-        """Returns (value, entry) of the stored response; None if there is none, or `read` does not accept it."""
+        """Returns (value, entry) of the stored response; None if nothing is stored, or if `read` does not accept it."""
         entry = self.get(key)
         try:
             return None if entry is None else (read(entry.body), entry)
@@ -208,7 +208,7 @@ class Ledger:
     def only_one(self, key: str) -> Generator[int | None]:
         """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no
         request is paid twice. When a process ends, its locks are released; those of a store without lock files
-        are released after `lease.SECONDS`. Yields the open lock file, or None if there is none."""
+        are released after `lease.SECONDS`. Yields the open lock file, or None without a lock file."""
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (ours, users + 1)
@@ -273,7 +273,7 @@ class LedgeredModel:
     def _finish(self, request: Request, response: Response, entry: Entry, *, replayed: bool) -> Response:
         """`response` with the key, time and retries of its entry, and with the mark whether it was replayed.
 
-        If its counts of tokens are not believed, `charged` says what budgets count.
+        If the counts of tokens are not credible, `charged` holds what budgets count.
         """
         found: dict[str, Any] = {
             "request_key": entry.key,
@@ -296,7 +296,7 @@ class LedgeredModel:
         return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, request: Request, entry: Entry) -> Spent:
-        """What budgets count for a stored response. If its counts of tokens are not believed, they count all that was reserved."""
+        """The cost that budgets count for a stored response. If the token counts are not credible, the cost is everything that was reserved."""
         try:
             usage = self._provider.read(entry.body).usage
         except MalformedResponseError:

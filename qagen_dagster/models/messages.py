@@ -61,7 +61,7 @@ class Thinking(Record):
 
 
 class ToolCall(Record):
-    """A call of a tool by the model. `fault` says why the arguments could not be read; None if they could."""
+    """A call of a tool by the model. `fault` is the reason why the arguments could not be read; None if they could be read."""
 
     type: Literal["tool_call"] = "tool_call"
     id: str
@@ -77,7 +77,7 @@ AssistantPart = Annotated[Text | Thinking | ToolCall, Field(discriminator="type"
 class ToolResult(Record):
     """The result of one tool call.
 
-    If the tool failed, `is_error` is set, and `content` is the message of the error.
+    If the tool failed, `is_error` is True, and `content` is the message of the error.
     """
 
     call_id: str
@@ -152,7 +152,7 @@ class Request(Record):
     sample: int = 0
 
     def canonical(self) -> str:
-        """The JSON that the ledger hashes. It is compact and has sorted keys. The hash of each picture stands in place of its bytes."""
+        """The JSON that the ledger hashes. It is compact and has sorted keys. The hash of each picture replaces its bytes."""
         value = self.model_dump(mode="json", context=_BY_HASH)
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
@@ -161,7 +161,7 @@ class Usage(Record):
     """Tokens as the provider counted them.
 
     Input includes tokens that were read from the provider's cache or written to it. Output includes
-    reasoning. A count that the server does not give is 0.
+    reasoning. A count that the server does not report is 0.
     """
 
     input_tokens: int = 0
@@ -207,14 +207,14 @@ class Stop(StrEnum):
 
 
 class Response(Record):
-    """A response in neutral form, and how it was obtained.
+    """A response in neutral form, and the circumstances of the call.
 
     Attributes:
         model: the model that the server names.
         request_key: the key of the response in the ledger.
         seconds, retries: the time of the whole call, and its retries.
         replayed: whether the response was in the ledger, so that nothing was paid for it now.
-        batch: whether it was paid at the price of a batch.
+        batch: whether the response was paid at the price of a batch.
         charged: what budgets count instead of `usage`; None if they count `usage`.
     """
 

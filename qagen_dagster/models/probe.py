@@ -1,7 +1,7 @@
 """Checks that a model or an embedder does what its profile says, with short calls.
 
 A model is asked for each capability that a run needs, and an embedder gets three short texts. This module
-makes the calls, and says in one line what would fail and what to change. Which model has which role is in
+makes the calls, and reports in one line what would fail and what to change. The roles of models are in
 `configuration/profiles.py`, and commands print the findings. Nothing is stored. A call that fails is not
 repeated.
 """
@@ -68,8 +68,8 @@ class Finding(Record):
     """The result of one check.
 
     Attributes:
-        what: what was checked.
-        good: whether it works. None if this was not checked or not decided, or if runs also work without it.
+        what: the name of the check.
+        good: whether it works. None if this was not checked or not decided, or if runs work without it, too.
         detail: one line for a person: what was found, and what to change if it does not work.
     """
 
@@ -159,7 +159,7 @@ class _Probe:
             yield self._long(longest)
 
     def _long(self, longest: int) -> Finding:
-        """Send as much text as the first prompt of a run, and as the smaller one that a run sends after a refusal."""
+        """Send as much text as the first prompt of a run, and then as much as the smaller prompt that a run sends after a refusal."""
         what, sizes = "long prompt", (longest + _OF_A_RUN, min(8_000, longest // 4) + _OF_A_RUN)
         refusals: list[str] = []
         for size in sizes:
@@ -206,7 +206,7 @@ class _Probe:
         return _found(what, True, mode)
 
     def _tools(self) -> tuple[Finding, tuple[Message, ...]]:
-        """Returns (finding, conversation). The conversation ends with a correct call; it is empty if there was none."""
+        """Returns (finding, conversation). The conversation ends with a correct call; it is empty if no call was correct."""
         what, request = "tools", _request(_CALL, tools=(_LOOK,))
         native = self.spec.tool_calling == "native"
         advice = "set tool_calling: emulated" if native else "bind a model that follows a required format"
@@ -244,7 +244,7 @@ class _Probe:
         return _found(what, None, f"not enforced (the model replied {_quoted(response)})")
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
-        """Show a picture in the result of the tool that the model called, because runs show pictures so. `turn`
+        """Show a picture in the result of the tool that the model called, because runs show pictures in this way. `turn`
         is the conversation with that call. If it is empty, the picture is shown in a user message."""
         what = "pictures"
         if not self.spec.images:
@@ -270,7 +270,7 @@ class _Probe:
 
 
 def _tried(what: str, ask: Callable[[], T], refused: str, advice: str) -> T | Finding:
-    """The result of `ask`, or the finding that a ModelError means: not decided, or `refused` with `advice`."""
+    """The result of `ask`, or the finding for a ModelError: not decided, or `refused` with `advice`."""
     try:
         return ask()
     except errors.TransientModelError as error:
@@ -280,12 +280,12 @@ def _tried(what: str, ask: Callable[[], T], refused: str, advice: str) -> T | Fi
 
 
 def place_of(spec: ModelSpec) -> str:
-    """The server, as messages name it."""
+    """The name of the server in messages."""
     return spec.base_url or f"the server of {spec.provider}"
 
 
 def unreachable(spec: ModelSpec, variable: str | None, error: errors.ModelError) -> Finding:
-    """What the failure of the first call to a server means, and what to change."""
+    """The finding for a failure of the first call to a server: its meaning, and what to change."""
     text, found = _told(error), _STATUS.search(str(error))
     status = int(found[1]) if found else 0
     if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):

@@ -65,7 +65,7 @@ def read_key(
 
 
 def why_no_batch(spec: ModelSpec) -> str | None:
-    """The reason why `spec` cannot have the `execution: batch` that it asks for; None if it can, or does not ask for it."""
+    """The reason why `spec` cannot have the `execution: batch` that it requests; None if it can, or if it does not request it."""
     if spec.execution != "batch":
         return None
     entry = PROVIDERS.get(spec.provider)

@@ -193,7 +193,7 @@ def estimate(request: Request, spec: ModelSpec) -> int:
 
 
 def at_most(request: Request, spec: ModelSpec) -> Usage:
-    """Tokens that an attempt at `request` will hardly exceed. Servers enforce the limit of the output."""
+    """The tokens that an attempt at `request` will hardly exceed. Servers enforce the limit of the output."""
     tokens = _input(request, spec, _FEWEST_CHARACTERS)
     return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
 
@@ -223,7 +223,7 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
-    """`provider`, whose attempts wait for the limits of its spec, and during pauses that its server asks for.
+    """`provider`, wrapped so that attempts wait for the limits of its spec and for pauses that its server asks for.
     Raises ConfigError if the shared state cannot be kept under `folder`."""
     spec = provider.spec
     limits = RateLimits(
@@ -283,7 +283,7 @@ class Limiter:
     """Makes all callers of a model wait for its limits.
 
     Args:
-        name: the model, as messages name it.
+        name: the name of the model in messages.
         path: the files of the shared state have this path, with various suffixes.
         clock: the machine's monotonic clock, in seconds. Deadlines are moments of this clock.
     """
@@ -324,7 +324,7 @@ class Limiter:
 
     def refused(self, error: TransientModelError, started: float) -> None:
         """Count a failed attempt, which began when the factor was `started`. All callers slow down if the error is a
-        RateLimitedError, and wait if the server asks for a pause, as `refuse` says. If this cannot be stored, nothing is raised."""
+        RateLimitedError, and wait if the server asks for a pause, as `refuse` describes. If this cannot be stored, nothing is raised."""
         slower, pause = isinstance(error, RateLimitedError), error.retry_after
         with suppress(TransientModelError):
             if slower or pause is not None:

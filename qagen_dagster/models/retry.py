@@ -1,9 +1,9 @@
 """Deadlines of a call and of each attempt of it, and the repetition of a call while its failure is transient.
 
 A deadline holds however slowly a server sends. The timeouts of the SDKs do not: they are for one read of a socket, so
-a server that sends a byte now and then could keep a call open for ever. What belongs here: when the call and the
-attempt of this thread end, network streams that stop then, when to repeat, how long to back off, and when to give up.
-What does not: reading errors (`wires/server_errors.py`), storing (`ledger.py`), and anything that a model could correct.
+a server that sends a byte now and then could keep a call open forever. This module decides when the call and the attempt
+of this thread end, stops network streams then, and decides when to repeat, how long to back off and when to give up. Errors
+are read in `wires/server_errors.py` and stored in `ledger.py`. A fault that a model could correct is not repeated here.
 """
 
 import math
@@ -26,10 +26,10 @@ from tenacity.stop import stop_base
 
 from qagen_dagster.errors import MalformedResponseError, TransientModelError, UnreachableError
 
-_SHORTEST = 0.001  # seconds of an attempt whose call has no time left
+_SHORTEST = 0.001  # seconds for an attempt whose call has no time left
 _PIECE = 65_536  # bytes to write between two checks of the clock
 _CONNECT = 5.0  # seconds in which a connection must be made
-_UNREACHABLE = 4.0  # seconds for which a server is tried that has not answered yet
+_UNREACHABLE = 4.0  # seconds for trying a server that has not answered yet
 _call_ends: ContextVar[float] = ContextVar("call_ends", default=math.inf)
 _attempt_ends: ContextVar[float] = ContextVar("attempt_ends", default=math.inf)
 
@@ -45,7 +45,7 @@ def call_deadline(seconds: float) -> Generator[None]:
 
 
 def call_ends() -> float:
-    """When the call of this thread ends, in `time.monotonic()` seconds; infinite outside a call."""
+    """The end of the call of this thread, in `time.monotonic()` seconds; infinite outside a call."""
     return _call_ends.get()
 
 
@@ -88,7 +88,7 @@ def _left(timeout: float | None) -> float:
 
 
 class _Backend:
-    """Opens the connections of another backend; they stop at the deadline. It has what clients of addresses use of httpcore's interface."""
+    """Opens the connections of another backend; they stop at the deadline. It has the part of httpcore's interface that clients of addresses use."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend
@@ -141,8 +141,8 @@ def call_with_retry(
     """Call `function` until it succeeds; return its value and the number of retries.
 
     Only TransientModelError and MalformedResponseError are retried, with at most `max_attempts` attempts in all. No
-    attempt begins or lasts beyond `deadline_seconds`. If the server asks for a pause that ends before the deadline, it is
-    waited for in full; otherwise the call fails at once. A server that has never answered is tried for a few seconds by all
+    attempt begins or lasts beyond `deadline_seconds`. A pause that the server asks for is waited for in full if it ends before the
+    deadline; otherwise the call fails at once. A server that has never answered is tried for a few seconds by all
     calls together. Raises the last of these errors, or any other error at once.
     """
     retrying = Retrying(
