@@ -37,7 +37,7 @@ class ParseOptions:
     max_bytes: int = 200_000_000
     max_pages: int = 5_000
     max_chars: int = 50_000_000
-    max_rows: int = 100_000  # of a JSONL file
+    max_rows: int = 100_000  # maximum of a JSONL file
     max_pixels: int = 40_000_000  # of one decoded image
     ocr: bool = True  # use tesseract if it is installed
     ocr_languages: str = "eng"
@@ -81,9 +81,9 @@ class RowFailure:
 
 @dataclass(frozen=True)
 class ParsedFile:
-    """The documents of a file, or the outcome that says why it has none.
+    """The documents of a file, or the outcome that states why there are none.
 
-    A file that is one document has one entry, whose outcome and detail are repeated here. A file of rows is PARSED as
+    A file that is one document has one entry, whose outcome and detail this record repeats. A file of rows is PARSED as
     a whole; each entry has its own outcome. Without entries, `outcome` is the failure. `format` and `parser` (name
     and version) are empty when no format took the file.
     """
@@ -100,7 +100,7 @@ class ParsedFile:
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """How a page is turned into a picture. `crop` is in page points as displayed, see `Box`; so is `frame`, which is drawn on a
+    """The options for rendering a page as a picture. `crop` and `frame` are in page points as displayed, see `Box`. `frame` is drawn on a
     whole page.
     """
 
@@ -144,7 +144,7 @@ class Format(Protocol):
         return ()
 
     def rights(self, source: Source, options: ParseOptions) -> dict[str | None, document.Rights]:
-        """What each row of the file, or the file (None), states about its use. Raises DocumentError."""
+        """The terms of use that each row of the file, or the file (None), states. Raises DocumentError."""
         return {}
 
     def render(
@@ -158,7 +158,7 @@ class Format(Protocol):
 
 
 def caption_label(caption: str) -> str:
-    """The name that a caption gives its visual ("Table 2", "Figure 1"); empty when there is none."""
+    """The name that a caption gives its visual ("Table 2", "Figure 1"); empty when the caption gives none."""
     found = _CAPTION.match(caption)
     if found is None:
         return ""

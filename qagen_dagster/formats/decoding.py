@@ -1,4 +1,4 @@
-"""Bytes as lines of text: the kind of content that bytes show, their encoding, and the lines and pages of the decoded text."""
+"""Bytes as lines of text: the kind of content, the encoding, and the lines and pages of the decoded text."""
 
 import codecs
 import re
@@ -8,7 +8,7 @@ from qagen_dagster.records.document import PageSpan
 
 HEAD_BYTES = 4_096
 
-# Signatures at the start of a file, and what messages call such a file.
+# Signatures at the start of a file, with the names of such files in messages.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -38,10 +38,10 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 _PDF_WITHIN = 1_024  # readers accept leading junk before %PDF-, within the first kilobyte
 _HTML = re.compile(rb"(?:<!--[^>]{0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|title|script)\b", re.I)
 _WHITE = b" \t\r\n\x0b\x0c"
-_MAX_CONTROL_SHARE = 0.05  # of control characters that a text with stray ones has
+_MAX_CONTROL_SHARE = 0.05  # maximum share of stray control characters in a text
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because its mark starts with that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins this mark
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -51,7 +51,7 @@ _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf
 _ASCII_LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
-# What a file may be in that is not Unicode. Code pages that differ from these in a few signs would be taken for them.
+# Possible encodings of a file that is not Unicode. Code pages that differ from these in a few characters would be mistaken for them.
 _LATIN = (
     "cp1250",
     "cp1252",
@@ -69,8 +69,8 @@ _OTHER_SCRIPTS = (
 )  # fmt: skip
 _FEW = 0.2  # a text of another script has at least this share of its letters beyond ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Signs that show nothing: marks of direction and joints, and joiners that do not stand between letters that they shape. Words with
-# them are not found.
+# Invisible characters: marks of direction and joints, and joiners except between letters that they shape. Words that contain such
+# characters are not found.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
     "|(?<![\u0250-\U0010ffff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0250-\U0010ffff])"
@@ -79,7 +79,7 @@ _BREAK = re.compile("(?<=\\w)\xad(?=[ \xa0\r]*$)", re.MULTILINE)
 
 
 def content_kind(head: bytes) -> str:
-    """A description of what the first bytes show ("an HTML page"); empty when nothing is recognised."""
+    """A description of the content that the first bytes show ("an HTML page"); empty when they are not recognised."""
     for signature, words in _SIGNATURES:
         if head.startswith(signature):
             return words
@@ -117,7 +117,7 @@ def looks_binary(data: bytes) -> bool:
 
 
 def control_share(sample: bytes) -> float:
-    """Share of bytes that are control characters which text does not use (0 for no bytes)."""
+    """The share of bytes that are control characters which text does not use (0 for no bytes)."""
     if not sample:
         return 0.0
     text_controls = b"\t\n\r\x0b\x0c\x1b\x08\x1a"
@@ -127,7 +127,7 @@ def control_share(sample: bytes) -> float:
 
 
 def wide_encoding(sample: bytes) -> str:
-    """The UTF-16 or UTF-32 variant whose pattern of NUL bytes the sample shows; empty when none.
+    """The UTF-16 or UTF-32 variant whose pattern of NUL bytes the sample shows; empty when there is none.
 
     Mostly-Latin text has its NUL bytes at fixed positions of each two- or four-byte unit.
     """
@@ -156,7 +156,7 @@ class Decoded:
 
 
 def decode(data: bytes, encoding: str = "") -> Decoded:
-    """Decode by the byte order mark, else by the given encoding, else as UTF-8, else by the likeliest legacy encoding.
+    """Decode by the byte order mark, else by the given encoding, else as UTF-8, else by the most likely legacy encoding.
 
     Bytes that are invalid in the encoding become U+FFFD; the note counts them.
     """
@@ -188,8 +188,8 @@ def _lenient(data: bytes, encoding: str) -> Decoded:
 
 
 def _is_damaged_utf8(data: bytes) -> bool:
-    # Valid UTF-8 sequences hardly ever occur in a legacy encoding of an alphabet, and long ones do not occur by
-    # chance. East Asian encodings contain some, among many more invalid ones.
+    # Valid UTF-8 sequences hardly ever occur in a legacy encoding of an alphabet, and long ones do not occur by chance. East
+    # Asian encodings contain some valid sequences among many more invalid ones.
     sound = sum(len(found) - 1 for found in _MULTIBYTE.findall(data))
     unsound = len(_HIGH.findall(_MULTIBYTE.sub(b"", data)))
     rare = len(_HIGH.findall(data)) < 0.01 * len(data)
@@ -235,8 +235,8 @@ class Lines:
 def split_lines(text: str) -> Lines:
     """Lines and pages of any text. CR LF, CR and LF end lines; a form feed ends a page (and a line).
 
-    NUL and lone surrogates cannot be stored: NUL is removed, surrogates become U+FFFD, and the note says so. Blank
-    lines at the end are dropped. Those at the start stay, so that line numbers match the file.
+    NUL and lone surrogates cannot be stored. NUL is removed, surrogates become U+FFFD, and the note reports this. Blank
+    lines at the end are dropped. Blank lines at the start are kept, so that line numbers match the file.
     """
     clean, note = _storable(text)
     clean = clean.replace("\r\n", "\n").replace("\r", "\n")
@@ -266,7 +266,7 @@ def collapse(text: str) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """The text without soft hyphens and signs of no width. A soft hyphen at the end of a line becomes a hyphen."""
+    """The text without soft hyphens and zero-width characters. A soft hyphen at the end of a line becomes a hyphen."""
     return text if text.isascii() else _UNSEEN.sub("", _BREAK.sub("-", text))
 
 

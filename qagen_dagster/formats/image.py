@@ -19,9 +19,9 @@ from qagen_dagster.formats.ocr import ocr_image
 from qagen_dagster.records.document import Box, Metadata, Outcome, PageSpan, Visual, VisualType
 
 _JPEG_QUALITIES = (88, 75, 60, 45)
-_SHRINK = 0.75  # factor of each further try to get a picture below its limit of bytes
+_SHRINK = 0.75  # factor for each further attempt to meet the limit of bytes
 _MIN_SIDE = 16  # pixels; a smaller picture shows nothing
-_FRAME = (200, 30, 30)  # red: seldom the colour of what it surrounds
+_FRAME = (200, 30, 30)  # red, because few framed contents are red
 _INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 _FORMATS = ("PNG", "JPEG", "WEBP")
@@ -35,7 +35,7 @@ _MAX_BYTES = 40_000_000
 def fit_size(width: float, height: float, how: base.RenderOptions) -> tuple[int, int]:
     """The size scaled down to `max_side` and `max_pixels`, in whole pixels, each >= 1.
 
-    It is never scaled up: a format that can render at any scale passes its preferred size.
+    The size is never scaled up. A format that can render at any scale passes its preferred size.
     """
     if width <= 0 or height <= 0:
         return 1, 1
@@ -76,7 +76,7 @@ def framed(picture: Image.Image, box: Box, zoom: float) -> Image.Image:
 
 
 def trimmed(image: base.PageImage, how: base.RenderOptions, margin: int = 12) -> base.PageImage:
-    """A drawn page without its white border; a blank page is left unchanged."""
+    """A drawn page without its white border; a blank page is returned unchanged."""
     with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
         opened.load()
         picture = flatten(opened)
@@ -123,7 +123,7 @@ class ImageFormat(base.Format):
     suffixes: tuple[str, ...] = (".png", ".jpg", ".jpeg", ".webp")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether it is PNG, JPEG or WebP; the suffix may name another of the three."""
+        """Whether the file is PNG, JPEG or WebP; its suffix may name another of these formats."""
         webp = head[:4] == b"RIFF" and head[8:12] == b"WEBP"
         return webp or head.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"))
 
@@ -202,7 +202,7 @@ def _named_outcomes() -> Generator[None]:
 
 
 def enlarge(how: base.RenderOptions, part: Fractions) -> base.RenderOptions:
-    """Options to render the whole page with, so that `part` of it fills the limits of `how`."""
+    """Options for rendering the whole page so that `part` of the page fills the limits of `how`."""
     width, height = part[2] - part[0], part[3] - part[1]
     return replace(
         how,

@@ -18,9 +18,9 @@ from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
-# As data frames write a missing value
+# Missing values as data frames write them
 _ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "None", "null", "inf", "-inf"})
-_MOST_WHOLE = 1e15  # floats above it are not sure to be whole
+_MOST_WHOLE = 1e15  # larger floats are not certain to be whole numbers
 _ROW = re.compile(r"[^ \t\r\n\ufeff\0][^\n]*")  # one match in each line that is not blank
 
 
@@ -39,7 +39,7 @@ class JsonlFormat(Format):
     suffixes: tuple[str, ...] = (".jsonl", ".ndjson")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether it is text that does not begin as markup; `parse` checks each row."""
+        """Whether the file is text that does not begin as markup; `parse` checks each row."""
         return looks_like_text(head) and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<"
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
@@ -51,7 +51,7 @@ class JsonlFormat(Format):
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")
         decoded = decode(source.data, options.encoding_of(source.name))
-        count = sum(1 for _ in _ROW.finditer(decoded.text))  # before a value is made of each
+        count = sum(1 for _ in _ROW.finditer(decoded.text))  # before each row becomes a value
         if count > options.max_rows:
             raise DocumentError("too_large", f"{count:,} rows; the limit is {options.max_rows:,}")
         # Only real line ends separate rows: JSON strings may hold other separators such as U+2028.
@@ -88,7 +88,7 @@ def _row(number: int, line: str) -> _Row | RowFailure:
 
 
 def _plain(value: object) -> object:
-    """A value as a person would write it: a whole number without ".0", and None for what data frames write where nothing is."""
+    """A value as a person would write it: a whole number without ".0", and None for the missing values of data frames."""
     if isinstance(value, float):
         if not math.isfinite(value):
             return None

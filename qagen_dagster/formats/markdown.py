@@ -1,8 +1,8 @@
-"""The Markdown format: the file's own lines, of which long ones are split, with sections, metadata and visuals from its structure.
+"""The Markdown format: the file's own lines, with long lines split, and with sections, metadata and visuals from its structure.
 
-The text is not rendered, so that a quote is what the author wrote. Headings give sections. Tables, images and diagram fences
+The text is not rendered, so that a quote has the words of the author. Headings give sections. Tables, images and diagram fences
 give visuals. There are no pages. Front matter, the YAML (`---`) or TOML (`+++`) block at the start of a file, gives metadata and
-stays in the text: only known keys with plain values are taken, and a block that cannot be parsed is treated as text.
+stays in the text. Only known keys with plain values are used, and a block that cannot be parsed is treated as text.
 """
 
 import datetime
@@ -32,7 +32,7 @@ from qagen_dagster.formats.wrap import SplitLines, split_long_lines, with_split_
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
 from qagen_dagster.records.text import without_tags
 
-_MAX_FRONT_LINES = 300  # of front matter; a longer block is text between two rules
+_MAX_FRONT_LINES = 300  # maximum lines of front matter; a longer block is text between two rules
 _MAX_FRONT_LINE = 10_000  # characters; longer lines are data, and their parsing is slow
 _ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 _DIAGRAMS = frozenset({"mermaid", "graph", "graphviz", "dot", "plantuml", "puml", "d2", "ditaa", "flowchart"})
@@ -56,7 +56,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class _FrontMatter:
-    """The metadata of the block, and how many lines of the file it takes (0 if there is none)."""
+    """The metadata of the block, and the number of lines that the block takes (0 if there is none)."""
 
     line_count: int = 0
     metadata: Metadata = field(default_factory=Metadata)
@@ -114,7 +114,7 @@ def _line(value: object) -> str | None:
 
 @dataclass(frozen=True)
 class _Unlabelled:
-    """A visual without its label: 1-based lines, and what the markup says about it."""
+    """A visual without its label: 1-based lines, and its type and texts from the markup."""
 
     type: VisualType
     start: int
@@ -140,7 +140,7 @@ class MarkdownFormat(Format):
     suffixes: tuple[str, ...] = (".md", ".markdown", ".mdown")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether it is text in any encoding; Markdown may begin with HTML."""
+        """Whether the file is text in any encoding; Markdown may begin with HTML."""
         return looks_like_text(head)
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
@@ -228,7 +228,7 @@ def _html(body: Sequence[str], start: int, end: int) -> Iterator[_Unlabelled]:
                 yield _Unlabelled(VisualType.TABLE, opened, number)
                 opened = None
     if opened:
-        # A blank line ends the HTML block early, so the table is followed to its end tag.
+        # A blank line ends the HTML block early, so the table is read up to its end tag.
         rest = range(end + 1, len(body) + 1)
         close = next((number for number in rest if "</table" in body[number - 1].lower()), end)
         yield _Unlabelled(VisualType.TABLE, opened, close)
@@ -297,7 +297,7 @@ def plain_line(line: str) -> str:
 
 
 def _plain(token: Token) -> str:
-    """The text of a heading. The texts of its images, such as badges, count only if it has no other text."""
+    """The text of a heading. The texts of its images, such as badges, count only if the heading has no other text."""
     children = token.children or ()
     words = [_shown(child) for child in children if child.type != "image"]
     return collapse("".join(words)) or collapse("".join(map(_shown, children)) or token.content)
@@ -317,7 +317,7 @@ def _is_running(token: Token) -> bool:
 
 
 def _title(parsed: _Parsed) -> str | None:
-    """The first heading, if no text stands above it and it is of the first level, or the only one of its level at the file's start."""
+    """The first heading, if no text precedes it and it is of the first level, or the only heading of its level and at the file's start."""
     first = next(iter(parsed.sections), None)
     if (
         first is None

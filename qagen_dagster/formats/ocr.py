@@ -17,7 +17,7 @@ _LANGUAGE = re.compile(r"[A-Za-z0-9_/]{2,40}")
 _ROTATE = re.compile(r"Rotate: (\d+)")
 _CONFIDENCE = re.compile(r"Orientation confidence: ([0-9.]+)")
 _SURE = 1.0  # tesseract's orientation confidence; a page of ordinary text reaches 3 to 25
-_MAX_PIXELS = 120_000_000  # of a picture that may be rotated
+_MAX_PIXELS = 120_000_000  # maximum of a picture that may be rotated
 _UNREADABLE = "text recognition could not read the picture"
 _CONTROL = {code: None for code in (*range(0x20), 0x7F, 0xAD) if code != 0x0A}
 _TURN = {
@@ -41,7 +41,7 @@ def ocr_image(data: bytes, languages: str, *, seconds: int = 60) -> str | None:
         seconds: limit of processor time for the orientation, and again for the text.
 
     Returns:
-        Lines as laid out; "" if the picture shows no text; None if tesseract, or every requested language, is not
+        The lines as laid out; "" if the picture shows no text; None if tesseract or all requested languages are not
         installed.
 
     Raises:
@@ -72,7 +72,7 @@ def _installed(program: str) -> frozenset[str]:
 
 
 def _upright(program: str, data: bytes, seconds: int) -> bytes:
-    """The picture rotated upright as tesseract detects it; unchanged if tesseract cannot tell."""
+    """The picture, rotated to the upright position that tesseract detects; unchanged if tesseract is uncertain."""
     if "osd" not in _installed(program):
         return data
     done = _run([program, "stdin", "stdout", "--psm", "0"], data, seconds)
@@ -99,13 +99,13 @@ def _turned(data: bytes, turn: Image.Transpose) -> bytes:
 
 
 def _run(command: list[str], data: bytes, seconds: int) -> subprocess.CompletedProcess[bytes]:
-    """Run the program with a limit of processor time; the picture goes through standard input.
+    """Run the program with a limit of processor time; the program reads the picture from standard input.
 
-    It uses one core: its threads wait for each other actively, which makes it many times slower on a busy machine.
+    The program uses one core. Its threads wait actively for each other, which is many times slower on a busy machine.
     """
     limited = 'ulimit -t "$0" && OMP_THREAD_LIMIT=1 exec "$@"'
     try:
-        done = subprocess.run(  # noqa: S603 (the shell reads nothing but this text)
+        done = subprocess.run(  # noqa: S603 (the shell reads only this text)
             ["/bin/sh", "-c", limited, str(seconds), *command], input=data, capture_output=True, check=False
         )
     except OSError as error:

@@ -4,8 +4,8 @@ The limits protect against accidents, not against an attacker inside the worker.
 only, because macOS ignores RLIMIT_AS. On other systems, the system kills a worker that uses too much memory,
 and the outcome is `crashed`.
 
-The code of the worker is in `parser_worker`, which imports every parser. The process that uses the pool needs
-none of them.
+The code of the worker is in `parser_worker`, which imports every parser. The process that uses the pool imports
+no parser.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ __all__ = ["FileSource", "ParserPool"]
 
 @dataclass(frozen=True)
 class FileSource:
-    """A document on the local disk. The worker reads it, so that its bytes need not go through the pipe.
+    """A document on the local disk. The worker reads the file, so that its bytes need not go through the pipe.
 
     `within` is the path of a folder after its links are resolved, or None. If it is given, the file must be
     in that folder.
@@ -78,7 +78,7 @@ class ParserPool:
     """Up to `workers` processes that parse. Threads share the pool; each call takes one worker.
 
     Args:
-        workers: how many documents are parsed at once; a process starts when it is first needed.
+        workers: the number of documents that are parsed at once. A process starts when it is first needed.
         seconds: processor time after which a call ends with the outcome `timeout` and its worker is killed.
             Wall time does not count, so that results do not depend on how busy the machine is. The exception
             is a worker that does nothing: it is killed after as many seconds of wall time.
@@ -100,11 +100,11 @@ class ParserPool:
         if workers < 1 or seconds <= 0 or memory_bytes < 1:
             raise ValueError("workers, seconds and memory_bytes must be positive")
         self._limits = JobLimits(seconds, memory_bytes)
-        self._slow: dict[tuple[int, int], str] = {}  # by document and page: why it cannot be rendered
+        self._slow: dict[tuple[int, int], str] = {}  # by document and page, the reason why rendering fails
         self._closed = False
         place = "qagen_dagster.formats.parser_worker:prepare"
         self._workers = [Worker("the parser process", place, (self._limits, formats)) for _ in range(workers)]
-        # Last in, first out: a quiet pool reuses the workers that already run.
+        # The order is last in, first out, so that a quiet pool reuses the workers that already run.
         self._free: queue.LifoQueue[Worker] = queue.LifoQueue()
         for worker in self._workers:
             self._free.put(worker)
@@ -138,12 +138,12 @@ class ParserPool:
     ) -> tuple[Visual, ...]:
         """The visuals of a document. `row` is the document's id in a file that has several, else None.
 
-        Raises DocumentError, also if the worker dies or exceeds a limit, and RuntimeError as `parse` does.
+        Raises DocumentError, including for a worker that dies or exceeds a limit, and RuntimeError as `parse` does.
         """
         return cast("tuple[Visual, ...]", self._call(Job("visuals", source, options, row=row)))
 
     def rights(self, source: Source | FileSource, options: ParseOptions) -> dict[str | None, Rights]:
-        """What each row of a file, or the file (None), states about its use. Raises as `visuals` does."""
+        """The terms of use that each row of a file, or the file (None), states. Raises as `visuals` does."""
         return cast("dict[str | None, Rights]", self._call(Job("rights", source, options)))
 
     def render(
@@ -151,7 +151,7 @@ class ParserPool:
     ) -> PageImage | None:
         """A picture of a page (from 1); None if the format has no pages to show.
 
-        Raises DocumentError, also if the worker dies or exceeds a limit, and RuntimeError as `parse` does.
+        Raises DocumentError, including for a worker that dies or exceeds a limit, and RuntimeError as `parse` does.
         After a timeout, the pool does not render the same page again, but raises the same error at once.
         """
         key = (hash(source), page)

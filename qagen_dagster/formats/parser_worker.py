@@ -16,7 +16,7 @@ from qagen_dagster.untrusted_file import read_file
 from qagen_dagster.worker_process import address_space
 
 _MAX_JOBS = 1_000  # after which the worker is replaced, because native libraries leak and fragment memory
-_GRACE = 10.0  # seconds after the limit at which a worker ends itself if nobody has killed it
+_GRACE = 10.0  # seconds after the limit at which a worker ends itself if it still lives
 
 
 def prepare(hello: tuple[JobLimits, FormatsFactory | None]) -> Callable[[Job], Reply]:
@@ -38,7 +38,7 @@ def _run(job: Job, limits: JobLimits, formats: Sequence[Format]) -> Reply:
     try:
         with _limited(limits):
             return Reply(_call(job, formats))
-    except Exception as error:  # whatever a parser raises becomes this document's outcome
+    except Exception as error:  # any exception of a parser becomes this document's outcome
         failure = failure_of(error)
         return Reply(failure=failure, tired=failure[0] is Outcome.OUT_OF_MEMORY)
 

@@ -1,6 +1,6 @@
-"""The plain-text format: the file's own lines, of which long ones are split, pages at form feeds, headings, and metadata from a header.
+"""The plain-text format: the file's own lines with long lines split, pages at form feeds, headings, and metadata from a header.
 
-Titles and sections are taken only where the text leaves little doubt: underlined lines, chapters, numbered titles, lines in
+Titles and sections are recognised only where the text leaves little doubt: underlined lines, chapters, numbered titles, lines in
 capitals, the parties of a case.
 """
 
@@ -68,7 +68,7 @@ def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
 
 @dataclass
 class _Counting:
-    """The last heading numbers. A new heading must continue them or start again."""
+    """The last heading numbers. A new heading must continue these numbers or start again."""
 
     roman: int = 0
     letter: int = 0
@@ -79,7 +79,7 @@ class _Counting:
         roman = _ROMAN.fullmatch(title)
         value = _ROMANS.get(roman[1], 0) if roman else 0
         shown = roman is not None and (_is_title(roman[2]) if roman[2] else indent >= _CENTRED)
-        missed = 1 if roman and roman[2] else 0  # a bare numeral may have stood before one with words
+        missed = 1 if roman and roman[2] else 0  # a bare numeral may have preceded one with words
         if shown and self.roman < value <= self.roman + 1 + missed:
             self.roman, self.letter, self.number = value, 0, 0
             return 1
@@ -140,7 +140,7 @@ def _is_running(line: str) -> bool:
 
 
 def _with_next(title: str, lines: Sequence[str], at: int) -> str:
-    """The heading without a footnote mark; a bare number takes the line in capitals below it."""
+    """The heading without a footnote mark; a bare number is joined with the line in capitals below it."""
     title = re.sub(r"(?<=[a-z])\d{1,2}$", "", title)
     if not _ROMAN.fullmatch(title) or " " in title:
         return title
@@ -149,7 +149,7 @@ def _with_next(title: str, lines: Sequence[str], at: int) -> str:
 
 
 def case_name(lines: Sequence[str]) -> str | None:
-    """The name of a case, "A v. B", if its parties stand in capitals around a line "v."."""
+    """The name of a case, "A v. B", if the names of the parties are in capitals around a line "v."."""
     shown = [decoding.collapse(line) for line in lines[:_CASE_LINES]]
     versus = next((number for number, line in enumerate(shown) if line in ("v.", "vs.")), None)
     if versus is None:
@@ -161,7 +161,7 @@ def case_name(lines: Sequence[str]) -> str | None:
 
 
 def _party(shown: Sequence[str], numbers: Iterable[int]) -> str:
-    """The lines in capitals that end at the first of these lines that may name a party; empty if none may."""
+    """The lines in capitals that end at the first line among `numbers` that may name a party; empty if no line may."""
     names = (n for n in numbers if shown[n].isupper() and shown[n].endswith(",") and len(shown[n]) > 3)
     start = end = next(names, -1)
     while start > 0 and shown[start - 1].isupper():
@@ -200,7 +200,7 @@ class TextFormat(Format):
     suffixes: tuple[str, ...] = (".txt", ".text", ".log")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether it is text in any encoding; markup counts as text."""
+        """Whether the file is text in any encoding; markup counts as text."""
         return looks_like_text(head)
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
@@ -223,7 +223,7 @@ def _metadata(lines: Sequence[str]) -> Metadata:
         found = _FIELD.fullmatch(line.strip())
         if found:
             fields.setdefault(found[1].lower(), found[2].strip())
-    # A single such line may be anything; two make a header.
+    # A single such line may be anything, and two such lines make a header.
     if len(fields) < 2:
         return Metadata(title=_first_line_title(lines) or case_name(lines))
     author = fields.get("author") or fields.get("authors")

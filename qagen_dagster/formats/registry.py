@@ -1,4 +1,4 @@
-"""The list of formats: choosing the format of a file, and parsing it to text or a named outcome."""
+"""The list of formats. This module chooses the format of a file, and parses the file to text or a named outcome."""
 
 import hashlib
 from collections.abc import Sequence
@@ -90,7 +90,7 @@ def failure_of(error: BaseException) -> tuple[Outcome, str]:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """A message on one line, cut at `limit` characters."""
+    """A message on one line, shortened to `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
@@ -103,7 +103,7 @@ def _combined_outcome(entries: Sequence[ParsedText | RowFailure]) -> tuple[Outco
 
 
 def _within_limits(entry: ParsedText | RowFailure, options: ParseOptions) -> ParsedText | RowFailure:
-    """The entry checked against the limits, with its sections in line order."""
+    """The entry after a check against the limits, with its sections in line order."""
     if isinstance(entry, RowFailure):
         return entry
     if len(entry.text) > options.max_chars:

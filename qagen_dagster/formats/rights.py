@@ -6,7 +6,7 @@ from collections import defaultdict
 from qagen_dagster.formats.jats.inline import Element, line_of, local
 from qagen_dagster.records.document import Rights
 
-_LONGEST = 300  # characters
+_LONGEST = 300  # characters of a text
 _DEED = re.compile(r"creativecommons\.org/(?:licen[cs]es/(by[a-z-]{0,9})/(\d\.\d)|publicdomain/(zero|mark))")
 _NAMES = {"creative commons": "cc", "non-?commercial": "nc", "no-?deriv(?:ative)?s?": "nd", "share-?alike": "sa", "attribution": "by"}  # fmt: skip
 _SHORT = re.compile(r"\bcc[ -]{1,2}(by(?:[ -]{1,2}(?:n[cd]|sa))*)\b\D{0,60}?([1-4]\.\d)|\bcc[ -]?(0|zero)\b")
@@ -34,7 +34,7 @@ def rights_in(root: Element) -> Rights:
 
 
 def spdx(text: str) -> str | None:
-    """The SPDX identifier of the Creative Commons licence whose address or name with version is in a text; None if there is none."""
+    """The SPDX identifier of the Creative Commons licence whose address or name with version is in a text; None if the text has none."""
     short = text.casefold()
     found = _DEED.search(short)
     if found is None:

@@ -1,12 +1,12 @@
 """Splits long lines into lines that a reader can point at. The parsers use it, so that every long paragraph has line numbers.
 
-A line of a file is split into sentences, a paragraph of JATS into lines of whole sentences up to 200 characters. A
+A line of a file is split into sentences. A paragraph of JATS is split into lines of whole sentences up to 200 characters. A
 sentence longer than 300 is broken after a comma, semicolon or colon, or else at a space. A break never falls inside a word,
 between the digits of a number, or after an abbreviation ("et al.", "Fig. 2"). Only a single longer word exceeds 300
 characters.
 
-A break takes the place of one space, so that offsets do not change. After a full stop of a script without spaces it is added;
-`records.document.joined` undoes both.
+A break replaces one space, so that offsets do not change. After a full stop of a script without spaces, a break is added.
+`records.document.joined` undoes both kinds of breaks.
 """
 
 import re
@@ -22,7 +22,7 @@ LIMIT = 300
 _LABEL = 40  # a line shorter than this ("Figure 1.") takes the next sentence up to the limit
 _SHORTEST = 100  # minimum length of the first part of a broken sentence, where possible
 _LONGEST_ROW = 2_000  # characters; a longer row of a table is split like text
-_PER_CELL = 150  # characters; a row of a table has a cell in so many
+_PER_CELL = 150  # characters; a row of a table has at least one cell per so many
 _CELL = re.compile(r" \| |\t")
 
 _OPENING = "[\"'\u201c\u2018(\\[]{0,3}"
@@ -44,17 +44,17 @@ Span = tuple[int, int]  # offsets of the first character and after the last one
 
 @dataclass(frozen=True)
 class SplitLines:
-    """Lines of a text of which the long ones are split, and where each line of the text is now."""
+    """The lines of a text after its long lines are split, and the new lines of each original line."""
 
     lines: tuple[str, ...]
-    _ends: tuple[int, ...]  # the last of the new lines of each line, after a 0
+    _ends: tuple[int, ...]  # the last new line of each original line, after a 0
 
     def first(self, line: int) -> int:
-        """The first new line of a line (1-based) of the text; the line after the last one is allowed."""
+        """The first new line of an original line (1-based). The line after the last one is allowed."""
         return self._ends[line - 1] + 1
 
     def last(self, line: int) -> int:
-        """The last new line of a line (1-based) of the text; 0 is allowed."""
+        """The last new line of an original line (1-based). 0 is allowed."""
         return self._ends[line]
 
     @property
@@ -67,7 +67,7 @@ class SplitLines:
 
 
 def split_long_lines(lines: Sequence[str]) -> SplitLines:
-    """Split the lines of more than 300 characters; rows of tables only if they are much longer."""
+    """Split the lines of more than 300 characters. Rows of tables are split only if they are much longer."""
     parts = [[line[start:end] for start, end in _line_pieces(line)] for line in lines]
     ends = accumulate(map(len, parts), initial=0)
     return SplitLines(tuple(piece for part in parts for piece in part), tuple(ends))
@@ -116,7 +116,7 @@ def _pieces(text: str, target: int) -> list[Span]:
 
 
 def sentences(text: str) -> Iterator[Span]:
-    """The sentences of a line; a doubtful boundary does not split. Between them there is one space or nothing."""
+    """The sentences of a line; a doubtful boundary does not split. One space or nothing separates two sentences."""
     start = 0
     for end in _END.finditer(text):
         spaced = text[end.end() - 1] == " "
@@ -147,7 +147,7 @@ def _broken(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _break(text: str, start: int, end: int) -> int | None:
-    """The space at which to break a sentence: the last one that fits, after a clause mark if possible."""
+    """The space at which to break a sentence: the last space that fits, after a clause mark if possible."""
     spaces = [at for at in range(start + 1, start + LIMIT + 1) if _breakable(text, start, at)]
     clause = [at for at in spaces if at - start >= _SHORTEST and text[start:at].rstrip(" ")[-1:] in ",;:.!?"]
     if clause or spaces:

@@ -1,7 +1,7 @@
 """Writes the running parts of a JATS article as lines: sections, paragraphs, lists, floats, notes and references.
 
-A `Writer` collects the lines and records where headings and visuals stand. A reference is one line. A mixed citation has its own
-punctuation and is copied. An element citation has none, so its parts are put in the usual order: authors, year, title, source,
+A `Writer` collects the lines and records the lines of headings and visuals. A reference is one line. A mixed citation has its own
+punctuation and is copied. An element citation has no punctuation, so its parts are put in the usual order: authors, year, title, source,
 volume, pages, DOI.
 """
 
@@ -30,7 +30,7 @@ from qagen_dagster.formats.jats.tables import table_rows
 from qagen_dagster.formats.wrap import wrap
 from qagen_dagster.records.document import Section, Visual, VisualType
 
-_INLINE = ("inline-formula", "private-char", "inline-graphic")  # a picture in them stands in the line
+_INLINE = ("inline-formula", "private-char", "inline-graphic")  # a picture in them is a part of the line
 _MAX_AUTHORS = 20
 _CITATIONS = ("mixed-citation", "element-citation", "citation", "nlm-citation")
 _MAX_CAPTION = 2_000  # characters; a longer caption is cut at a word
@@ -256,7 +256,7 @@ class BodyWriter:
     def write(self, element: Element, level: int) -> None:
         """Write one element according to its name.
 
-        Of an element with an unknown name, the blocks are written one by one. If it has none, it is written as a paragraph.
+        For an element with an unknown name, its blocks are written one by one. Without blocks, it is written as a paragraph.
         """
         name = local(element)
         if name in _SKIPPED or not name:
@@ -295,7 +295,7 @@ class BodyWriter:
             self.write(child, level)
 
     def _paragraph(self, element: Element, level: int) -> None:
-        """Write an element's text, with lists and formulae at their places in the text. Floats and notes come after it."""
+        """Write an element's text, with lists and formulae at their places in the text. Floats and notes follow the text."""
         floats: list[Element] = []
         buffer = [element.text or ""]
         for child in element:
@@ -430,7 +430,7 @@ def _notes(foot: Element) -> list[str]:
 
 
 def _piece_after(buffer: list[str], element: Element) -> str:
-    """An inline element's text. `buffer` holds the text before it, on which the form of a superscript depends."""
+    """An inline element's text. `buffer` holds the preceding text, on which the form of a superscript depends."""
     if local(element) in ("element-citation", "mixed-citation"):
         return citation_text(element)
     before = next((part for part in reversed(buffer) if part), "")

@@ -1,7 +1,7 @@
 """Replaces the named characters of a JATS file (`&alpha;`, `&mgr;`) by numbers before the file is parsed.
 
-The names are those of HTML and of the ISO sets that the DTDs of JATS load. Plain entities that the file declares itself are left
-to the parser. With a DTD, any other name is legal but its text is elsewhere: it becomes U+FFFD and is reported.
+The names are those of HTML and of the ISO sets that the DTDs of JATS load. Plain entities that the file itself declares are left
+to the parser. With a DTD, any other name is legal but its text is elsewhere. Such a name becomes U+FFFD and is reported.
 """
 
 import html.entities
@@ -29,7 +29,7 @@ _OTHERS = {"sfgr": "\u03c2", "thetas": "\u03b8", "gcaron": "\u01e7", "Hmacr": "H
 
 
 def with_characters(data: bytes) -> tuple[bytes, list[str]]:
-    """The file with numbers in place of named characters, and the names that are unknown, each as often as it occurs."""
+    """The file with numbers in place of named characters, and each unknown name as often as it occurs."""
     if data.startswith(_WIDE):
         data = _ENCODING.sub(r"\1", decode(data).text, count=1).encode()
     head, subset, rest = _split(data)
@@ -68,7 +68,7 @@ def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
 
 @cache
 def _known(name: str) -> str:
-    """The characters of a name; empty if no set has it. Bold Greek letters (`b.mu`) are read as plain ones."""
+    """The characters of a name; empty if no set has the name. Bold Greek letters (`b.mu`) are read as plain letters."""
     if found := html.entities.html5.get(f"{name};") or _iso_greek().get(name):
         return found
     return unicodedata.normalize("NFKC", _known(name[2:])) if name.startswith("b.") else ""

@@ -1,10 +1,10 @@
 """Reads the elements of a JATS article: safe XML parsing, and running text and formulae on one line.
 
-The parser loads no DTD, fetches nothing, expands only XML's five entities and those that the file declares, and bounds depth, text
+The parser loads no DTD, fetches nothing, expands only XML's five entities and the entities that the file declares, and bounds depth, text
 size and the growth by entities. `entities.py` replaces named characters (`&alpha;`) before parsing.
 
 In running text, markup is dropped and spacing is normalised. Superscripts become `10^-5` and `m^2`, subscripts are joined
-(`H2O`, but `10_2` after a digit), superscript citations become `[3]`, other marks `2010^12`. Small pictures without a text become
+(`H2O`, but `10_2` after a digit), superscript citations become `[3]`, other marks give `2010^12`. Small pictures without a text become
 U+FFFD. Formulae are TeX without document wrapping, or MathML on one line.
 """
 
@@ -20,7 +20,7 @@ from qagen_dagster.formats.jats.entities import with_characters
 
 Element: TypeAlias = etree._Element  # pyright: ignore[reportPrivateUsage]  lxml has no public name
 
-UNREADABLE = "\ufffd"  # a sign that could not be read
+UNREADABLE = "\ufffd"  # a character that could not be read
 HREF = "{http://www.w3.org/1999/xlink}href"
 _DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
 _PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)[^\n]{0,300}")
@@ -32,7 +32,7 @@ _ENVIRONMENT = re.compile(
     re.DOTALL,
 )
 _FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
-# Signs with a space on both sides. A sign that looks like another character is written as an escape.
+# Operators with a space on both sides. A character that looks like another one is written as an escape.
 _SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
 _ACCENTS = {
     "\u00af": "\u0304",  # macron
@@ -64,7 +64,7 @@ _NAMES_OF_DROPPED = (
 )
 _DROPPED = frozenset(_NAMES_OF_DROPPED.split())
 _MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes", "other"})
-# The text of a reference that is a mark and reads like a part of the word or number before it.
+# The text of a reference that is a mark, which would read like a part of the preceding word or number.
 _MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
 _BETWEEN_MARKS = re.compile(r"\s*[,;\u2013-]\s*")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
@@ -79,7 +79,7 @@ def read_tree(data: bytes) -> tuple[Element, list[str]]:
     Raises DocumentError `corrupt` with the place of the first error.
     """
     parser = etree.XMLParser(
-        resolve_entities="internal",  # pyright: ignore[reportArgumentType]  the stubs know only truth values
+        resolve_entities="internal",  # pyright: ignore[reportArgumentType]  the stubs know only booleans
         load_dtd=False,
         dtd_validation=False,
         attribute_defaults=False,
@@ -208,7 +208,7 @@ def _operator(sign: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    """An operand in parentheses, unless it is a single name, number or sign."""
+    """An operand in parentheses, unless it is a single name, number or symbol."""
     text = " ".join(text.split())
     if _ATOM.fullmatch(text) or not text or (text[0] in _TIGHT_OPEN and text[-1] in ")]}|"):
         return text
@@ -281,7 +281,7 @@ def tidy(text: str) -> str:
 
 
 def piece(element: Element, before: str = "") -> str:
-    """The text of one inline element, with its spacing and without its tail. `before` is the text in front of the element."""
+    """The text of one inline element, with its spacing and without its tail. `before` is the text that precedes the element."""
     parts = [before]
     _element(element, parts)
     return "".join(parts[1:])
@@ -337,13 +337,13 @@ def _superscript(element: Element, parts: list[str]) -> None:
 
 
 def _is_numerator(element: Element) -> bool:
-    """Whether a raised number is that of a fraction, as in `2<sup>1</sup>/<sub>2</sub>`."""
+    """Whether a raised number is the numerator of a fraction, as in `2<sup>1</sup>/<sub>2</sub>`."""
     after = element.getnext()
     return (element.tail or "").strip() in ("/", "\u2044") and after is not None and local(after) == "sub"
 
 
 def _continues_marks(element: Element) -> bool:
-    """Whether only a comma or a dash stands between a mark and the mark before it."""
+    """Whether only a comma or a dash separates a mark from the preceding mark."""
     before = element.getprevious()
     return (
         before is not None
@@ -353,7 +353,7 @@ def _continues_marks(element: Element) -> bool:
 
 
 def _reference(element: Element, parts: list[str]) -> None:
-    """A reference; one that is a mark at the end of a word or number is parted from it by `^`."""
+    """Write a reference. `^` separates a mark from the word or number that it ends."""
     inner, before = _text(element), _last(parts)
     is_mark = element.get("ref-type") in _MARKING and _MARK.fullmatch(tidy(inner)) is not None
     parted = not before or before.isspace() or before in "([^-\u2013/" or _continues_marks(element)
@@ -366,7 +366,7 @@ def _subscript(element: Element, parts: list[str]) -> None:
 
 
 def _unreadable(element: Element, parts: list[str]) -> None:
-    """A picture or a private character: its alternative text, or else U+FFFD."""
+    """Write a picture or a private character as its alternative text, or else as U+FFFD."""
     text = line_of(next(below(element, "alt-text"), None))
     parts.append(text or UNREADABLE)
 

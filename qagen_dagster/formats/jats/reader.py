@@ -1,4 +1,4 @@
-"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without a DTD: their text and metadata.
+"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without a DTD. Reads text and metadata.
 
 The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
 sub-articles (decision letters, replies) under their own headings. The text of an accepted manuscript without a body is its
@@ -42,7 +42,7 @@ _KINDS = {
     "reply": "Author response",
     "article-commentary": "Commentary",
 }
-_OUTER = 6  # number of levels at which the `article` element is searched, since article sets and OAI records wrap it
+_OUTER = 6  # levels that may contain the `article` element, since sets and OAI records wrap it
 
 
 def _metadata(article: Element) -> Metadata:
@@ -123,7 +123,7 @@ def _contributor(contrib: Element) -> str:
 
 
 def _url(meta: Element) -> str | None:
-    """The address that the article states: that of its PDF, or else of its page."""
+    """The address that the article states: the address of its PDF, or else of its page."""
     stated = [
         one for one in named(meta, "self-uri") if (one.get(HREF) or "").startswith(("http://", "https://"))
     ]
@@ -183,7 +183,7 @@ class JatsFormat(Format):
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """The text of each article. Raises DocumentError `corrupt`, `not_what_it_says` or `empty`.
 
-        An article of several is named by its id, or else by its number. `detail` counts what could not be read.
+        If there are several articles, each is named by its id, or else by its number. `detail` counts the unreadable parts.
         """
         articles, unknown = _articles(source)
         if len(articles) == 1:
@@ -203,7 +203,7 @@ class JatsFormat(Format):
         return tuple(_written(article).visuals)
 
     def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
-        """What the permissions of each article say."""
+        """The rights that the permissions of each article state."""
         articles, _ = _articles(source)
         rows = _rows(articles) if len(articles) > 1 else {None: articles[0]}
         metas = {row: first(article, "front", "article-meta") for row, article in rows.items()}
@@ -254,7 +254,7 @@ def _articles(source: Source) -> tuple[list[Element], list[str]]:
 
 
 def _rows(articles: Sequence[Element]) -> dict[str, Element]:
-    """The articles of a file of several by their names."""
+    """By name, the articles of a file with several articles."""
     rows: dict[str, Element] = {}
     for number, article in enumerate(articles, start=1):
         meta = first(article, "front", "article-meta")

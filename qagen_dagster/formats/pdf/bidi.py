@@ -1,7 +1,7 @@
-"""Puts lines with Hebrew or Arabic letters into the order in which they are read, by where each letter stands on the page.
+"""Puts lines with Hebrew or Arabic letters into the order in which they are read, by the position of each letter on the page.
 
 Files differ in the order in which they draw such letters, and the library turns single runs of them, so that the runs of a line
-stand from left to right. Places do not lie: sorted from left to right, the letters are the line as it is seen. The rules of
+are in order from left to right. Positions are reliable: sorted from left to right, the letters are the line as it is seen. The rules of
 bidirectional writing, applied backwards, give the line as it is read.
 """
 
@@ -16,7 +16,7 @@ from qagen_dagster.formats.pdf.mupdf import SCALE, Letter, Printed
 
 _LTR = "A-Za-z\xc0-\u024f\u0370-\u058f"
 _DIGIT = "0-9\u0660-\u0669\u06f0-\u06f9"
-# What is read from left to right within a line of the other direction: words with what is between them, and numbers.
+# The parts of a line that are read from left to right in a line of the other direction: runs of words, and numbers.
 _LEFT_TO_RIGHT = re.compile(
     f"[%$\u20ac\xa3\xb0#]*(?:[{_DIGIT}][{_DIGIT}.,:/\u066a-\u066c]*)?[{_LTR}](?:[^\u0590-\u08ff\ufb1d-\ufefc]*[{_LTR}{_DIGIT}])?"
     f"|[%$\u20ac\xa3\xb0#]*[{_DIGIT}](?:[.,:/\u066a-\u066c\u2013-]?[{_DIGIT}])*[%$\u20ac\xa3\xb0#]*"
@@ -41,7 +41,7 @@ class _Letter(NamedTuple):
 
 
 def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
-    """The fragments with lines of Hebrew or Arabic as they are read; those that are far apart become several."""
+    """The fragments with lines of Hebrew or Arabic as they are read; pieces of a line that are far apart become several fragments."""
     if not f.has_rtl:
         return f
     lines = printed.letters({line for line, text in zip(f.line, f.text, strict=True) if RTL.search(text)})
@@ -62,21 +62,21 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
 
 
 def with_brackets(line: str) -> str:
-    """A line that is read from the right; its brackets are turned if the file names them by their looks."""
+    """A line that is read from the right. Its brackets are mirrored if the file names them by their appearance."""
     if RTL.search(line) and len(_IMPROPER.findall(line)) > len(_PROPER.findall(line)):
         return line.translate(_TURNED)
     return line
 
 
 def _key(text: str) -> list[str]:
-    """The letters of a line without their order, and without the marks of raised and lowered ones."""
+    """The letters of a line without their order, and without the marks of raised and lowered letters."""
     return sorted(text.translate(_NO_MARKS))
 
 
 def _in_place(letters: Sequence[Letter]) -> list[_Letter]:
     """The letters of a line from left to right, each with its accents.
 
-    A letter without a width is the second one of a ligature, at the right edge of the first.
+    A letter without a width is the second letter of a ligature, at the right edge of the first letter.
     """
     found: list[_Letter] = []
     others: list[_Letter] = []
@@ -108,7 +108,7 @@ def _distance(letter: _Letter, other: _Letter, middle: float) -> float:
 
 
 def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
-    """The letters in pieces that stand apart, with spaces where there is room for one. The page's own spaces do not count."""
+    """The letters in separate pieces, with spaces where there is room for one. The page's own spaces do not count."""
     parts: list[list[_Letter]] = []
     last: _Letter | None = None
     spaced = False
@@ -128,7 +128,7 @@ def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
 
 def _read(letters: Sequence[_Letter], f: Fragments) -> tuple[str, int, int]:
     """A piece as it is read, and its edges."""
-    # A sign alone would be a bullet.
+    # A symbol by itself would be taken for a bullet.
     seen = [one.text if one.text.isalpha() else clean(f"x{one.text}")[1:] for one in letters]
     joined = "".join(seen)
     others = len(re.findall(f"[{_LTR}]", joined))

@@ -1,6 +1,6 @@
 """Divides the text of a PDF page into pieces, and finds which pieces are prose and which form captions.
 
-A piece is a part of a line that stands apart from its neighbours. Positions are in points on the page as displayed. This module
+A piece is a part of a line that is separate from its neighbours. Positions are in points on the page as displayed. This module
 also compares boxes in points.
 """
 
@@ -43,7 +43,7 @@ _MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A part of a line that stands apart. `line` is the 1-based number of the line in the document's text."""
+    """A part of a line that is separate from the rest. `line` is the 1-based number of the line in the document's text."""
 
     text: str
     box: Rect
@@ -54,7 +54,7 @@ class Piece:
 
 @dataclass
 class Text:
-    """The text of one page. `prose` is the set of the pieces in paragraphs: no labels, cells or headings."""
+    """The text of one page. `prose` is the set of pieces in paragraphs, without labels, cells and headings."""
 
     width: float
     height: float
@@ -67,7 +67,7 @@ class Text:
         return [piece for piece in self.pieces if contains(box, piece.box)]
 
     def is_marginal(self, piece: Piece) -> bool:
-        """Whether a piece stands where running heads and feet do."""
+        """Whether a piece lies where running heads and feet are."""
         return piece.box[3] < MARGIN * self.height or piece.box[1] > (1 - MARGIN) * self.height
 
 
@@ -77,12 +77,12 @@ def area(box: Rect) -> float:
 
 
 def shared_width(a: Rect, b: Rect) -> float:
-    """Width in points that both share; if negative, the horizontal distance between them."""
+    """The width in points that both boxes share; if negative, the horizontal distance between them."""
     return min(a[2], b[2]) - max(a[0], b[0])
 
 
 def shared_height(a: Rect, b: Rect) -> float:
-    """Height in points that both share; if negative, the vertical distance between them."""
+    """The height in points that both boxes share; if negative, the vertical distance between them."""
     return min(a[3], b[3]) - max(a[1], b[1])
 
 
@@ -121,7 +121,7 @@ def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
 def _apart(f: Fragments, last: int, n: int) -> bool:
     return (
         f.gap(last, n) * 10 >= 11 * max(f.size[last], f.size[n])
-        or f.y0[n] >= f.y1[last]  # merged lettering is one line, but its fragments stand at different heights
+        or f.y0[n] >= f.y1[last]  # merged lettering is one line, but its fragments have different heights
         or f.y0[last] >= f.y1[n]
     )
 
@@ -188,7 +188,7 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
 
 
 def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of the lettering that lies in `box` right above line `caption`; `caption` if there is no lettering."""
+    """The first line of the lettering that lies in `box` right above line `caption`; the result is `caption` if there is no lettering."""
     line = caption
     while above := [one for one in text.pieces if one.line == line - 1]:
         if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
@@ -272,7 +272,7 @@ def _is_beside(last: Piece, one: Piece) -> bool:
 
 
 def _is_next_line(last: Piece, one: Piece, cells: list[Piece]) -> bool:
-    """Whether a piece is close below the last piece of a caption, in the same print, and not a part of a row of `cells`."""
+    """Whether a piece is close below the last piece of a caption, in the same print, and not part of a row of `cells`."""
     return (
         abs(one.size - last.size) <= max(0.5, 0.12 * last.size)
         and -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size
@@ -281,7 +281,7 @@ def _is_next_line(last: Piece, one: Piece, cells: list[Piece]) -> bool:
 
 
 def joined(pieces: list[Piece]) -> str:
-    """The pieces as one paragraph, with hyphenated words rejoined. A paragraph that is too long for a caption is cut at a word."""
+    """The pieces as one paragraph, with hyphenated words rejoined. A paragraph that is too long for a caption is cut between words."""
     text = unbroken(" ".join(piece.text.split()) for piece in pieces)
     if len(text) <= MAX_CAPTION:
         return text

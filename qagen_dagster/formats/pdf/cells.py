@@ -1,4 +1,4 @@
-"""Cells of tables without ruling lines: fragments that stand apart, in lines as the page shows them."""
+"""Cells of tables without ruling lines: fragments that are clearly separate, in the lines of the page."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,11 +7,11 @@ from itertools import pairwise
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import Line, Row
 
-SAME = 25  # tenths of a point; edges or lines that are closer count as one
+SAME = 25  # tenths of a point; edges or lines that are closer count as one edge
 BAR = " | "
-SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # such a sign belongs to the next number, at any distance
+SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # such a symbol belongs to the next number, at any distance
 _MIN_CELLS = 3  # minimum cells of a row that shows the columns
-_MIN_BETWEEN = 4  # minimum cells of a row that shows where a cell between others is empty
+_MIN_BETWEEN = 4  # minimum cells of a row that reveals empty cells between others
 _PROSE = 40  # maximum characters of a line of one piece that does not end a table
 _Span = tuple[int, int]  # left and right edge of a cell
 Cells = list[list[int]]  # the fragments of each cell
@@ -38,7 +38,7 @@ def unbroken(lines: Iterable[str]) -> str:
 
 
 def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> None:
-    """Add empty cells before or between those of a row, according to the row with the most cells of the same block.
+    """Add empty cells before or between the cells of a row, by comparison with the row of the same block that has the most cells.
 
     `cells` holds the cells of the lines that have several, by the lines' numbers.
     """
@@ -54,7 +54,7 @@ def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]
 
 
 def _filled(text: str, cells: Sequence[_Span], wide: Sequence[_Span]) -> str:
-    """The text of a row with its missing cells if each of its cells stands in one column of `wide`; else the text as it is."""
+    """The text of a row with its missing cells if each of its cells lies in one column of `wide`; else the unchanged text."""
     places: list[int] = []
     for left, right in cells:
         columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]
@@ -69,7 +69,7 @@ def _filled(text: str, cells: Sequence[_Span], wide: Sequence[_Span]) -> str:
 
 
 def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
-    """The fragments of a row, split into cells where fragments stand clearly apart, or where a cell begins above or below."""
+    """The fragments of a row, split into cells where fragments are clearly separate, or where a cell begins above or below."""
     row = rows[number]
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
@@ -85,7 +85,7 @@ def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
 
 
 def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) -> bool:
-    """Whether a row is a line of prose with wide spaces: most of its cells are words, and hardly any stands above or below a cell."""
+    """Whether a row is a line of prose with wide spaces: most of its cells are words, and hardly any word is above or below a cell."""
     words = sum(_WORD.fullmatch(f.text[cell[0]]) is not None for cell in cells if len(cell) == 1)
     if words * 3 < len(cells) * 2:
         return False
@@ -97,7 +97,7 @@ def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) 
 def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
     """Whether the line above or below has a cell at the left edge of fragment `n`.
 
-    After the number of a heading, a bullet or a prompt not even that is enough.
+    After the number of a heading, a bullet or a prompt, this is not enough.
     """
     if not any(map(str.isalnum, f.text[last])) or (
         _HEADING_NUMBER.fullmatch(f.text[last]) and not f.text[n][:1].isdigit()
@@ -108,7 +108,7 @@ def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int)
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
-    """Whether a cell of a line, other than its first, begins at the edge at which fragment `n` begins to be read."""
+    """Whether a cell of a line, except its first, begins at the edge where the reading of fragment `n` begins."""
     edges = f.x1 if f.rtl else f.x0
     return any(
         abs(edges[m] - edges[n]) < _EXACT and f.gap(last, m) * 10 >= _CLOSE * f.size[last]
@@ -132,7 +132,7 @@ def _text(f: Fragments, cell: Sequence[int]) -> str:
         if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
             parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
             continue
-        # Two numbers, or the library had joined them
+        # Two numbers, unless the library had joined them
         is_number = parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
         if is_number or f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
             parts.append(" ")

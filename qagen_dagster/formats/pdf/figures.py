@@ -1,6 +1,6 @@
 """Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels and legends.
 
-Shapes that stand side by side are joined to rows of panels.
+Shapes that lie side by side are joined to rows of panels.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from qagen_dagster.formats.pdf.captions import (
 from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection, union
 
 _MIN_SIDE = 16.0  # points; minimum side of a shape
-_LONG = 100.0  # points; a shape of this width may be half as high, such as a number line
+_LONG = 100.0  # points; a shape of this width may have half the height, such as a number line
 _WHOLE = 0.8  # share of the page from which a shape is the page's background
 _REPEATED = 0.2  # share of the pages; marks at the same place on more pages are decoration
 _JOINED = 9.0  # points between parts of one drawing
@@ -37,9 +37,9 @@ _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
 
 @dataclass(eq=False)
 class Shape:
-    """Pictures and drawings that stand together.
+    """Pictures and drawings that belong together.
 
-    `items` is the number of pictures and drawings, `boxes` holds all their boxes, and `parts` the straight paths among them.
+    `items` is the number of pictures and drawings, `boxes` holds all their boxes, and `parts` holds the straight paths among them.
     """
 
     box: Rect
@@ -97,7 +97,7 @@ def shapes_on(
 
 
 def _covers_prose(box: Rect, text: Text) -> bool:
-    """Whether the box contains a paragraph. Then it is a frame or a background, or it is displayed smaller than the file states."""
+    """Whether the box contains a paragraph. Such a box is a frame or a background, or is displayed smaller than the file states."""
     if area(box) < _FRAME_AREA:
         return False
     inside = [
@@ -109,7 +109,7 @@ def _covers_prose(box: Rect, text: Text) -> bool:
 
 
 def _grouped(text: Text, parts: list[tuple[Rect, Drawing | None]]) -> Iterator[Shape]:
-    """The shapes that parts form which touch or nearly touch. A coarse grid makes this cheap for thousands of parts."""
+    """The shapes that are formed by parts which touch or nearly touch. A coarse grid makes this cheap for thousands of parts."""
     cell = max(_JOINED / 2, max(text.width, text.height) / 300)
     cells = [_cells(part[0], cell) for part in parts]
     grid = np.zeros((int(text.height / cell) + 3, int(text.width / cell) + 3), bool)
@@ -144,13 +144,13 @@ def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
 
 
 def _connected(grid: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The group of neighbouring set cells to which each set cell belongs, named by the greatest number of its cells."""
+    """The group of neighbouring set cells to which each set cell belongs, named by the highest cell number in the group."""
     high, wide = grid.shape
     names = np.arange(1, grid.size + 1).reshape(grid.shape) * grid
     while True:
         around = np.pad(names, 1)
         most = np.max([around[y : y + high, x : x + wide] for y in range(3) for x in range(3)], axis=0) * grid
-        farther = np.append(0, most)[most]  # the name that the named cell has by now
+        farther = np.append(0, most)[most]  # the present name of the named cell
         if (farther == names).all():
             return names
         names = farther
@@ -209,7 +209,7 @@ def panels_of(shapes: Sequence[Shape]) -> list[list[Shape]]:
 
 
 def _is_next(left: Rect, right: Rect) -> bool:
-    """Whether two panels are equally high and stand close beside each other."""
+    """Whether two panels have equal height and are close beside each other."""
     gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
     return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
         left[2] - left[0], right[2] - right[0]

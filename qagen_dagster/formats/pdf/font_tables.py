@@ -1,4 +1,4 @@
-"""The signs that fonts draw for codes whose characters the file does not state: symbol fonts, and the fonts of TeX.
+"""The symbols that fonts draw for codes whose characters the file does not state, in symbol fonts and in the fonts of TeX.
 
 A code arrives as the character of that number: a control character, a letter, or one of the private area (U+F000 and the code).
 """
@@ -72,16 +72,16 @@ _TABLES: dict[re.Pattern[str], dict[int, str]] = {
     re.compile(r"(?:SF|EC|LM)[A-Z]{2,4}\d+|LMRoman"): _from_zero(_T1),
 }
 _NONE: dict[int, str] = {}
-_LETTERS = ("MathematicalPi", "Symbol", "Wingdings")  # families that draw signs for the codes of letters
+_LETTERS = ("MathematicalPi", "Symbol", "Wingdings")  # families that draw symbols for the codes of letters
 
 
 @cache
 def table_of(family: str) -> dict[int, str]:
-    """The signs of a font by the codes that arrive; empty for a font of ordinary letters."""
+    """By code, the symbols of a font; empty for a font of ordinary letters."""
     return next((table for name, table in _TABLES.items() if name.search(family)), _NONE)
 
 
 @cache
 def has_symbols(fonts: frozenset[str]) -> bool:
-    """Whether any font draws signs for the codes of letters."""
+    """Whether any font draws symbols for the codes of letters."""
     return any(name in font and table_of(font) for font in fonts for name in _LETTERS)

@@ -1,7 +1,7 @@
 """The text fragments of one PDF page. They are read from the JSON print of the library, and their characters are repaired.
 
 The JSON print does not mark raised and lowered letters (2^64, m c^2, d_model, a footnote's ^12) and does not show letters of symbol
-fonts. The library's HTML print has both, but it costs time, so it is made only for pages that need it. Ticked and empty boxes
+fonts. The library's HTML print has both, but it takes time, so it is made only for pages that need it. Ticked and empty boxes
 of forms come from the form's fields.
 
 In all modules of this folder, `f` is the `Fragments` of a page, and `n` is the number of a fragment in its lists.
@@ -33,12 +33,12 @@ _RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff]")
 _BULLET = re.compile("^[\ue000-\uf8ea](?=\\s|$)", re.MULTILINE)
 _WESTERN = re.compile("[A-Za-z\xc0-\u052f]")
 RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]")
-# Accents that TeX prints as signs of their own before a letter. A tilde counts only within a word, since it may be part of an address.
+# Accents that TeX prints as separate characters before a letter. A tilde counts only in a word, since it may be part of an address.
 _ACCENT = re.compile("([\xa8\xb4\xb8])([ACEIOUaceiou\u0131])|(?<=[^\\W\\d_])(\u02dc)([nao])")
 _COMBINING = {"\xa8": "\u0308", "\xb4": "\u0301", "\xb8": "\u0327", "\u02dc": "\u0303"}
 _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
-_LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # of TeX's fonts
-# Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files say that they are bold.
+_LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # in TeX's fonts
+# Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files state that these fonts are bold.
 _BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
@@ -46,20 +46,20 @@ _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 _BRACKETS = "\u239b\u239c\u239d\u23a1\u23a2\u23a3\u23a7\u23a8\u23a9\u23aa\u23ae\u239e\u239f\u23a0\u23a4\u23a5\u23a6\u23ab\u23ac\u23ad"
 _MARKS = ("\u2610", "\u2612")
 _RUN = "<span style="
-_ENTITY = "&#x"  # begins every code and every letter beyond ASCII
+_ENTITY = "&#x"  # precedes every code and every letter beyond ASCII
 _STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
 _CODE = re.compile("&#x([0-9a-f]+);")
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
 _LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
 _TALLER = 2  # tenths of a point by which a line with raised letters is taller than others
-_SMALL = 0.86  # times the size of the letters before it
+_SMALL = 0.86  # times the size of the preceding letters
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
 _ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
 _LOWERED = re.compile(r"\d{1,3}|[a-z]{1,8}|[a-z\d],[a-z\d]")
 _FRACTION = ("\u2044", "/")  # after a raised numerator
-_Run = tuple[bool, str, float, str]  # whether raised, the font's family and size, the letters
+_Run = tuple[bool, str, float, str]  # whether it is raised, the font's family and size, the letters
 
 
 class Font(NamedTuple):
@@ -84,15 +84,15 @@ class Fragments:
     y1: list[int]
     font: list[Font]
     size: list[int]
-    base: list[int]  # baselines of the first letters; empty if everything is upright
+    base: list[int]  # baselines of the first letters; empty if all text is horizontal
     text: list[str]
     line: list[int]  # numbers of the lines in the prints of the page
-    rtl: bool  # more letters than Western ones are of a script written from right to left
+    rtl: bool  # most letters are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
-    figures: bool = False  # there may be captions of figures
-    raw: bool = False  # some characters are codes that the file does not explain
-    has_rtl: bool = False  # some letters are of such a script
-    hidden: int = 0  # number of fragments that nobody sees and that were left out
+    figures: bool = False  # the page may have captions of figures
+    raw: bool = False  # some characters are codes without a stated character
+    has_rtl: bool = False  # some letters are of a right-to-left script
+    hidden: int = 0  # number of invisible fragments that were left out
 
     def chosen(self, which: Sequence[int], **changed: Any) -> "Fragments":
         """The fragments with the given numbers, in this order. `changed` names fields with other values."""
@@ -100,7 +100,7 @@ class Fragments:
         return replace(self, **{**lists, **changed})
 
     def gap(self, a: int, b: int) -> int:
-        """The horizontal distance between two fragments of a line, whichever stands first."""
+        """The horizontal distance between two fragments of a line, in either order."""
         return max(self.x0[b] - self.x1[a], self.x0[a] - self.x1[b])
 
 
@@ -128,7 +128,7 @@ class _Line(Struct, gc=False):
 
 
 class _Block(Struct, gc=False):
-    lines: list[_Line] = []  # paths have none
+    lines: list[_Line] = []  # paths have no lines
 
 
 class _Page(Struct, gc=False):
@@ -180,7 +180,7 @@ def fragments_of(printed: bytes) -> Fragments:
 def _page_of(printed: bytes) -> _Page:
     try:
         return _PAGES.decode(printed)
-    except UnicodeDecodeError:  # a surrogate alone
+    except UnicodeDecodeError:  # a lone surrogate
         return _PAGES.decode(printed.decode("utf-8", "replace").encode())
 
 
@@ -207,7 +207,7 @@ def _font(face: _Face) -> Font:
 def clean(text: str) -> str:
     """Lines without control characters; ligatures and Arabic presentation forms become letters.
 
-    Codes whose characters are unknown become U+FFFD, but those of the private area bullets at the start of a line. A soft hyphen at the end of a line becomes a hyphen; others are removed.
+    Unknown codes become U+FFFD, and private ones become bullets at the start of a line. A soft hyphen at the end of a line becomes a hyphen.
     """
     if not _ODD.search(text):
         return text
@@ -258,7 +258,7 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
 
 
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
-    """Write "^" before raised letters and "_" before lowered ones. With `symbols`, also write signs of symbol fonts as they look."""
+    """Write "^" before raised letters and "_" before lowered ones. With `symbols`, also write characters of symbol fonts as they look."""
     symbols = symbols or f.raw
     if not (symbols or _is_suspect(f)):
         return
@@ -277,7 +277,7 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         plain, shown = "".join([text for *_, text in runs]), _marked(runs)
         if shown != plain and "".join(clean(unescape(plain)).split()) == "".join(
             text.split()
-        ):  # nothing of it is hidden
+        ):  # no part of it is hidden
             f.text[n] = clean(unescape(shown)).strip() or text
 
 
@@ -302,7 +302,7 @@ def _family_and_size(style: str) -> tuple[str, float]:
 def _is_suspect(f: Fragments) -> bool:
     """Whether the page may have raised numbers.
 
-    So it is if lines of some font are taller than others, and all lines of that font and height contain a number.
+    It may if lines of some font are taller than others, and all lines of that font and height contain a number.
     """
     kinds = list(zip(map(id, f.font), map(sub, f.y1, f.y0), strict=True))  # most equal fonts are one object
     each = set(kinds)

@@ -1,7 +1,7 @@
-"""Finds pages whose text layer does not say what the page shows, because the file maps glyphs to wrong characters or to none.
+"""Finds pages whose text layer differs from what the page shows, because the file maps glyphs to wrong characters or to none.
 
 A page is judged by its characters and by statistics that hold for every language in its script: the share of vowels, of
-rare letters and of signs that cannot follow each other.
+rare letters and of characters that cannot follow each other.
 """
 
 import re
@@ -19,7 +19,7 @@ _NO_LETTERS = bytes(code for code in range(256) if not (0x61 <= code <= 0x7A))
 _VOWELS = b"aeiouy"
 _MIN_VOWELS = 0.22  # share of the letters; languages of the Latin script have at least 0.3
 _MIN_ALPHABET = 12  # number of different letters; sequences of bases have fewer
-# Letters of the Latin script that no language uses often: of phonetics, and those of a few languages of Africa.
+# Letters of the Latin script that no language uses often: the letters of phonetics and of a few African languages.
 _STRANGE = re.compile(
     "[\u0180-\u018e\u0193-\u019f\u01a2-\u01ae\u01b1-\u01cc\u01dd-\u0217\u021c-\u0258\u025a-\u02b9\u02c8-\u02d7\u0300-\u036f\u0370-\u0377]"
 )
@@ -27,7 +27,7 @@ _MAX_STRANGE = 0.15  # share of the letters
 _LATIN_1 = re.compile("[\xc0-\xff]")
 _MAX_LATIN_1 = 0.5  # share of the letters; Cyrillic read as Latin has almost only these
 _INDIC = re.compile("[\u0900-\u0d7f]")
-_SCRIPTS = range(0x0900, 0x0D80, 0x80)  # of India; they have their signs at the same places
+_SCRIPTS = range(0x0900, 0x0D80, 0x80)  # of India; their vowel signs are at the same places
 _SIGNS = "".join(f"{chr(start + 0x3E)}-{chr(start + 0x4C)}" for start in _SCRIPTS)
 _KILLERS = "".join(chr(start + 0x4D) for start in _SCRIPTS)
 _SIGN = re.compile(f"[{_SIGNS}]")
@@ -38,7 +38,7 @@ _BANGS = 3
 
 
 def is_garbled(texts: Sequence[str]) -> bool:
-    """Whether the lines of a page are not what the page shows."""
+    """Whether the lines of a page differ from what the page shows."""
     page = "\n".join(texts)
     if page.count("\ufffd") > _MAX_UNKNOWN * len(page):
         return True
@@ -59,7 +59,7 @@ def is_garbled(texts: Sequence[str]) -> bool:
 
 
 def _lacks_vowels(sample: str) -> bool:
-    """Whether the text is mostly of Latin letters, and hardly any of them is a vowel."""
+    """Whether most characters are Latin letters, and hardly any of these letters is a vowel."""
     plain = sample if sample.isascii() else unicodedata.normalize("NFD", sample)
     small = plain.lower().encode("utf-8", "replace")
     letters = small.translate(None, _NO_LETTERS)
@@ -70,7 +70,7 @@ def _lacks_vowels(sample: str) -> bool:
 
 
 def marked(texts: list[str]) -> list[str]:
-    """The lines of a page, with U+FFFD for a sign of currency whose code a font draws as "!"."""
+    """The lines of a page, with U+FFFD for a currency symbol that the text layer gives as "!"."""
     if sum(text.count("!") for text in texts) < _BANGS or any("$" in text for text in texts):
         return texts
     found = [_BANG.subn("\ufffd", text) for text in texts]
@@ -78,7 +78,7 @@ def marked(texts: list[str]) -> list[str]:
 
 
 def _is_noise(texts: Sequence[str]) -> bool:
-    """Whether most characters are signs."""
+    """Whether most characters are neither letters nor digits."""
     middle = len(texts) // 2
     if _WORDS.search("\n".join(texts[middle : middle + _SAMPLED_LINES])):
         return False

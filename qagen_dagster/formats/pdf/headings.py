@@ -28,11 +28,11 @@ NAMED = re.compile(
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
-_NEAR = 0.04  # share by which sizes that count as equal may differ, because sizes are rounded to tenths of a point
-_LARGE = 1.18  # times the body size; print this large is neither a label nor a running head
-_LARGER = 1.05  # times the body size; print this large is larger than running text
+_NEAR = 0.04  # maximum relative difference of equal sizes, which are rounded to tenths of a point
+_LARGE = 1.18  # times the body size; larger print is neither a label nor a running head
+_LARGER = 1.05  # times the body size; such print is larger than running text
 _ALONE = 5  # pages; in a document this long, an outline of a single entry is useless
-_MUCH = 0.2  # share of the running text; a font with this share is one of the ordinary fonts
+_MUCH = 0.2  # minimum share of the running text of an ordinary font
 _SMALLEST = 0.85  # times the body size; headings may be this small
 _OFTEN = 8  # maximum number of times that a heading occurs; labels occur more often
 _LINES = 3  # maximum lines of a heading
@@ -42,7 +42,7 @@ _FULL = 0.8  # times the length of the next line; a line this long belongs to a 
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # occurs in code, formulas and rows of cells
 _LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
 _NO_END = ",;:\uff0c\uff1b\uff1a\u3002"  # no heading ends with these
-_SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence ends and the line goes on
+_SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence ends and the line continues
 
 Block = list[int]  # adjacent lines
 
@@ -99,7 +99,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The number of the line that shows `title`, or else its beginning; 0 if there is none. A number may precede the title.
+    """The number of the line that shows `title`, or else the beginning of `title`; 0 if there is none. A number may precede the title.
 
     Only letters and digits are compared.
     """
@@ -137,7 +137,7 @@ class _Body:
         return font.bold or font.size >= _LARGER * self.size
 
     def differs(self, font: Font) -> bool:
-        """Whether a font differs from the running text enough for headings."""
+        """Whether a font differs enough from the running text for headings."""
         apart = self.stands_out(font) or font.name not in self.names
         return apart and font.size >= max(1, _SMALLEST * self.size)
 
@@ -168,7 +168,7 @@ def _body(text: PdfText) -> _Body:
 
 
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
-    """Blocks of adjacent lines of a page that are printed alike, but not like running text. A numbered line begins another block."""
+    """Blocks of adjacent lines of a page that are printed alike, but not like running text. A numbered line begins a new block."""
     lines, fonts = text.lines, text.fonts
     special = {font for font in set(fonts) if body.differs(font)}
     starts = {page.start_line - 1 for page in text.pages}
@@ -192,7 +192,7 @@ def _blocks(text: PdfText, body: _Body) -> list[Block]:
 
 
 def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
-    """The blocks that may be headings, because most lines in their font may be headings, or because of their wording."""
+    """The blocks that may be headings, because most lines in their font may be headings or because of their wording."""
     lines, fonts = text.lines, text.fonts
     repeated = _repeated(blocks, text, body)
     fit = [block for block in blocks if block[0] not in repeated and _may_be(block, text, body)]
@@ -242,7 +242,7 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
 def _is_worded(line: str) -> bool:
     """Whether a line can be a heading by its words.
 
-    It is then no caption, lettering, formula, row of cells, entry of a table of contents or sentence.
+    The line is then no caption, lettering, formula, row of cells, entry of a table of contents or sentence.
     """
     if (
         not 3 - (line[:1] > WIDE) <= len(line) <= _MAX_CHARS

@@ -1,8 +1,8 @@
-"""Leaves out the text of a page that nobody sees or that is struck out.
+"""Leaves out invisible and struck-out text of a page.
 
-Nobody sees text of the colour of its background, tiny or transparent text, text that is not painted, and text behind a picture or
-a bar. The library has left out what is outside of the page. Text that is not painted counts on a scanned page, where it is what a
-program recognised in the picture. Only doubtful letters are looked for in a picture of the page.
+Invisible text is text in the colour of its background, tiny or transparent text, text that is not painted, and text behind a picture or
+a bar. The library has already left out text outside the page. On a scanned page, unpainted text is kept, because there it is the text that a
+program recognised in the picture. Only doubtful letters are checked in a picture of the page.
 """
 
 import re
@@ -22,15 +22,15 @@ from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Pa
 
 _re2: Any = import_module("re2")
 _TINY = 10  # tenths of a point; smaller letters are dots
-_LIGHT = 0xE0  # least part of a colour that may be that of the paper
-_TRANSPARENT = 13  # greatest opacity, of 255, of letters that nobody sees
-_CONTRAST = 24  # least difference of grey between letters that can be seen and their background
-_SCAN = 0.5  # least share of a scanned page that its largest picture covers
-_MOST_BARS = 1_500  # of a page that is searched for them
-_MOST_COVERS = 100  # of a page; more are a drawing
+_LIGHT = 0xE0  # minimum component of a colour that may be the paper's
+_TRANSPARENT = 13  # maximum opacity, of 255, of invisible letters
+_CONTRAST = 24  # minimum difference of grey between visible letters and their background
+_SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
+_MOST_BARS = 1_500  # maximum bars of a page that is searched for bars
+_MOST_COVERS = 100  # maximum covers of a page; more covers are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
-_MIN_STRUCK = 3  # letters; in formulas single letters are crossed
-_END = 4  # points by which a rule may be longer than the text that it strikes out
+_MIN_STRUCK = 3  # minimum letters; in formulas single letters are struck out
+_END = 4  # maximum points by which a rule is longer than the text that it strikes out
 # The command of a light colour, of grey, RGB or CMYK, or of a colour in a space that the file names.
 _FULL, _NONE = rb"(?:1(?:\.0*)?|0?\.(?:8[789]|9)\d*)\s+", rb"(?:0(?:\.0*)?|0?\.(?:0\d*|1[0-2]\d*))\s+"
 _LIGHT_COMMAND = _re2.compile(
@@ -46,7 +46,7 @@ _Covers = dict[int, list[Rect]]  # by fragment
 
 @dataclass(frozen=True, eq=False)
 class _Run:
-    """Successive letters of a fragment in the same state."""
+    """Consecutive letters of a fragment in the same state."""
 
     number: int  # of the fragment
     state: str  # "seen", "struck", "unpainted", "behind" a picture, or "doubtful": light or below a bar
@@ -54,17 +54,17 @@ class _Run:
 
     @cached_property
     def written(self) -> list[Letter]:
-        """The letters that are no spaces."""
+        """The letters without spaces."""
         return [one for one in self.letters if one.text.strip()]
 
     @property
     def box(self) -> Rect:
-        """The box around the first and the last of them."""
+        """The box around the first and the last of the written letters."""
         return union([self.written[0].box, self.written[-1].box])
 
 
 def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
-    """The fragments that can be seen. `hidden` counts the others, and the parts that others lost."""
+    """The visible fragments. `hidden` counts the fragments that are left out, and the parts that others lost."""
     if not f.text:
         return f
     shown: dict[int, str] = {
@@ -88,7 +88,7 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
 
 
 def _suspects(pdf: Pdf, printed: Printed, f: Fragments) -> Iterable[int]:
-    """The fragments that may be transparent, not painted, or as light as paper; none of a scanned page."""
+    """The fragments that may be transparent, unpainted, or as light as paper; none on a scanned page."""
     if printed.content.may_be_unpainted:
         is_scan = printed.is_unpainted() and _is_pictured(pdf.page(printed.number))
         return () if is_scan else range(len(f.text))
@@ -115,7 +115,7 @@ def _shadows(f: Fragments) -> set[int]:
 
 
 def _struck(printed: Printed, f: Fragments) -> _Covers:
-    """The level rules that cross fragments and are not longer. Others belong to a drawing."""
+    """The horizontal rules that cross fragments and are not longer than these. Other rules belong to a drawing."""
     strikes: _Covers = {}
     widest = max(map(sub, f.x1, f.x0)) + 2 * _END * SCALE
     level = sorted(
@@ -136,7 +136,7 @@ def _struck(printed: Printed, f: Fragments) -> _Covers:
 
 
 def _over(f: Fragments, blocks: bytes, kind: bytes) -> _Covers:
-    """The boxes of opaque bars (`vector`) or of pictures (`image`) at the place of each fragment that is painted before them."""
+    """The boxes of opaque bars (`vector`) or of pictures (`image`) over each fragment that is painted before them."""
     painted: list[tuple[int, Rect]] = []
     lines = 0
     for what, sides, more in _BLOCK.findall(blocks):
@@ -158,7 +158,7 @@ def _over(f: Fragments, blocks: bytes, kind: bytes) -> _Covers:
 
 @lru_cache(1_000)
 def _kind(argb: int, flags: int) -> str:
-    """The state of letters of this colour, opacity and kind of painting if nothing covers them."""
+    """The state of uncovered letters with this colour, opacity and kind of painting."""
     alpha, *colour = argb.to_bytes(4)
     if not flags & PAINTED or alpha <= _TRANSPARENT:
         return "doubtful" if flags & CLIPPING else "unpainted"
@@ -174,7 +174,7 @@ class _State(NamedTuple):
     strikes: _Covers
 
     def runs(self, n: int, letters: Sequence[Letter]) -> list[_Run]:
-        """The runs of a fragment's line; none if all letters are seen."""
+        """The runs of a fragment's line; none if all letters are visible."""
         states = [_kind(*one.ink) for one in letters]
         if n in self.bars or n in self.pictures or n in self.strikes:
             pairs = zip(states, letters, strict=True)
@@ -196,7 +196,7 @@ class _State(NamedTuple):
 
 
 def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:
-    """What can be seen of those of the fragments that are not seen as a whole."""
+    """By number, the visible text of the fragments that are not fully visible."""
     missing = sum(len(run.written) for run in runs if run.state in ("unpainted", "behind"))
     is_scan = 2 * missing >= sum(map(len, f.text)) and _is_pictured(page)
     kept = {"seen", "unpainted", "behind"} if is_scan else {"seen"}
@@ -214,14 +214,14 @@ def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:
 
 
 class _Drawn(NamedTuple):
-    """A picture of a part of a page, a pixel a point, and its corner."""
+    """A picture of a part of a page, with one pixel per point, and its corner."""
 
     picture: Image.Image
     left: float
     top: float
 
     def has_contrast(self, box: Rect) -> bool:
-        """Whether letters in this box can be seen, judged without the room above and below, and without what touches their sides."""
+        """Whether letters in this box are visible, judged without the space above and below and without marks that touch their sides."""
         x0, y0, x1, y1 = box
         trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
         left, right = int(x0 + side - self.left), int(x1 - side - self.left + 1)

@@ -23,11 +23,11 @@ _ABSTRACT_END = re.compile(
     r"permanent url|contents$|acm reference|schlüsselwörter)"
 )
 _MAX_ABSTRACT_LINES = 60
-_MAX_XMP = 200_000  # characters of a metadata stream that are searched
+_MAX_XMP = 200_000  # maximum characters of a metadata stream to search
 _Stated = TypeVar("_Stated")
 _ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # or a distance between lines, from TeX
 _WORDS_OF_A_NAME = 5
-_NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # in an address, code or a note of rights
+_NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # occurs in an address, code or a note of rights
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
 _PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
 _NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
@@ -49,7 +49,7 @@ _NO_PART_OF_A_NAME = re.compile(
 _MAX_NAMES = 300  # characters of a line of names
 _LONG_WORDS = 3  # maximum words of a name; more words are probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
-# A line of names that goes on ends with "and", a comma or a mark.
+# A line of names that continues on the next line ends with "and", a comma or a mark.
 _GOES_ON = re.compile(r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$")
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _LED = re.compile(r"(?i)(?:by|von|par|por|di|authors?:) ")
@@ -75,7 +75,7 @@ def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
 
 
 def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
-    """The value that `read` returns; `absent` if the library cannot read the file's value."""
+    """The value that `read` returns, or `absent` if the library cannot read the file's value."""
     try:
         return read()
     except Exception:
@@ -83,7 +83,7 @@ def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
 
 
 def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
-    """The names in the property `stated` that the first pages show. Others often name an account, a maker of PDFs or an institution."""
+    """The names in the property `stated` that the first pages show. Other names are often an account, a PDF producer or an institution."""
     if len(stated) > 2_000 or "(0x" in stated:
         return ()
     names: list[str] = []
@@ -102,10 +102,10 @@ def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
 
 
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
-    """The names directly below the title on the first page, if "by", an affiliation or an e-mail address shows that they are persons.
+    """The names directly below the title on the first page, if "by", an affiliation or an e-mail address shows that these are persons.
 
-    Returns no names if more names stand further below, between affiliations, since the list would be incomplete. Returns none,
-    either, if the line below may be an institute.
+    Returns no names if more names follow further below, between affiliations, because the list would then be incomplete. Also returns no
+    names if the line below may be an institute.
     """
     shown = [line for line in lines if line]
     wanted = letters_of(title)
@@ -134,7 +134,7 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
 
 
 def _names(line: str) -> list[str]:
-    """The names in a line; empty if the line holds anything else."""
+    """The names in a line; empty if the line contains anything else."""
     if len(line) > _MAX_NAMES:
         return []
     parts = [part for part in _BETWEEN_NAMES.split(_NO_PART_OF_A_NAME.sub(",", line).strip(" ,")) if part]

@@ -1,6 +1,6 @@
 """Shows a PDF as typed values, with positions in points on the page as displayed. No other module uses PyMuPDF.
 
-Page numbers are 0-based here. Methods raise whatever the library raises on a broken page. Text comes from MuPDF's
+Page numbers are 0-based here. Methods raise any exception that the library raises on a broken page. Text comes from MuPDF's
 JSON printer, which is written in C. It adds each fragment's box, size and weight at a tenth of the cost of plain text. Python
 objects with the same content (`JM_make_textpage_dict`) cost eight times as much.
 """
@@ -25,7 +25,7 @@ _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
 
-_FONT_PAGES = 8  # pages whose fonts stand for the document's; reading them on each page is slow
+_FONT_PAGES = 8  # sampled pages for the fonts of a document; reading all pages is slow
 _TEXT = (
     _library.TEXT_PRESERVE_WHITESPACE
     | _library.TEXT_MEDIABOX_CLIP
@@ -33,18 +33,18 @@ _TEXT = (
 )
 _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
-_RULE = 2.6  # points; a thinner path is a line
+_RULE = 2.6  # points; a thinner path counts as a line
 _PATH = b'"type":"vector"'
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
 _VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
-_TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
+_TRANSPARENT = 0.05  # maximum opacity of invisible letters
 _MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
-_MAX_FIELDS = 1_000  # form fields of a page that are looked at
+_MAX_FIELDS = 1_000  # maximum form fields of a page that are read
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
-CLIPPING = 64  # flag of letters through which something else is painted
+CLIPPING = 64  # flag of letters that clip other painting
 PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or used for clipping
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
@@ -89,7 +89,7 @@ class Drawing(NamedTuple):
 
 
 class Letter:
-    """A letter of a print. All but its text is read only when needed, because it takes longer. Positions are in points."""
+    """A letter of a print. Everything except its text is read only when needed, because reading takes time. Positions are in points."""
 
     def __init__(self, char: Any) -> None:
         self._char = char
@@ -97,7 +97,7 @@ class Letter:
 
     @property
     def ink(self) -> tuple[int, int]:
-        """The colour with its opacity, as ARGB, and flags that say how the letter is painted."""
+        """The colour with its opacity, as ARGB, and flags for the way in which the letter is painted."""
         return int(self._char.argb), int(self._char.flags)
 
     @property
@@ -127,7 +127,7 @@ class CheckBox(NamedTuple):
 
 
 class Pdf:
-    """An open PDF. Opening raises whatever the library raises on bytes that it cannot open."""
+    """An open PDF. Opening raises any exception that the library raises on bytes that it cannot open."""
 
     def __init__(self, data: bytes) -> None:
         _library.TOOLS.mupdf_display_errors(False)
@@ -206,7 +206,7 @@ class Pdf:
 
     @cached_property
     def fonts(self) -> frozenset[str]:
-        """The names of the fonts on some pages that are spread over the document."""
+        """The names of the fonts on a sample of pages that are spread over the document."""
         found: set[str] = set()
         for number in range(0, self.count, self.count // _FONT_PAGES + 1):
             with suppress(Exception):  # a broken page names no fonts
@@ -262,7 +262,7 @@ class _Content:
 
     @property
     def is_whole(self) -> bool:
-        """Whether `commands` are all commands that may write text: no field or inner form has others, and no stream is huge."""
+        """Whether `commands` has all commands that may write text: no field or inner form has others, and no stream is huge."""
         inner = any(_items(resources, "XObject") for resources in self._resources[1:])
         return not (inner or self.has_fields or self.size > _MAX_CONTENT)
 
@@ -281,7 +281,7 @@ class _Content:
         )
 
     def fonts(self) -> frozenset[str]:
-        """The names of the fonts. Reading them on every page would cost a tenth of the time of the prints."""
+        """The names of the fonts. Reading them on every page would take a tenth of the time of the prints."""
         return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for font in self._of_kind("Font")])
 
     def _of_kind(self, kind: str) -> list[Any]:
@@ -291,7 +291,7 @@ class _Content:
 class _Paper:
     """A file in memory, or else a temporary file without a name.
 
-    The library's printers write to a file at once; to anything else they write byte by byte.
+    The library's printers write to a file in one step, and to anything else byte by byte.
     """
 
     def __init__(self) -> None:
@@ -319,8 +319,8 @@ class _Paper:
 class Printed:
     """The text of a page as MuPDF's printers show it, and the paths that the library meets while it reads the text.
 
-    The JSON print says that there are paths, but only the XML print says where. Both come from one pass, since a second pass
-    would cost as much as the first. `checkboxes` are those of the page's form.
+    The JSON print shows that there are paths, but only the XML print shows their places. Both come from one pass, since a second pass
+    would cost as much as the first. `checkboxes` holds the check boxes of the page's form.
     """
 
     checkboxes: Sequence[CheckBox] = ()
@@ -355,7 +355,7 @@ class Printed:
         return {n: list(map(Letter, some)) for n, some in chars.items()}
 
     def is_unpainted(self) -> bool:
-        """Whether no line begins or ends with a painted letter, as where a program recognised the text of a picture."""
+        """Whether no line begins or ends with a painted letter, as in text that a program recognised in a picture."""
         ends = [char for line in self._lines for char in (line.first_char, line.last_char)]
         return not any(char.flags & PAINTED for char in ends)
 
@@ -365,14 +365,14 @@ class Printed:
         return self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
 
     def blocks_and_pictures(self) -> bytes:
-        """The same with pictures. The text must be read again, because pictures would break its lines."""
+        """The same as `blocks`, with pictures. The text must be reread, because pictures would break its lines."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
         return Printed(self.number, self.content, structured, self._paper).blocks
 
     @cached_property
     def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths, in tenths of a point; empty for a page with more paths than a table has."""
+        """The boxes of thin paths, in tenths of a point; empty for a page with too many paths for a table."""
         if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
             return []
         vectors = _VECTOR.findall(self.blocks)
@@ -477,7 +477,7 @@ def _parts(said: Any) -> list[Any]:
 
 
 def _stream(holder: Any) -> bytes:
-    """The bytes of a stream; none of one that is broken or huge."""
+    """The bytes of a stream; empty if the stream is broken or huge."""
     with suppress(Exception):
         if _mupdf.ll_pdf_to_int(_get(holder, "Length")) <= _MAX_CONTENT:
             buffer = _mupdf.ll_pdf_load_stream(holder)

@@ -1,4 +1,4 @@
-"""Makes the lines of a PDF page: rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
+"""Builds the lines of a PDF page: rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
 
 Loose lettering inside a figure is moved out of the text flow to one line above the caption. Lettering is recognised by the lines
 alone, because looking at the drawings would cost as much as reading the page again.
@@ -33,7 +33,7 @@ _CODE_CHARS = 6  # minimum average characters of lines of a listing
 _HEAD = 900  # tenths of a point from the top of the page; a separate line above this height is a running head
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
-_FEW_CUT = 4  # one row of a table in this many may be part of a longer line
+_FEW_CUT = 4  # one in this many rows of a table may be part of a longer line
 _LINES_OF_CELLS = 2  # number of lines of cells from which a page may have a ruled table
 _PARAGRAPH = 7  # minimum distance between two paragraphs, in tenths of a line's height
 _FAR = 1 << 30
@@ -147,7 +147,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
-    """The tables that cut almost no lines of the page. For example, ruling lines under the sums of one column form no table."""
+    """The tables that cut almost no lines of the page. For example, ruling lines under the sums of one column do not form a table."""
     found: list[Ruled] = []
     for table in tables:
         inside = table.fragments
@@ -172,7 +172,7 @@ def _with_tables(f: Fragments, rows: Sequence[Row], shown: Fragments, tables: Se
 
 
 def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] | Ruled]:
-    """The tables and the rows of other fragments between them. Each table stands at the place of its first fragment."""
+    """The tables and the rows of other fragments between them. Each table is yielded at the place of its first fragment."""
     owners = {n: table for table in tables for n in table.fragments}
     done: list[Ruled] = []
     flow: list[Row] = []
@@ -192,7 +192,7 @@ def _parts(rows: Sequence[Row], tables: Sequence[Ruled]) -> Iterator[list[Row] |
 
 
 class _Flow(NamedTuple):
-    """Lines, the cells of those that have several, and the numbers of blank lines within a sentence."""
+    """Lines, the cells of lines with several cells, and the numbers of blank lines within a sentence."""
 
     lines: list[Line]
     cells: dict[int, Cells]

@@ -17,8 +17,8 @@ from qagen_dagster.formats.pdf.visuals import find_visuals
 from qagen_dagster.formats.rights import rights_in
 from qagen_dagster.records.document import Box, Outcome, Rights, Visual
 
-_END, _TAIL = b"%%EOF", 4_096  # the end mark, and the bytes searched for it, since junk may follow
-_USUAL_ZOOM = 300 / 72  # 300 dpi; a higher zoom shows nothing new of ordinary print
+_END, _TAIL = b"%%EOF", 4_096  # the end mark, and the number of bytes to search for it, since junk may follow
+_USUAL_ZOOM = 300 / 72  # 300 dpi; a higher zoom adds nothing to ordinary print
 _CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
 _CROP_SIDE = 900  # target length in pixels of a small crop's longer side
 _WAITING = re.compile(r"Please wait\W.{0,300}(?:PDF (?:viewer|reader)|Adobe Reader)", re.DOTALL)
@@ -80,7 +80,7 @@ def _check(pdf: Pdf, options: base.ParseOptions) -> None:
 
 @contextmanager
 def _as_corrupt(detail: str) -> Generator[None]:
-    """Turn every library error into the outcome `corrupt`. The library raises many kinds of errors, some through its own bugs."""
+    """Turn every library error into the outcome `corrupt`. The library raises many kinds of errors, some because of its own bugs."""
     try:
         yield
     except (DocumentError, MemoryError):
@@ -153,7 +153,7 @@ class PdfFormat(base.Format):
     def parse(
         self, source: base.Source, options: base.ParseOptions
     ) -> list[base.ParsedText | base.RowFailure]:
-        """The text of the document. Its `detail` says what is missing: broken pages, pictures without recognised text."""
+        """The text of the document. Its `detail` names the missing parts: broken pages, and pictures without recognised text."""
         with opened(source, options) as pdf:
             text = read_pages(pdf, options)
             count = len(text.pages)
@@ -189,7 +189,7 @@ class PdfFormat(base.Format):
             return find_visuals(pdf, options)
 
     def rights(self, source: base.Source, options: base.ParseOptions) -> dict[str | None, Rights]:
-        """What the XMP metadata say. Raises DocumentError, also if there are none."""
+        """The rights that the XMP metadata state. Raises DocumentError, including for a file without XMP metadata."""
         with opened(source, options) as pdf:
             return {None: rights_in(read_tree(pdf.xmp()[:_MAX_XMP].encode())[0])}
 
@@ -202,7 +202,7 @@ class PdfFormat(base.Format):
 
 
 def _is_garbled(text: PdfText) -> bool:
-    """Whether at least half of the pages with text are garbled, or the page only asks to wait for a form that readers must load."""
+    """Whether at least half of the pages with text are garbled, or the page only asks the reader to wait for a form to load."""
     written = sum(page.end_line >= page.start_line for page in text.pages) + len(text.garbled)
     if len(text.pages) <= _WAITING_PAGES and _WAITING.match(" ".join(text.lines[:_WAITING_LINES])):
         text.garbled = [1]

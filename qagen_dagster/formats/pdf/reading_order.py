@@ -1,6 +1,6 @@
 """The reading order of a page's fragments, as rows of text.
 
-Most pages are drawn in reading order, and one pass checks this: each fragment lies below the previous fragment, beside it on
+Most pages are drawn in reading order. One pass checks this: each fragment lies below the previous fragment, beside it on
 the same row, or at the top of a column to its right. Other pages are cut recursively into columns, bands and cells. A sidebar
 beside a title (a narrow column of small print, such as the dates and the citation of an article) is read separately.
 """
@@ -17,7 +17,7 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 
 _DEPTH = 8  # maximum depth of nested cuts; deeper cuts separate letters, not columns
 _MIN_PROSE = 11  # minimum average characters per row of a column
-_WIDE = "\u2e7f"  # characters after it count as twice as wide as letters
+_WIDE = "\u2e7f"  # later characters count as twice as wide as letters
 _CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
 _ORDER = attrgetter("order")
 _TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
@@ -79,7 +79,7 @@ class _Cutter:
     size: int  # size of the page's ordinary letters
 
     def margins(self, bands: list[_Band]) -> list[list[_Band]]:
-        """The bands as running head, body and running foot. A head or foot exists if white space separates the first or last band."""
+        """The bands of the running head, the body and the running foot. A head or foot exists if white space separates the first or last band."""
         if len(bands) <= 3:
             return [bands]
         start = 1 if bands[1].top - bands[0].bottom > self.size else 0
@@ -150,7 +150,7 @@ class _Cutter:
         return groups
 
     def _columns(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[_Item]]:
-        """The items split at the gutters that separate columns of prose; one list if there are none."""
+        """The items split at the gutters that separate columns of prose; one list if there are no such gutters."""
         columns: list[list[_Item]] = []
         rest = sorted(items, key=_ORDER)
         for _, edge in spans[:-1]:
@@ -254,7 +254,7 @@ def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
 
 
 def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:
-    """The fragments in parts that are read one after the other: above a sidebar, left and right of its edge, and below it.
+    """The fragments in parts that are read in turn: above a sidebar, left and right of its edge, and below the sidebar.
 
     Returns all fragments as one part if there is no sidebar.
     """
@@ -290,7 +290,7 @@ def _middle(f: Fragments, n: int) -> int:
 
 
 def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
-    """The rows of the page in reading order. Text in other directions follows the upright text.
+    """The rows of the page in reading order. Text in other directions follows the horizontal text.
 
     Also returns the fragments. Fragments of turned text have boxes as if the page were turned.
     """
@@ -348,7 +348,7 @@ def _upright_rows(f: Fragments, which: Sequence[int]) -> list[Row]:
 
 
 def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
-    """The rows in drawing order, if this is a reading order; else None."""
+    """The rows in drawing order, if that is a reading order; else None."""
     rows: list[Row] = []
     row: Row = []
     start = jumps = 0  # `start` is the first row of the current column
@@ -377,7 +377,7 @@ def _as_drawn(f: Fragments, which: Sequence[int]) -> list[Row] | None:
 
 
 def _starts_column(f: Fragments, column: list[Row], n: int) -> bool:
-    """Whether fragment `n` begins a column. If so, it stands right of all rows of column `column` beside or below it."""
+    """Whether fragment `n` begins a column. If so, it lies to the right of all rows of `column` beside or below it."""
     beside = [row for row in column if f.y1[row[0]] > f.y0[n]]
     if len(beside) < 2 or (len(beside) == len(column) and f.y1[n] < f.y0[beside[0][0]]):
         return False

@@ -22,9 +22,9 @@ Box = tuple[int, int, int, int]  # tenths of a point
 Edge = tuple[int, int, int]  # its position, start and end in tenths of a point
 _JOINT = 40  # maximum gap between two pieces of the same line
 _ENDS = 60  # maximum difference between the ends of lines of the same table
-_NARROW = 50  # two upright lines that are closer have no column between them
+_NARROW = 50  # two vertical lines that are closer have no column between them
 _SHORTEST = 400  # minimum length of a line that bounds a table
-_DOUBLE = 80  # maximum height of a space between two lines that has no room for text
+_DOUBLE = 80  # maximum height between two lines without room for text
 _WORD = 3  # minimum characters of some cell in every other row; the grid of a chart has fewer
 _GUTTER = 45  # minimum width of the space between two columns; gaps between drawn underscores are narrower
 _CROSSING = 5  # one row in this many may cross the space between two columns
@@ -32,14 +32,14 @@ _APART = 6  # minimum gap between cells, in tenths of the letter size; words of 
 _PARAGRAPH = 30  # if the shortest cells of the lines average more characters, a part of many lines is prose
 _FAR = 1 << 30
 _HIGHEST = 4_500  # maximum height of a table between two lines; the lines of a page's head and foot are further apart
-_LINES_OF_A_HEAD = 4  # maximum lines of a head with a line above and below; a listing in a frame has more
-_EACH = 4  # from this number of parts on, each part is probably one row; one fewer if columns are ruled
-_HEADING = 4  # maximum height of a heading of rows, in letter sizes
-_CAPTION = 60  # a line across the table with this many characters is more than a heading of rows
+_LINES_OF_A_HEAD = 4  # maximum lines of a header between two ruling lines; a listing in a frame has more
+_EACH = 4  # minimum parts that are probably one row each; one fewer if columns are ruled
+_HEADING = 4  # maximum height of a heading for a group of rows, in letter sizes
+_CAPTION = 60  # a text across the table with this many characters is not a heading for rows
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """The spaces at which fragments that hold several cells must be cut between columns."""
+    """The spaces at which to cut, between columns, fragments that hold several cells."""
     cuts: dict[int, list[int]] = {}
     for line in lines:
         spans = {n: _span(f, edges, n) for n in line}
@@ -57,7 +57,7 @@ def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) 
 
 
 def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
-    """The first and the last column in which a fragment stands."""
+    """The first and the last column that a fragment covers."""
     slack = f.size[n] // 2
     first = bisect(edges, f.x0[n] + slack)
     return first, max(first, bisect(edges, f.x1[n] - slack))
@@ -90,7 +90,7 @@ class Rows:
         ]
 
     def _is_many(self, part: list[list[int]]) -> bool:
-        """Whether the lines of a part are several rows, and not the lines of one row's cells."""
+        """Whether the lines of a part are several rows, rather than the lines of the cells of one row."""
         counts = self._counts(part)
         most = max(counts)
         if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
@@ -113,7 +113,7 @@ class Rows:
         return bool(gaps) and 10 * max(gaps) > -2 * f.size[names[0]]
 
     def _numbers(self, part: list[list[int]], column: int) -> int:
-        """How many lines have a number in a column."""
+        """The number of lines that have a number in a column."""
         shown = [" ".join([self._f.text[n] for n in line if self._column[n] == column]) for line in part]
         return sum(_NUMBER.fullmatch(text) is not None for text in shown)
 
@@ -158,9 +158,8 @@ class Rows:
         return step < 4 * min(f.size[n] for n in (*above, *below))
 
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
-        """Whether the row continues cells above it, none of which is the first. These cells reach the right edges of their columns.
-
-        If there are several, each must be longer than a value.
+        """Whether the row continues cells of the row above except its first cell. The cells above then reach the right edges of their columns,
+        and each of several such cells is longer than a value.
         """
         filled = [column for column, cell in enumerate(row) if cell]
         if filled[0] == 0 or not all(above[column] for column in (0, *filled)):
@@ -213,7 +212,7 @@ def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
 
 
 def lines_of(edges: list[Edge]) -> list[_Line]:
-    """The lines that edges form, which may be pieces of lines."""
+    """The lines that edges form. Edges may be pieces of lines."""
     found: list[_Line] = []
     edges.sort()
     following = 0
@@ -265,7 +264,7 @@ class _Finder:
         )
 
     def _with_open_ends(self) -> list[int]:
-        """The positions of the lines, and those of the ends of upright lines between or beyond them, such as below an open last row."""
+        """The positions of the lines, and of the ends of vertical lines between or beyond them, such as below an open last row."""
         found = set(self._ruled)
         for above, below in pairwise(sorted({-_FAR, *self._ruled, _FAR})):
             down = [line.end for line in self._upright if line.start <= above + _DOUBLE < line.end]
@@ -276,7 +275,7 @@ class _Finder:
     def tables(self) -> list[Ruled]:
         """The tables. Each is a run of parts that hold rows and columns.
 
-        A long part without upright lines is not joined to parts with upright lines.
+        A long part without vertical lines is not joined to parts with vertical lines.
         """
         found: list[Ruled] = []
         run: list[list[list[int]]] = []  # the lines of fragments of each part
@@ -308,7 +307,7 @@ class _Finder:
         return lines
 
     def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:
-        """Whether a part holds cells or a single heading of rows, and no prose."""
+        """Whether a part holds cells, or a single heading for rows, and no prose."""
         several = [shown for shown in map(self._apart, part) if len(shown) > 1]
         if not several:
             near = bool(part) and bottom - top < _HEADING * self._f.size[part[0][0]]
@@ -316,11 +315,11 @@ class _Finder:
             return ruled and len(part) == 1 and sum(len(self._f.text[n]) for n in part[0]) < _CAPTION
         chars = fmean(map(min, several))
         alone = max((self._f.x1[n] - self._f.x0[n] for n, *rest in part if not rest), default=0)
-        narrow = 2 * alone < self._right - self._left  # empty cells stand beside a lone text
+        narrow = 2 * alone < self._right - self._left  # empty cells are beside a lone text
         return len(part) < 4 or (chars < _PARAGRAPH and (narrow or len(several) * 3 >= len(part)))
 
     def _apart(self, line: Sequence[int]) -> list[int]:
-        """The number of characters of each text that stands apart from the others of a line."""
+        """The number of characters of each text in a line that is separate from the others."""
         f = self._f
         found = [0]
         for last, n in pairwise([line[0], *line]):
@@ -330,7 +329,7 @@ class _Finder:
         return found
 
     def _columns_between(self, top: int, bottom: int) -> list[int]:
-        """The positions of the upright lines that cover most of the height from `top` to `bottom`."""
+        """The positions of the vertical lines that cover most of the height from `top` to `bottom`."""
         positions: list[int] = []
         for at in dict.fromkeys(self._at):
             near = self._upright[bisect_left(self._at, at - SAME) : bisect(self._at, at + SAME)]
@@ -368,7 +367,7 @@ class _Finder:
         return [Ruled((self._left, top, self._right, bottom), rows, cuts)]
 
     def _is_list(self, rows: Sequence[TableRow]) -> bool:
-        """Whether rows between two lines without a head are values beside names, and not a listing with numbered lines."""
+        """Whether rows between two lines without a header are values beside names, rather than a listing with numbered lines."""
         full = [row for row in rows if row[0] and sum(map(bool, row)) > 1]
         numbered = all(self._f.text[n].isdecimal() for row in full for n in row[0])
         return len(full) > 2 and 10 * len(full) >= 8 * len(rows) and (len(rows[0]) > 2 or not numbered)
@@ -376,7 +375,7 @@ class _Finder:
     def _parting(
         self, gaps: Sequence[int], ruled: Sequence[int], lines: Sequence[Sequence[int]]
     ) -> list[int]:
-        """The ruled edges, and the gaps that have fragments on both sides in the same line. Other gaps are beside a wide head."""
+        """The ruled edges, and the gaps that have fragments on both sides in the same line. Other gaps are beside a wide header."""
         middles = [[self._f.x0[n] + self._f.x1[n] >> 1 for n in line] for line in lines]
         kept: list[int] = []
         for edge, right in pairwise([*sorted([*gaps, *ruled]), self._right]):

@@ -18,26 +18,26 @@ from qagen_dagster.formats.pdf.mupdf import Page, Pdf
 from qagen_dagster.formats.pdf.page_lines import PageLines, lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
-_PAGES = 50  # maximum pages of a document that are recognised
+_PAGES = 50  # maximum pages of a document for recognition
 _SECONDS = 80.0  # processor time of one document; a parse takes at most two minutes by default
 _PAGE_SECONDS = 40  # processor time of one page
 _PIXELS = 6_000_000  # maximum pixels of a page's picture; more pixels take time without better results
-_DPI = 300  # the resolution for which tesseract is made
+_DPI = 300  # the resolution that suits tesseract best
 _PATHS = 50  # a page with at least this many painted paths may have letters drawn as paths
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 _SAMPLED = 300  # number of lines in the sample that shows the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
-WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
+WIDE = "\u2e7f"  # later scripts have wide letters and no capitals
 _NO_FONT = Font()
 
 
 def worth_recognising(page: Page) -> bool:
-    """Whether a page without text may show writing: pictures cover much of it, or letters may be drawn as paths."""
+    """Whether a page without text may show writing, because pictures cover much of it or letters may be drawn as paths."""
     return page.marks() >= _PATHS or sum(picture_shares(page)) > _PICTURE_SHARE
 
 
 class Recogniser:
-    """Recognises pages of one document until its limits are reached; `note` says why a page was skipped."""
+    """Recognises pages of one document until its limits are reached; `note` states why a page was skipped."""
 
     def __init__(self, options: ParseOptions) -> None:
         self._options = options
@@ -100,11 +100,9 @@ class PdfText:
     unreadable: list[int] = field(default_factory=list[int])  # pictures or drawn letters, not recognised
     # The text is not what the page shows, and it was not recognised
     garbled: list[int] = field(default_factory=list[int])
-    hidden: list[int] = field(default_factory=list[int])  # some of the text cannot be seen and is left out
-    note: str = ""  # why these pages were not recognised
-    kept: dict[int, PageLines] | None = (
-        None  # the lines of each page with their fragments, if they are wanted
-    )
+    hidden: list[int] = field(default_factory=list[int])  # some of the text is invisible and left out
+    note: str = ""  # the reason why these pages were not recognised
+    kept: dict[int, PageLines] | None = None  # the lines of each page with their fragments, if requested
 
     @cached_property
     def letters(self) -> Counter[Font]:
@@ -140,7 +138,7 @@ def is_prose(line: str) -> bool:
 
 
 def read_pages(pdf: Pdf, options: ParseOptions, *, keep: bool = False) -> PdfText:
-    """All pages in order. A broken page is empty and recorded. With `keep`, the fragments of each page are kept, too.
+    """All pages in order. A broken page is empty and recorded. With `keep`, the fragments of each page are also kept.
 
     Raises:
         DocumentError: `too_large` if the text exceeds its limit.

@@ -1,7 +1,7 @@
 """The title of a PDF: the group of lines on the first page that scores highest, or none if all scores are low.
 
-Each feature of a group has a value and a weight; the score is their weighted sum. A title that the properties or the outline state
-is one more candidate if whole lines of the first pages show it.
+Each feature of a group has a value and a weight, and the score is the weighted sum. A title that the properties or the outline state
+is another candidate if whole lines of the first pages show it.
 """
 
 import re
@@ -16,28 +16,28 @@ from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
 _LEAST = 2.2  # minimum score of a title
 _WEIGHTS = {
-    "large": 3.0,  # how far its letters exceed the running text, as a share of the largest print
+    "large": 3.0,  # excess of its letters over the running text, as a share of the largest print
     "bold": 1.0,  # bold print in the size of the running text
-    "early": 1.5,  # 1 for the first group, less for each later one
+    "early": 1.5,  # 1 for the first group, less for each later group
     "stated": 4.0,  # the properties or the outline state it
     "organisation": -3.5,
     "thesis": -3.0,  # a line says that this is a thesis
     "person": -0.75,
-    "sentence": -2.0,  # it begins or ends like a part of a sentence
+    "sentence": -2.0,  # the group begins or ends like a part of a sentence
     "word": -2.0,  # one short word, such as a logo
     "below text": -4.0,
     "letter": -6.0,  # the page addresses a reader
 }
 _MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
-_SOME = 0.15  # value of print that is barely large
+_SOME = 0.15  # the value of "large" for barely large print
 _LARGE = 1.15  # times the size of the running text
 _NEARLY = 0.95  # minimum size of a bold title, as a share of the size of the running text
 _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title
 _LINES = 6  # maximum lines of a title
-_GROUPS = 8  # number of groups over which being early loses its value
+_GROUPS = 8  # number of groups after which "early" is 0
 _SHORT = 12  # maximum characters of a logo
-_DASH = 3  # maximum characters of a dash or sign within a title
+_DASH = 3  # maximum characters of a dash or symbol within a title
 _PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 # Stamps, addresses, dates, places with a year, periodicals and rules.
 _NO_TITLE = re.compile(
@@ -65,17 +65,17 @@ _NAME = (
 _PERSON = re.compile(_NAME + "$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
 _LETTER = re.compile(r"(?i)(?:dear |to whom it may|sehr geehrte|(?:yours )?(?:sincerely|faithfully|truly),)")
-_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters in the logo "LaTeX"
+_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters of the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:(?<=\s)\d\)|[\u2217\u2020\u2021\u22c6]|\^\(?\d\)?(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
 )
-# Lost letters, or letters spaced apart so that the words are lost. Chinese does not separate words.
+# Lost letters, or spaced letters that hide the words. Chinese does not separate words.
 _UNREADABLE = re.compile("\ufffd|(?:\\b[^\\W\\d_\u2e80-\uffff] ){4}")
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Lines that may be the title together, and the font of the first."""
+    """Lines that together may be the title, and the font of the first line."""
 
     lines: tuple[int, ...]
     text: str
@@ -83,7 +83,7 @@ class _Group:
 
 
 def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
-    """The title, or None if no candidate scores enough. `stated` is the title in the properties, which may be a template's."""
+    """The title, or None if no candidate scores enough. `stated` is the title in the properties, which may come from a template."""
     said, shown = _stated(pdf, text, stated)
     groups = _groups(text)
     if said and not any(letters_of(group.text) == letters_of(said) for group in groups):
@@ -99,9 +99,9 @@ def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
 
 
 def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]:
-    """The title in the outline or in the properties, and the lines of the first pages that show it; empty if there is none."""
+    """The title in the outline or in the properties, and the lines of the first pages that show it; both are empty if there is none."""
     roots = [title for level, title, _ in pdf.outline if level == 1]
-    root = roots[0] if len(roots) == 1 else ""  # if there are several, none is the title
+    root = roots[0] if len(roots) == 1 else ""  # if there are several roots, none is the title
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     large = _LARGE * text.body_size
     for title in (root, " ".join(stated.replace("\0", " ").split())):
@@ -117,7 +117,7 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
 
 
 def _printed(text: PdfText, lines: Sequence[int], wanted: str) -> tuple[int, ...]:
-    """The successive lines among `lines` whose letters are `wanted`."""
+    """The consecutive lines among `lines` whose letters are `wanted`."""
     for start in range(len(lines)):
         rest = wanted
         for place in range(start, len(lines)):
@@ -131,7 +131,7 @@ def _printed(text: PdfText, lines: Sequence[int], wanted: str) -> tuple[int, ...
 
 
 def _may_be_title(shown: str) -> bool:
-    """Whether a text can be a title at all: it is no heading, stamp, row of a table or end of a sentence."""
+    """Whether a text can be a title: it is no heading, stamp, row of a table or end of a sentence."""
     return (
         2 <= len(shown) <= _MAX_TITLE
         and not (
@@ -147,7 +147,7 @@ def _may_be_title(shown: str) -> bool:
 
 
 def _role(line: str) -> str:
-    """What a line names if it is not the document: an organisation or the kind of a thesis."""
+    """The kind of what a line names other than the document: an organisation or the kind of a thesis."""
     return "organisation" if _ORGANISATION.search(line) else "thesis" if _THESIS.match(line) else ""
 
 
@@ -176,7 +176,7 @@ def _groups(text: PdfText) -> list[_Group]:
 
 
 def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
-    """Whether line `n` continues a group: it is close, in the same print, and names nothing else. A short word goes on in smaller print."""
+    """Whether line `n` continues a group: it is close, in the same print, and names nothing else. A short word may continue in smaller print."""
     fonts, lines, last = text.fonts, text.lines, group[-1]
     large = fonts[n].size > _LARGE * text.body_size
     between = list(range(last + 1, n))

@@ -42,7 +42,7 @@ class Finder:
     def boxes_beside(self, caption: Caption) -> list[Rect]:
         """The possible visuals of a caption, the likeliest first.
 
-        Tables stand below their captions, figures above. Text is a figure only where nothing is drawn.
+        Tables are below their captions, and figures are above. Text is a figure only where nothing is drawn.
         """
         rooms = [self._room(caption, up=up) for up in (not caption.is_table, caption.is_table)]
         if caption.is_table:
@@ -88,7 +88,7 @@ class Finder:
         return with_labels(box, self._text, inner, self._own | self._margin)
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
-        """The shapes nearest to the caption. Labels may stand between these shapes and the caption."""
+        """The shapes nearest to the caption. Labels may lie between these shapes and the caption."""
         over = [one for one in shapes if shared_width(one.box, caption.box) > 0]
         over = over or [one for one in shapes if not self._is_others(caption, one)]  # caption in the margin
         if not over:
@@ -105,7 +105,7 @@ class Finder:
         return union((box, *(one.box for one in rest if not self._is_others(caption, one))))
 
     def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether the shape stands above or below other captions only."""
+        """Whether the shape is above or below other captions only."""
         over = [other for other in self._view.captions if shared_width(shape.box, other.box) > 0]
         return bool(over) and caption not in over
 

@@ -23,7 +23,7 @@ from qagen_dagster.formats.pdf.text import PdfText, read_pages
 from qagen_dagster.formats.pdf.visual_regions import Finder, PageView
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
-MAX_VISUALS = 1_000  # of one document
+MAX_VISUALS = 1_000  # maximum of one document
 MAX_WORK = (
     1_000_000  # pieces of text, pictures and paths of one document; pages beyond this limit are not listed
 )
@@ -33,9 +33,7 @@ _MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter s
 _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LARGER = 3  # minimum ratio of the area of a drawing to that of a table that is part of it
 _BACKGROUND = 0.7  # share of the page; a shape that covers more may be a background
-_LEAFLET = (
-    2  # pages; in a longer document, what stands above the prose of the first page is a logo or cover art
-)
+_LEAFLET = 2  # pages; in a longer document, a visual above the prose of the first page is a logo or cover art
 _MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing without pictures
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
@@ -55,7 +53,7 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """The document's visuals in page order, with unique labels.
 
     All limits count objects on the pages, not time, so the result does not depend on the load of the machine. If a limit is
-    reached, the last entry is a page whose caption names the pages that are missing.
+    reached, the last entry is a page whose caption names the missing pages.
 
     Raises:
         DocumentError: as `read_pages`.
@@ -94,7 +92,7 @@ class _Search:
         self._repeats = figures.Repeats()
         self._paths = 0
         self._work = 0
-        self.stopped = 0  # the page at which the limit of work was reached; 0 if it was not
+        self.stopped = 0  # the page at which the limit of work was reached, or 0
 
     def run(self) -> list[_Found]:
         """All visuals, without labels."""
@@ -217,7 +215,7 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
 
 
 def _merged(boxes: list[Rect]) -> list[Rect]:
-    """The boxes; boxes that overlap are joined."""
+    """The boxes, with overlapping boxes joined."""
     found: list[Rect] = []
     for box in boxes:
         near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
