@@ -24,8 +24,8 @@ from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
 
 # A text is a full text if it adds more words to the abstract than its title, authors and keywords do.
-MORE_THAN_ABSTRACT = 0.5  # share of the abstract's words that it adds at least
-FEWEST_WORDS = 60  # that it adds at least
+MORE_THAN_ABSTRACT = 0.5  # minimum added words, as a share of the abstract's words
+FEWEST_WORDS = 60  # minimum added words
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:www\.|dx\.)?doi\.org/)?(?:doi:\s*)?", re.IGNORECASE)
 _MAX_DOI = 300  # characters
 _OptionsT = TypeVar("_OptionsT", bound=Record)
@@ -51,7 +51,7 @@ class DocumentTexts:
         return Paper(doi=bare_doi(meta.doi), url=meta.url)
 
     def status(self, chunks: ChunkSource | None = None) -> answer.DocumentTextStatus:
-        """The status of the texts; without `chunks` nothing counts as embedded."""
+        """The status of the texts; without `chunks`, no text counts as embedded."""
         full = self.fulltext
         embedded = chunks is not None and chunks.has(self.document.id, self.own)
         inside = self.abstract is not None and lines_of(self.own, self.abstract) is not None
@@ -88,7 +88,7 @@ def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | N
 
 
 def is_fulltext(document: Document, text: str) -> bool:
-    """Whether a document's text is more than an abstract with title, authors and keywords."""
+    """Whether a document's text has more than an abstract with title, authors and keywords."""
     if not text.strip():
         return False
     abstract = len((document.metadata.abstract or "").split())
@@ -109,7 +109,7 @@ def bare_doi(doi: str | None) -> str | None:
 
 @dataclass(frozen=True)
 class Retrieved:
-    """Chunks, best first; `error` says why there are none. `note` is one line for a person, or empty."""
+    """Chunks, best first; `error` is the reason why there are none. `note` is one line for a person, or empty."""
 
     chunks: tuple[answer.ChunkContext, ...]
     error: answer.QAError | None = None
@@ -119,8 +119,8 @@ class Retrieved:
 def retrieve(
     chunks: ChunkSource, document_id: str, text: str, question: str, limit: int, threshold: float
 ) -> Retrieved:
-    """The chunks of `text` that fit the question best. If none reaches `threshold`, the best ones are used all
-    the same: the model can still say that they have no answer."""
+    """The chunks of `text` that fit the question best. If none reaches `threshold`, the best chunks are still
+    used, because the model can report that they have no answer."""
     try:
         searcher = chunks.searcher(document_id, text)
     except (ModelError, StoreError) as error:
@@ -160,7 +160,7 @@ def abstract_context(texts: DocumentTexts) -> tuple[answer.ChunkContext, ...]:
 def search_texts(
     texts: DocumentTexts, chunks: ChunkSource, query: str, threshold: float, limit: int
 ) -> tuple[answer.ChunkContext, ...]:
-    """The chunks of the full text that are closest in meaning, the best first; without a full text the sentences of the abstract.
+    """The chunks of the full text that are closest in meaning, the best first; or the sentences of the abstract if there is no full text.
 
     Each has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError.
     """
@@ -202,7 +202,7 @@ def lines_of(text: str, passage: str) -> tuple[int, int] | None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the documents are stored, and what answering needs.
+    """The store of the documents, and everything that answering needs.
 
     Args:
         model: returns the answering model; raises ConfigError.
@@ -241,14 +241,14 @@ def answer_from_document(
 ) -> answer.SemanticSearchAnswer:
     """Answer `question` from one document of `place`. Failures are values of the answer, not exceptions.
 
-    An argument that is None is taken from the configuration.
+    For an argument that is None, the configured value is used.
 
     Args:
         model: the name of another model of the answerer's provider.
         download_missing: look on the network for a missing full text.
         always_allow_proxy: use the institution's proxy without asking.
         proxy_callback: asked for consent, with document id and title, when open sources have nothing.
-        similarity_threshold: least cosine of a chunk; when no chunk reaches it, the best ones are used and a note says so.
+        similarity_threshold: minimum cosine of a chunk. When no chunk reaches it, the best chunks are used and a note reports this.
     """
     usual = place.options
     downloads = _changed(usual.fulltext, download=download_missing, always_allow_proxy=always_allow_proxy)
@@ -279,7 +279,7 @@ def answer_from_document(
 
 
 def _changed(options: _OptionsT, **given: object) -> _OptionsT:
-    """The options with those given that are not None. They are not validated."""
+    """The options, in which given values that are not None replace the old values. The values are not validated."""
     return options.model_copy(update={name: value for name, value in given.items() if value is not None})
 
 
@@ -290,7 +290,7 @@ def _failed(
 
 
 def check_search(limit_name: str, limit: int, threshold_name: str, threshold: float) -> None:
-    """Raise ConfigError for a number of chunks or a cosine that cannot be."""
+    """Raise ConfigError for an impossible number of chunks or cosine."""
     if limit < 1:
         raise ConfigError(f"{limit_name} must be 1 or more")
     if not -1 <= threshold <= 1:
@@ -299,7 +299,7 @@ def check_search(limit_name: str, limit: int, threshold_name: str, threshold: fl
 
 @dataclass
 class _Answering:
-    """One question, and what is known about the full text so far. The options of `place` are those of this call."""
+    """One question, and what is known about the full text so far. The options of `place` are the options of this call."""
 
     document_id: str
     question: str
@@ -309,7 +309,7 @@ class _Answering:
     notes: list[str] = field(default_factory=list[str])
 
     def validate(self) -> None:
-        """Raise ConfigError for an argument that cannot be."""
+        """Raise ConfigError for an impossible argument."""
         options = self.place.options
         if not self.question:
             raise ConfigError("the question is empty")
@@ -331,7 +331,7 @@ class _Answering:
         return _answered(blank.model_copy(update={"source": source}), run, context)
 
     def _texts(self) -> DocumentTexts:
-        """The document's texts, after an attempt to get the full text if that is wanted."""
+        """The document's texts, after an attempt to get the full text, if it is wanted."""
         texts = load_texts(self.place.store, self.place.corpus, self.document_id)
         if texts is None:
             raise _StopError(answer.QAError.DOCUMENT_NOT_FOUND, f"there is no document {self.document_id!r}")

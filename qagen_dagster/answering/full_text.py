@@ -1,7 +1,7 @@
 """Gets a missing full text: from open sources first, through the proxy only with consent. Failures are values.
 
-The sources are asked in order until one gives a PDF that opens; every attempt is reported. The PDF and its text are stored beside
-their document, with the record without which both are ignored.
+The sources are asked in order until one gives a PDF that opens, and every attempt is reported. The PDF, its text and a record are
+stored beside their document. Without the record, PDF and text are ignored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ ProxyCallback = Callable[[str, str | None], ProxyCallbackResult]  # document id,
 
 @dataclass(frozen=True)
 class Attempt:
-    """A URL that gave no PDF, or a source that could not be asked (then `url` is empty)."""
+    """A URL that gave no PDF, or a source that could not be asked. In the second case `url` is empty."""
 
     resolver: str
     url: str
@@ -39,7 +39,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class FoundPdf:
-    """A PDF that opens and has text. `resolver` and `url` are empty for one that a person gave."""
+    """A PDF that opens and has text. `resolver` and `url` are empty for a PDF that a person gave."""
 
     resolver: str
     url: str
@@ -49,7 +49,7 @@ class FoundPdf:
 
 @dataclass(frozen=True)
 class Search:
-    """How a search ended: with a PDF, or with all attempts that gave none."""
+    """The result of a search: a PDF, or all attempts that gave no PDF."""
 
     found: FoundPdf | None
     attempts: tuple[Attempt, ...]
@@ -109,7 +109,7 @@ class _Attempts:
         return Search(None, tuple(self.attempts))
 
     def _try(self, name: str, urls: Sequence[str]) -> Iterator[FoundPdf]:
-        """Try the PDFs at `urls`, or one step further the PDFs that a page there names."""
+        """Try the PDFs at `urls`, or, one step further, the PDFs that a page at these URLs names."""
         for url in urls:
             page = self._page(name, url)
             if page is None:
@@ -142,7 +142,7 @@ class _Attempts:
     def _checked(self, name: str, page: Page) -> Iterator[FoundPdf]:
         try:
             if not page.is_pdf:
-                named_pdfs(page)  # raises an error that tells a login page from other pages
+                named_pdfs(page)  # raises an error that distinguishes a login page from other pages
                 raise FetchError(Fault.WRONG_TYPE, f"{page.media_type or 'something'} in place of a PDF")
             yield FoundPdf(name, page.url, page.body, self.check(page.body))
         except FetchError as error:
@@ -162,7 +162,7 @@ def add_fulltext(
 
 
 def stored_text(store: Store, corpus: str, document_id: str) -> str | None:
-    """The text of the stored full text; None when there is none, or its record is damaged: it is fetched again then."""
+    """The text of the stored full text; None when there is none, or when its record is damaged, so that the text is fetched again."""
     record = store.find_valid(Document.file_key(corpus, document_id, RECORD), FulltextRecord)
     data = store.get(Document.file_key(corpus, document_id, TEXT)) if record else None
     if record is None or data is None or content_hash(data) != record.text_sha256:
@@ -177,7 +177,7 @@ def _keep(
     found: FoundPdf,
     origin: Literal["download", "proxy", "given"],
 ) -> FulltextRecord:
-    """Store the files, the record last: after a crash, files without a record are ignored."""
+    """Store the files, with the record last, because files without a record are ignored after a crash."""
     entry = next(one for one in found.parsed.entries if isinstance(one, ParsedText))
     text = entry.text.encode("utf-8", "replace")
     record = FulltextRecord(
@@ -192,7 +192,7 @@ def _keep(
 
 @dataclass(frozen=True)
 class Wanted:
-    """The document, and who is asked for consent to the proxy."""
+    """The document, and the function that asks for consent to the proxy."""
 
     corpus: str
     document_id: str
@@ -203,7 +203,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Obtained:
-    """The result: the text is stored, or `error` says why not. `detail` is one line for a person."""
+    """The result: the text is stored, or `error` states why it is not. `detail` is one line for a person."""
 
     error: QAError | None
     detail: str = ""

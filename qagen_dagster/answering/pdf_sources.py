@@ -1,4 +1,4 @@
-"""Sources of a paper's PDF: each gives URLs to try. Landing pages are read for links to the PDF and for signs of a login page.
+"""Sources of a paper's PDF: each source gives URLs to try. Landing pages are read for links to the PDF and for marks of a login page.
 
 Landing pages are untrusted bytes and are read in linear time. Requests go through `safe_http`.
 """
@@ -24,7 +24,7 @@ _LOGIN_PATH = re.compile(
     re.IGNORECASE,
 )
 MAX_LINKS = 5
-MAX_URLS = 4  # from one source
+MAX_URLS = 4  # maximum from one source
 
 
 def pdf_links(page: str, url: str) -> list[str]:
@@ -79,14 +79,14 @@ def _join(base: str, link: str) -> str | None:
 
 @dataclass(frozen=True)
 class Paper:
-    """What is known about the document whose full text is missing."""
+    """The known data of the document whose full text is missing."""
 
     doi: str | None = None
     url: str | None = None
 
     @property
     def known(self) -> bool:
-        """Whether there is a DOI or a URL to search by."""
+        """Whether there is a DOI or a URL for a search."""
         return self.doi is not None or self.url is not None
 
 
@@ -100,7 +100,7 @@ def _from_metadata(paper: Paper, web: Web) -> list[str]:
 
 
 def _from_doi(template: str, paper: Paper, web: Web) -> list[str]:
-    """The page that the DOI leads to, or the PDF itself."""
+    """The page or the PDF that the DOI leads to."""
     return [_filled(template, paper.doi)] if paper.doi else []
 
 

@@ -1,7 +1,7 @@
 """Safe HTTP requests: the address of every URL and redirect is checked, and size, type and total time are limited.
 
-A document can name any URL. Without the check, it could make this machine send requests into its own network. Only public
-addresses by http or https are allowed, and private ones that are configured.
+A document can name any URL. Without the check, a document could make this machine send requests into its own network. Only public
+addresses by http or https are allowed, and configured private addresses.
 """
 
 import re
@@ -32,7 +32,7 @@ _UNICAST_V6 = IPv6Network("2000::/3")  # other IPv6 is local, reserved, multicas
 _TUNNELS_V6 = tuple(map(IPv6Network, ("2001::/32", "2002::/16", "3fff::/20")))  # Teredo, 6to4, examples
 _ISATAP = (0x00005EFE, 0x02005EFE)  # interface identifiers that hide an IPv4 address
 MAX_REDIRECTS = 8
-MAX_PAGE_BYTES = 2_000_000  # in a landing page or a JSON reply
+MAX_PAGE_BYTES = 2_000_000  # maximum for a landing page or a JSON reply
 _PIECE = 65_536
 _HEADERS = {"User-Agent": "qagen (full text for question answering)"}
 _MOVED = (301, 302, 303, 307, 308)
@@ -40,7 +40,7 @@ _WALLS = (401, 402, 403, 407, 451)
 
 
 class RefusedAddressError(Exception):
-    """A URL is not allowed; the message says why."""
+    """A URL is not allowed. The message states the reason."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class AddressPolicy:
 
 
 def read_url(url: str | httpx.URL) -> httpx.URL:
-    """The URL in the form for a request. Raises RefusedAddressError if it is no plain http(s) address."""
+    """The URL in the form for a request. Raises RefusedAddressError if it is not a plain http(s) address."""
     text = str(url)
     if len(text) > _LONGEST_URL or _UNPRINTABLE.search(text):
         raise RefusedAddressError("the URL is too long or holds blanks, backslashes or control characters")
@@ -118,7 +118,7 @@ def read_url(url: str | httpx.URL) -> httpx.URL:
 
 
 def _check_spelling(host: str) -> None:
-    """Refuse a numeric host in any form but the usual one: octal, hexadecimal, short or long."""
+    """Refuse a numeric host in any form other than the usual one: octal, hexadecimal, short or long."""
     if ":" in host or not _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
         return
     try:
@@ -130,8 +130,8 @@ def _check_spelling(host: str) -> None:
 
 
 def why_refused(address: Address, *, private: bool = False) -> str | None:
-    """Why an address is not allowed; None if it is. `private` allows loopback and private addresses, but never
-    link-local ones, where cloud providers serve secrets."""
+    """The reason why an address is not allowed; None if it is allowed. `private` allows loopback and private addresses, but never
+    link-local addresses, where cloud providers serve secrets."""
     if private and (address.is_loopback or _is_home(address)):
         return None
     if isinstance(address, IPv6Address):
@@ -159,7 +159,7 @@ def _why_refused_v6(address: IPv6Address) -> str | None:
 
 
 class Fault(StrEnum):
-    """Why a request gave nothing."""
+    """The reason why a request gave no page."""
 
     REFUSED = "refused"  # the address is not allowed
     NOT_FOUND = "not_found"
@@ -172,7 +172,7 @@ class Fault(StrEnum):
 
 
 class FetchError(Exception):
-    """A request gave nothing; the message says why, in one line."""
+    """A request gave no page. The message states the reason in one line."""
 
     def __init__(self, fault: Fault, detail: str) -> None:
         self.fault, self.detail = fault, detail
@@ -211,12 +211,12 @@ class Web:
     ) -> None:
         self._policy, self._seconds, self._max_bytes, self._proxy = policy, seconds, max_bytes, proxy_url
         self._ends = time.monotonic() + 4 * seconds
-        # No connection is reused: one to the same address may have been opened for another host name.
+        # No connection is reused, because it may have been opened for another host name with the same address.
         transport = _CheckedTransport(policy)
         self._client = httpx.Client(
             transport=transport, trust_env=False, follow_redirects=False, headers=_HEADERS
         )
-        # `_read` counts first, since it knows what was asked for; the client's own limit is a little higher.
+        # `_read` reaches its limit first, since it knows the kind of request; the client's own limit is slightly higher.
         most = max(max_bytes, MAX_PAGE_BYTES) + 4 * _PIECE
         sdk_client.limit_bodies(SimpleNamespace(_client=self._client), most)
 
@@ -240,7 +240,7 @@ class Web:
             raise FetchError(Fault.FAILED, detail or type(error).__name__) from None
 
     def _way_to(self, url: str) -> str:
-        """The URL to request: through the proxy, unless it is on the proxy already."""
+        """The URL to request: through the proxy, unless it is already on the proxy."""
         if self._proxy is None:
             return url
         own = httpx.URL(self._proxy.replace("{url}", "")).netloc
@@ -278,7 +278,7 @@ def _read(response: httpx.Response, limit: int) -> Page:
 
 
 class _CheckedTransport(httpx.HTTPTransport):
-    """Connects to the checked address, even if the host name resolves to another one by now."""
+    """Connects to the checked address, even if the host name now resolves to another address."""
 
     def __init__(self, policy: AddressPolicy) -> None:
         super().__init__(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0), retries=0)

@@ -50,7 +50,7 @@ _AFTERWARDS = {
     Bound.LEAST: re.compile(r"\+(?!\d)|(?:,?\s(?:or|and)|(?:\s[a-z]{1,20}){1,2} or) (?:more|over|above|older|longer|later|higher)\b|\sonwards?\b", re.IGNORECASE),
     Bound.MOST: re.compile(r"(?:,?\s(?:or|and)|(?:\s[a-z]{1,20}){1,2} or) (?:less|fewer|under|below|younger|shorter|earlier|lower)\b", re.IGNORECASE),
 }  # fmt: skip
-_FAR = 40  # characters before a number in which its comparison is searched
+_FAR = 40  # characters before a number that are searched for its comparison
 
 
 _SHOWN = {
@@ -77,7 +77,7 @@ _BEFORE_AMOUNT, _BEFORE_DATE = _before(_AMOUNT), _before(_DATE)
 
 
 def bound_of(text: str, start: int, end: int, *, date: bool = False) -> Bound | None:
-    """The comparison around characters `start` to `end`; None if they state a value."""
+    """The comparison around characters `start` to `end`; None if the characters state a value."""
     near = text[max(0, start - _FAR) : start]
     found = (bound for bound, one in (_BEFORE_DATE if date else _BEFORE_AMOUNT).items() if one.search(near))
     after = (bound for bound, one in _AFTERWARDS.items() if one.match(text, end))
@@ -152,7 +152,7 @@ _CAPITAL_UNITS = frozenset("VWLAC")  # other single capitals after digits are pa
 
 @dataclass(frozen=True)
 class Amount:
-    """A number and what it counts. `unit` is a measure ("length"), "rank", the noun after the number, or empty."""
+    """A number and the unit or thing that it counts. `unit` is a measure ("length"), "rank", the noun after the number, or empty."""
 
     value: float  # in the first unit of the measure
     unit: str
@@ -175,7 +175,7 @@ class Amount:
     def same(self, other: "Amount") -> bool:
         """Whether `other` has the same number. The nouns may differ, but if both amounts have a measure, it must be the same.
 
-        A limit ("more than 80") is the same as any value within it, and as an equal limit in the same direction.
+        A limit ("more than 80") is the same as any value within the limit, and as an equal limit in the same direction.
         """
         pairs = self._values(other)
         if self.bound and not other.bound:
@@ -186,7 +186,7 @@ class Amount:
         return any(_close(mine, theirs) for mine, theirs in pairs)
 
     def _values(self, other: "Amount") -> list[tuple[float, float]]:
-        """The pairs of values to compare: those with the same measure, or the numbers as written if only one amount has a measure."""
+        """The pairs of values to compare: the values in the same measure, or the numbers as written if only one amount has a measure."""
         if self.measured != other.measured:
             return [(self.number, other.number)]
         return [
@@ -209,7 +209,7 @@ _EQUAL = 1e-6
 
 
 def _close(claim: float, evidence: float) -> bool:
-    """Whether the numbers are equal, or the claim's is the other rounded to two digits or more ("1.2 million" for 1,234,567)."""
+    """Whether the numbers are equal, or the claim's number is the other number, rounded to two digits or more ("1.2 million" for 1,234,567)."""
     if math.isclose(claim, evidence, rel_tol=_EQUAL, abs_tol=1e-12):
         return True
     digits = f"{abs(claim):.0f}"
@@ -271,7 +271,7 @@ def _is_code(text: str, match: re.Match[str]) -> bool:
 
 
 def _scaled(text: str, value: float, end: int, *, money: bool) -> tuple[float, int]:
-    """The value multiplied by the scales after it ("million"), and the position where these end."""
+    """The value multiplied by the scales after it ("million"), and the position after these scales."""
     scale = _SCALE.match(text, end)
     if scale is None:
         return value, end
@@ -297,7 +297,7 @@ def _readings(word: str) -> list[tuple[str, float]]:
 
 
 def _counts(text: str, end: int) -> bool:
-    """Whether the word "one" before `end` is a number. It is only before a scale or a unit; elsewhere it may be a pronoun."""
+    """Whether the word "one" before `end` is a number. It is a number only before a scale or a unit, because elsewhere it may be a pronoun."""
     unit = _UNIT.match(text, end)
     word = (unit["word"] or "").lower() if unit else ""
     return bool(_SCALE.match(text, end)) or (len(word) > 2 and word in _UNITS)

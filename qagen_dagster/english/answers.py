@@ -18,8 +18,8 @@ from qagen_dagster.records.ids import normalise
 
 T = TypeVar("T")
 
-SHORT = 4  # content words; in answers with at least this many, different words do not imply different facts
-_SEVERAL_CLAIMS = re.compile(r"[.;]\s")  # separates claims; a negation belongs to one of them
+SHORT = 4  # content words; in answers with at least this many, different words may state the same fact
+_SEVERAL_CLAIMS = re.compile(r"[.;]\s")  # separates claims; a negation belongs to one claim
 MAX_ROUNDING = 0.06  # as a share of the amount
 _ROUNDED_POWER = 0.005  # maximum rounding (1.2 %) of an amount, as the decimal logarithm of a ratio
 _HEDGES = word_set(
@@ -101,9 +101,9 @@ def equal(one: str, other: str) -> bool:
 
 
 def contradiction(one: str, other: str) -> str:
-    """Why the answers cannot both be right; empty if they can be. Different names prove nothing here, because a
-    thing can have two. Amounts that differ by a power of ten prove nothing either, because the head of a table
-    can give the scale."""
+    """The reason why the answers cannot both be right; empty if they can be. Different names prove nothing, because a
+    thing can have two names. Amounts that differ by a power of ten prove nothing either, because the header of a
+    table can give the scale."""
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal or a.normal == b.normal:
         return ""
@@ -153,7 +153,7 @@ def _as_amount(one: _Answer, other: _Answer) -> _Answer:
 
 
 def _sequence(text: str) -> list[object]:
-    """The stems, signs, amounts and dates of an answer in order, without articles and without the words that begin a phrase."""
+    """The stems, symbols, amounts and dates of an answer in order, without articles and without the words that begin a phrase."""
     read = _answer(text).facts
     found: list[object] = []
     at = 0
@@ -221,7 +221,7 @@ def _same_amount(one: Amount, other: Amount) -> bool:
 
 
 def _near_amount(one: Amount, other: Amount) -> bool:
-    """Whether one amount is the other rounded, or one is a limit and the other is within it."""
+    """Whether one amount is the other rounded, or one is a limit that the other meets."""
     return _rounded(one, other) or one.same(other) or other.same(one)
 
 
@@ -288,7 +288,7 @@ def _words(a: _Answer, b: _Answer) -> Match:
 
 
 def _with_numbers(numbers: Match, words: Match, *, bare: bool) -> Match:
-    """The match of two answers whose numbers and words match so. `bare` if one answer has no words beside its numbers."""
+    """The match of two answers from the matches of their numbers and words. `bare` means that one answer has only numbers."""
     if numbers is Match.APART:
         return Match.CLOSE if not bare and words in (Match.SAME, Match.CLOSE) else Match.APART
     if numbers is Match.SAME and (bare or words is Match.SAME):

@@ -48,7 +48,7 @@ _DATE = re.compile(
 @dataclass(frozen=True)
 class Date:
     """A date with the parts that are known. A decade has its first year as `year`, and `decade` is set. The
-    century of "the sixties" is not known, so its year is 60."""
+    century of "the sixties" is unknown, so its year is 60."""
 
     year: int | None
     month: int | None
@@ -80,7 +80,7 @@ class Date:
         return self.comparable(other)
 
     def comparable(self, other: "Date") -> bool:
-        """Whether some part is known of both dates."""
+        """Whether some part is known for both dates."""
         both_years = self.year is not None and other.year is not None
         return both_years or (self.month is not None and other.month is not None)
 
@@ -98,7 +98,7 @@ class Date:
         return min(self.year or 0, other.year or 0) >= 100
 
     def _known(self) -> tuple[int, ...]:
-        """The year, month and day up to the first part that is not known."""
+        """The year, month and day up to the first unknown part."""
         parts = (self.year, self.month, self.day)
         known = next((at for at, part in enumerate(parts) if part is None), len(parts))
         return tuple(part or 0 for part in parts[:known])

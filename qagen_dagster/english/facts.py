@@ -32,7 +32,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Conflict:
-    """The words of the claim, and those that the evidence has instead (empty if it only lacks the claim's words)."""
+    """The words of the claim, and the words that the evidence has instead; empty if the evidence only lacks the claim's words."""
 
     kind: Kind
     claim: str
@@ -56,7 +56,7 @@ class Facts:
     amounts: tuple[Amount, ...]
     dates: tuple[Date, ...]
     names: tuple[tuple[str, str], ...]  # stem and original spelling
-    apart: tuple[int, ...]  # for each of `names`, the number of the full name that it belongs to
+    apart: tuple[int, ...]  # for each of `names`, the number of the full name that contains it
     denied: frozenset[str] | None  # stems in the scope of a denial; None if there is no denial
     polarities: tuple[tuple[tuple[int, int], str], ...]
     stems: tuple[str, ...]
@@ -91,7 +91,7 @@ def facts(text: str) -> Facts:
 
 
 def facts_of_document(text: str) -> Facts:
-    """The facts of a whole document. They are not cached, and have no denials and directions, since these belong to sentences."""
+    """The facts of a whole document. They are not cached, and have no denials or directions, since these belong to sentences."""
     dated = tuple(dates(text))
     said = tuple(token for token in read(text) if is_content(token))
     named = {name: (shown, full) for name, shown, full in _placed(text)}
@@ -141,7 +141,7 @@ def _placed(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _goes_on(text: str, end: int) -> bool:
-    """Whether another name follows, so that the first word is a name too ("Southern Italy", but not "Low CSF")."""
+    """Whether another name follows, so that the first word is also a name ("Southern Italy", but not "Low CSF")."""
     following = text[end : end + 3]
     return (
         len(following) == 3
@@ -153,7 +153,7 @@ def _goes_on(text: str, end: int) -> bool:
 
 
 def differences(claim: Facts, evidence: Facts) -> list[Conflict]:
-    """Where `claim` contradicts `evidence`, in the order number, date, name, negation, direction."""
+    """The conflicts of `claim` with `evidence`, in the order number, date, name, negation, direction."""
     found = [*_amounts(claim, evidence), *_dates(claim, evidence), *_names(claim, evidence)]
     return [*found, *_negation(claim, evidence), *_directions(claim, evidence)]
 

@@ -1,6 +1,6 @@
 """The key facts of an answer, the forms in which each is accepted, and whether another answer states them.
 
-A list has a fact for each item, in any order; a long answer one for each sentence; any other answer is one fact. A number has a
+A list has one fact for each item, in any order. A long answer has one fact for each sentence. Any other answer is one fact. A number has a
 unit and a tolerance. Names have the aliases that the evidence gives.
 """
 
@@ -32,9 +32,9 @@ _COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 @dataclass(frozen=True)
 class KeyFact:
-    """A fact of an answer, and its `accepted` forms besides its own words.
+    """A fact of an answer, and the `accepted` forms besides the fact's own words.
 
-    `value`, `unit` and `tolerance` belong to a fact with one number: `unit` is as written, `tolerance` counts in it.
+    `value`, `unit` and `tolerance` belong to a fact with one number: `unit` is as written, and `tolerance` is in that unit.
     """
 
     text: str
@@ -45,7 +45,7 @@ class KeyFact:
 
 
 def key_facts(question: str, answer: str, evidence: str) -> tuple[KeyFact, ...]:
-    """The key facts of the answer to a question, with the aliases that its evidence gives; none for an empty answer."""
+    """The key facts of the answer to a question, with the aliases that its evidence gives; an empty tuple for an empty answer."""
     named = tuple(dict.fromkeys(aliases(evidence)))
     return tuple(_fact(text, named) for text in _texts(question, " ".join(answer.split())))
 
@@ -63,7 +63,7 @@ def _texts(question: str, answer: str) -> list[str]:
 
 
 def _items(answer: str) -> list[str]:
-    """The items of a list; empty if the answer is none. A comma in a date or an amount separates nothing."""
+    """The items of a list; empty if the answer is no list. A comma in a date or an amount separates no items."""
     read, text = facts(answer), answer.rstrip(". ")
     spans = [(one.start, one.end) for one in (*read.amounts, *read.dates)]
     cuts = [
@@ -95,7 +95,7 @@ def _fact(text: str, named: tuple[tuple[str, str], ...]) -> KeyFact:
 
 
 def _tolerance(text: str, amount: Amount) -> float:
-    """Half of the last decimal, or a share of an approximate number; 0 for other whole numbers."""
+    """Half of the last decimal, or a share of an approximate number. 0 for other whole numbers."""
     decimals = re.search(r"\d\.(\d+)", amount.text)
     exact = 0.5 * 10.0 ** -len(decimals[1]) if decimals else 0.0
     return max(exact, ABOUT * abs(amount.number)) if _HEDGE.search(text[: amount.start]) else exact

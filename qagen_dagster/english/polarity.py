@@ -36,7 +36,7 @@ for _axis, _pair in enumerate(_PAIRS):
 
 
 def polarities(text: str) -> dict[tuple[int, int], str]:
-    """The polarities of `text`: for each axis and its side that the text names, the word that shows it."""
+    """The polarities of `text`: for each axis and each side of it that the text names, the word that shows the side."""
     found: dict[tuple[int, int], str] = {}
     for token in tokens(text):
         for key in _POLES.get(token) or _POLES.get(stem(token)) or ():
@@ -99,7 +99,7 @@ def listed_opposites() -> dict[str, frozenset[str]]:
 
 @lru_cache(maxsize=20_000)
 def opposites_of(word: str) -> frozenset[str]:
-    """The opposites of a word, which must be in lower case. Some that are made by form are not words."""
+    """The opposites of a word, which must be in lower case. Some opposites by form are not words."""
     return listed_opposites().get(word, frozenset()) | by_form(word)
 
 

@@ -113,7 +113,7 @@ _BRACKETED = 300  # characters; no sentence ends inside a shorter pair of bracke
 _FULL = "。\uff01\uff1f｡؟\u06d4।॥"  # full stops of scripts that need no space after them
 _END = re.compile(rf"[.!?…\uff0e]+|[{_FULL}]+")
 _CLOSING = re.compile(r"(?:[\"'”\u2019)\]}»\u203a」』\uff09】*_]|\[\d{1,3}(?:[,\u2013-]\d{1,3})*\]){0,8}")
-_QUOTED_ON = "とっ、\uff0c"  # these continue the sentence after a closed quotation
+_QUOTED_ON = "とっ、\uff0c"  # characters that continue the sentence after a closed quotation
 _NEXT = re.compile(
     r"\s*([\"'“\u2018«\u2039¿¡(\[{「『\uff08【*_]*)(\S{0,24})(?:\s{1,3}(\w{1,12}))?(?:\s{1,3}(\w{1,12}))?"
 )
@@ -138,7 +138,7 @@ class Sentence:
 
 
 def split(text: str) -> list[Sentence]:
-    """The sentences of `text`, in order. Between them there is only white space."""
+    """The sentences of `text`, in order. Only white space separates them."""
     # If the text begins with a small letter, its sentences may, too
     casual = next((char for char in text if char.isalpha()), "").islower()
     found: list[Sentence] = []
@@ -252,7 +252,7 @@ class _Stop:
 
     @property
     def glued(self) -> bool:
-        """Whether a new sentence follows without a space, as in `in 2020.The firm`. The name of a file or a site is no new sentence."""
+        """Whether a new sentence follows without a space, as in `in 2020.The firm`. The name of a file or a site does not begin a sentence."""
         following = _GLUED.match(self.block, self.after)
         last = self.last
         if (
@@ -271,7 +271,7 @@ class _Stop:
 
     @cached_property
     def last(self) -> str:
-        """The word before the mark; of a longer word the last 24 characters."""
+        """The last 24 characters of the word before the mark."""
         before = self.block[max(self.begin, self.at - 24) : self.at]
         return before.split()[-1].lstrip(_OPENING) if before and not before[-1].isspace() else ""
 

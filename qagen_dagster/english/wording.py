@@ -1,6 +1,6 @@
-"""How a text is worded: its language, the style of a question, how much of it stands in its evidence, and how long it is.
+"""The wording of a text: its language, the style of a question, the share that is in its evidence, and its length.
 
-py3langid tells the language, and whether a short text is in another one.
+py3langid determines the language, and whether a short text is in a different language.
 """
 
 import re
@@ -24,19 +24,19 @@ _TELLS = word_set(
     "calculate compare compute count define describe determine estimate explain find give identify list mention name outline "
     "provide show state summarise summarize tell"
 )
-LEAST_LETTERS = 40  # the language of a text with fewer letters cannot be told
-# By how much more likely another language must be, per character. English texts have at most 0.05, others at least 0.8.
+LEAST_LETTERS = 40  # the language of a text with fewer letters is uncertain
+# The margin by which another language must be more likely, per character. English texts have at most 0.05, others at least 0.8.
 FOREIGN = 0.4
-ENOUGH = 4_000  # characters that tell the language of a document
+ENOUGH = 4_000  # characters that decide the language of a document
 
 
 def language_of(text: str) -> str:
-    """The ISO 639-1 code of the likeliest language; empty if the text is too short."""
+    """The ISO 639-1 code of the most likely language; empty if the text is too short."""
     return max(_likely(text).items(), key=lambda one: one[1])[0] if _can_tell(text) else ""
 
 
 def is_foreign(text: str, language: str) -> bool:
-    """Whether the text is surely in another language than `language`. False if it is too short, or `language` is not known."""
+    """Whether the text is certainly not in `language`. False if the text is too short, or `language` is unknown."""
     if not _can_tell(text):
         return False
     likely = _likely(text)
@@ -56,8 +56,8 @@ class Wording(NamedTuple):
     """The figures of a question.
 
     Attributes:
-        shared: the share (0-1) of its content words that stand in the evidence, in any form.
-        copied: the share (0-1) of its runs of three words that stand in the evidence as they are.
+        shared: the share (0-1) of its content words that are in the evidence, in any form.
+        copied: the share (0-1) of its runs of three words that are in the evidence unchanged.
         words: the number of its different content words, or a mean of such numbers.
     """
 
@@ -74,7 +74,7 @@ def wording(question: str, evidence: str) -> Wording:
 
 
 def without_names(question: str) -> str:
-    """The question without names and numbers, which no other word can replace. Its first word stays, as its capital tells nothing."""
+    """The question without names and numbers, which no other word can replace. Its first word is kept, because its capital does not mark a name."""
     first, *others = question.split() or [""]
     kept = [one for one in others if not _NAME.match(one)]
     return " ".join([first, *kept])
@@ -86,7 +86,7 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 
 def style_of(text: str) -> Style | None:
-    """The style of a text that asks for something; None if its words do not tell, as in most languages but English."""
+    """The style of a text that asks for something; None if its words do not show a style, as in most languages other than English."""
     words = tokens(text)
     if is_foreign(text, "en") or not words:
         return Style.QUESTION if text.rstrip().endswith(("?", "\uff1f")) else None

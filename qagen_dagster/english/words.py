@@ -37,7 +37,7 @@ _IRREGULAR = dict(pair.split(":") for pair in named_words("irregular"))
 
 
 def plain(text: str) -> str:
-    """The text without compatibility forms, accents and typographic signs. It is for comparison, never for display."""
+    """The text without compatibility forms, accents and typographic characters. It is for comparison, never for display."""
     if text.isascii():
         return text
     folded = unicodedata.normalize("NFKD", text)
@@ -54,7 +54,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def read(text: str) -> Iterator[str]:
-    """The words that `tokens` returns, but not cached. For whole documents."""
+    """The words that `tokens` returns, but without a cache, for whole documents."""
     return (match.group().replace("\u2019", "'") for match in _WORD.finditer(plain(text).lower()))
 
 
@@ -90,7 +90,7 @@ def _without_ending(word: str) -> str:
 
 
 def is_content(token: str) -> bool:
-    """Whether a token carries meaning: it is no stop word, and it is a number or has more than one character."""
+    """Whether a token carries meaning: it is no stop word, and is a number or has more than one character."""
     return token not in STOP_WORDS and (len(token) > 1 or token.isdigit())
 
 
@@ -105,15 +105,15 @@ _ASKED_KIND = re.compile(r"\b(?:which|what|how many|how much)\s+\w+", re.IGNOREC
 
 
 def says_all(question: str, text: str) -> bool:
-    """Whether `text` has every content word of `question`, in any form, but that of "which year". Fewer than three words tell nothing.
+    """Whether `text` has every content word of `question`, in any form, except the noun in "which year". False for fewer than three words.
 
-    Of 890 questions of people (XQuAD), a sentence of the corpus has all words of .26; of 197 whose paragraph was taken away, of none.
+    Of 890 questions by people (XQuAD), a sentence of the corpus has all words for .26; for 197 whose paragraph was removed, for none.
     """
     words = {*content_stems(_ASKED_KIND.sub(" ", question))}
     return len(words) >= _TELLING and words <= {*content_stems(text)}
 
 
 def shared_words(question: str, text: str) -> float:
-    """The share (0-1) of the content words of `question` that `text` has, in any form; 0 if it has none."""
+    """The share (0-1) of the content words of `question` that `text` has, in any form; 0 if `question` has no content words."""
     words = {*content_stems(question)}
     return len(words & {*content_stems(text)}) / len(words) if words else 0.0

@@ -1,6 +1,6 @@
 """Decides claims by code: supported or unsupported if words, values and names prove it, else undecided.
 
-A short answer (a value, a name, a cell of a table) is supported if the words of its question stand beside it. Nothing here is
+A short answer (a value, a name, a cell of a table) is supported if the words of its question are near it. Nothing here is
 fitted to data. Each rule has a name, so that the benchmark can measure it separately.
 """
 
@@ -43,7 +43,7 @@ _SOURCE_NAMED = re.compile(
 
 
 def near(stems: Iterable[str], source: Source) -> list[Window]:
-    """The windows that share most words with `stems`."""
+    """The windows that share the most words with `stems`."""
     return [one for one in source.candidates(stems, EACH) if one.size <= NEIGHBOURS]
 
 
@@ -98,7 +98,7 @@ def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | N
 
 
 def in_table(window: Window, source: Source) -> bool:
-    """Whether the window has rows of a table. An answer is read from such rows by their columns, not from their words."""
+    """Whether the window has rows of a table. Such rows give an answer by their columns, not by their words."""
     return "|" in source.evidence(window).quote
 
 
@@ -112,7 +112,7 @@ def contains(text: str, answer: str) -> bool:
 
 
 def _ambiguous(answer: str, asked: frozenset[str], text: str) -> bool:
-    """Whether the text has another value or name of the answer's kind that is not named in the question."""
+    """Whether the text has another value or name of the answer's kind that the question does not name."""
     mine, there = facts(answer), facts(text)
     if mine.dates and not mine.amounts:
         return any(
@@ -143,7 +143,7 @@ def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window
     return None
 
 
-VERSION = "6"  # increase when the same claim may get another verdict or score
+VERSION = "6"  # increase when the same claim may get a different verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # minimum content words of a claim that a longer sentence can support; a shorter claim must be the whole sentence
 LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, as a multiple of the claim's length
@@ -280,7 +280,7 @@ def _is_computed(claim: _Claim, source: Source) -> bool:
 
 
 def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
-    """Whether one sentence has all content words of the claim in order and close together, and no words that limit or change these."""
+    """Whether one sentence has all content words of the claim in order and close together, and no words that limit or change them."""
     span = _span(claim.stems, source.window_stems(window))
     if span is None or span > LOOSE * len(claim.stems):
         return False
@@ -365,7 +365,7 @@ def _absent(claim: _Claim, source: Source) -> int:
 
 
 def _lacking(claim: _Claim, source: Source) -> str:
-    """The reason why nothing was decided, such as the words that the document lacks."""
+    """The reason why the claim is undecided, such as the words that the document lacks."""
     missing = {word for word in claim.own if not source.has(word)}
     shown = [word for word in claim.words if stem(word) in missing]
     if shown:
@@ -374,7 +374,7 @@ def _lacking(claim: _Claim, source: Source) -> str:
 
 
 def lacks_one_word(sentence: SentenceGrade) -> bool:
-    """Whether the document lacks one word of an undecided sentence, which is no name and no number."""
+    """Whether the document lacks one word of an undecided sentence, and this word is neither a name nor a number."""
     word = sentence.reason.removeprefix(LACKS)
     plain = word.isalpha() and word.capitalize() not in _WORD.findall(sentence.sentence)
     return plain and f"{LACKS}{word}" == sentence.reason

@@ -2,7 +2,7 @@
 
 It follows "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
 ungrounded or leaves undecided. If there is no judge or no verdict, the result of code stands, and the grade's `method` says so. A
-question claims little and often uses other words than the document. Only the names and values in it must be in the document.
+question claims little, and its words often differ from the document's. Only its names and values must be in the document.
 """
 
 import re
@@ -46,8 +46,8 @@ def grade_question(
     """Grade a question. It is grounded if the document has everything that the question names, and enough of its words.
 
     `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
-    supposes a different situation, so it may introduce amounts and dates; one in its `own_words` may have few of the document. The confidence is 1 if the question is grounded, else the
-    share of its words that the document has, at most `LEAST_WORDS`.
+    supposes a different situation, so it may introduce amounts and dates. A question in `own_words` may share few words with the document.
+    The confidence is 1 if the question is grounded, else the share of its words that the document has, at most `LEAST_WORDS`.
     """
     missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
     words = set(content_stems(question))
@@ -82,7 +82,7 @@ def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool
         for one in missing(mine, whole):
             name = question[one.start : one.end]
             if one in elsewhere and one.start not in limits and not name.isalpha():
-                yield name  # not "two" in "which of the two", which names nothing
+                yield name  # not the "two" in "which of the two", which names nothing
     text = _flat(f"{source.text} {metadata}") if _QUOTED.search(question) else ""
     yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
 
@@ -97,7 +97,7 @@ _RATES = TypeAdapter(tuple[grading.ErrorRate, ...])
 
 @lru_cache(maxsize=1)
 def error_rates() -> tuple[grading.ErrorRate, ...]:
-    """How often verdicts of code were wrong on public sets, by length of the document and by verdict."""
+    """The shares of wrong verdicts of code on public sets, by length of the document and by verdict."""
     return _RATES.validate_json(
         resources.files("qagen_dagster.grounding").joinpath(ERROR_RATES_FILE).read_bytes()
     )
@@ -116,7 +116,7 @@ _GROUNDED = (grading.SentenceStatus.SUPPORTED, grading.SentenceStatus.GENERIC)
 def grade_by_code_and_judge(
     question: str, answer: str, source: Source, judge: Judge | None
 ) -> grading.AnswerGrade:
-    """Grade `answer` by code. If code does not find it grounded, the judge is asked, too."""
+    """Grade `answer` by code. If code does not find it grounded, the judge is also asked."""
     first = grade_by_code.grade_by_code(answer, source, question=question)
     if first.is_grounded or not first.sentences:
         return _as(first, ALL_PASSED if first.is_grounded else NOTHING)
@@ -130,7 +130,7 @@ def grade_by_code_and_judge(
 
 
 def combine(first: grading.AnswerGrade, verdict: grading.JudgeVerdict) -> grading.AnswerGrade:
-    """The grade of an answer that code did not accept (`first`) and on which the judge gave `verdict`."""
+    """The grade of an answer from the grade `first` by code, which did not accept the answer, and the judge's `verdict`."""
     said = judge_issue(verdict)
     if verdict.verdict is grading.Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
         contradicted = (one for one in first.sentences if one.status is grading.SentenceStatus.CONTRADICTED)
@@ -174,7 +174,7 @@ def _as(grade: grading.AnswerGrade, method: str, **fields: Any) -> grading.Answe
 
 
 NO_TEXT = "the document has no text"
-MIN_MEASURED = 0.5  # the least share of answers that must be measured for a grade of several
+MIN_MEASURED = 0.5  # minimum share of measured answers for a grade of several answers
 _LEAST = ((0.9, grading.Grade.A), (0.8, grading.Grade.B), (0.7, grading.Grade.C), (0.6, grading.Grade.D))
 _BY_CODE = (grading.Method.SEMANTIC, grading.Method.HYBRID)  # the methods that `error_rates` measure
 _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly lower
@@ -235,7 +235,7 @@ def grade_document(
 def report(
     documents: Sequence[grading.DocumentGrades], *, method: grading.Method, **fields: Any
 ) -> grading.GroundingReport:
-    """Summarise documents. Every answer has the same weight. `fields` are those that say where the answers come from."""
+    """Summarise documents. Every answer has the same weight. `fields` are the fields of the report that state the origin of the answers."""
     answers = [one for document in documents for one in document.answers]
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return grading.GroundingReport(

@@ -1,11 +1,11 @@
-"""Grades answers without a model call, by the verdicts of code alone or also by key phrases. Adds up the grades of sentences.
+"""Grades answers without a model call, by the verdicts of code, with or without key phrases. Combines the grades of sentences.
 
-It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words without stop words. The words of a
+It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words and no stop words. The words of a
 sentence that is too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
 `Amount.same` in `english/amounts.py` decides whether two numbers are equal.
 
 A claim that joins statements by "and" is split: "Both John and Peter were arrested" states two things. It is split only if each part is
-a whole statement. A claim about things together ("the two were brothers", "10 in total") stays whole, and so does a claim with a clause
+a whole statement. A claim about things together ("the two were brothers", "10 in total") is not split. Neither is a claim with a clause
 that may belong to one part only.
 """
 
@@ -41,7 +41,7 @@ _SUBJECTS = re.compile(
 )
 _AND = re.compile(r",? and |, ")
 _CLAUSES = re.compile(r"[,;]? and |; ")
-_MOST_WORDS = 6  # of one subject
+_MOST_WORDS = 6  # maximum of one subject
 _MOST_PARTS = 8
 
 
@@ -132,7 +132,7 @@ _NO_PHRASE = "no phrase of it is in the document"
 
 
 def grade_by_keywords(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
-    """Grade `answer` by the verdicts of code, and by key phrases where these leave a sentence undecided. No input raises."""
+    """Grade `answer` by the verdicts of code, and by key phrases for sentences that these verdicts leave undecided. No input raises."""
     searched = [_searched(one, source) for one in sentences(answer, source, question)]
     return tally(searched, "keyword", boost=BOOST if is_unsure(answer) else 0.0)
 
@@ -168,7 +168,7 @@ def _words(source: Source) -> str:
 
 
 def parts_of(claim: str) -> tuple[str, ...]:
-    """The statements that a claim joins, at least two; nothing if it states one thing or cannot be split."""
+    """The statements that a claim joins, at least two; an empty tuple if the claim states one thing or cannot be split."""
     flat = " ".join(claim.split()).rstrip(".!")
     if _WHOLE.search(flat):
         return ()

@@ -1,6 +1,6 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
-It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut; the judge sees the passages that a search finds.
+It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut. The judge sees the passages that a search finds.
 A failure of the judge is a result, never an exception.
 """
 
@@ -27,7 +27,7 @@ from qagen_dagster.records.questions.submissions import GroundingVerdict
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 WINDOWS = 12  # maximum passages for each claim, best first
-LONGEST = 2_000  # characters shown of one sentence; longer ones are tables or lists without full stops
+LONGEST = 2_000  # maximum characters shown of one sentence; longer ones are tables or lists
 TABLE_ROWS = 40  # rows of a table that are shown with any of its rows
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
 PARTS = (
@@ -52,7 +52,7 @@ class Excerpt:
 
 
 def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
-    """About `budget` characters of the document, without line numbers. `quoted` lines and their neighbours are taken first."""
+    """About `budget` characters of the document, without line numbers. `quoted` lines and their neighbours are chosen first."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
@@ -70,7 +70,7 @@ def as_data(text: str) -> str:
 def _chosen(
     source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()
 ) -> list[int]:
-    """The numbers of the sentences to show, in the document's order. Sentences are taken up to `budget`
+    """The numbers of the sentences to show, in the document's order. Sentences are chosen up to `budget`
     characters: those of quoted lines, the first two, then the best of each claim in turn."""
     chosen: dict[int, None] = {}
     used = 0
@@ -90,7 +90,7 @@ def _chosen(
 
 
 def _with_its_table(source: Source, number: int) -> list[int]:
-    """The number of the sentence. With a row of a table, also those of the caption and other rows, since they are read together."""
+    """The number of the sentence. For a row of a table, also the numbers of the caption and other rows, since these are read together."""
     if not _is_row(source, number):
         return [number]
     first = last = number
@@ -114,7 +114,7 @@ def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:
 
 
 def _passages(source: Source, text: str) -> Iterator[Iterable[int]]:
-    """The sentences of the passages that share most words with `text`, with one neighbour on each side."""
+    """The sentences of the passages that share the most words with `text`, with one neighbour on each side."""
     windows = source.candidates(content_stems(text), WINDOWS)
     widest = max((window.size for window in windows), default=0)
     for window in [window for window in windows if window.size == widest][:WINDOWS]:
@@ -142,7 +142,7 @@ TERMINAL = "submit_verdict"
 # Characters shown; if the model rejects one number, the next smaller one is tried.
 BUDGETS = (100_000, 24_000, 6_000)
 BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
-SHORT = 16_000  # characters of a document that is shown whole beside quotes, too
+SHORT = 16_000  # characters of a document that is shown whole even if there are quotes
 NO_JUDGE = "no judge is bound"
 
 
@@ -151,7 +151,7 @@ class Judge:
     """The model that judges an answer, and the data on the answer that only a judge needs.
 
     `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the lines of the
-    answer's evidence. The judge of a long document then sees these lines, the lines near them, and those that a search finds.
+    answer's evidence. The judge of a long document then sees these lines, the lines near them, and the lines that a search finds.
     """
 
     model: Model
@@ -183,7 +183,7 @@ def judge_prompt() -> Prompt:
 def grade_by_judge(question: str, answer: str, source: Source, judge: Judge | None) -> AnswerGrade:
     """Grade `answer` by the judge's verdict. Without a verdict nothing is measured, and the grade keeps the reason.
 
-    The confidence of the grade is the confidence that the answer is grounded: for NOT_SUPPORTED, one minus the judge's.
+    The confidence of the grade is the confidence that the answer is grounded: for NOT_SUPPORTED, one minus the judge's confidence.
     """
     pieces = [claim.text for claim in claims(answer)]
     if not pieces:
@@ -273,7 +273,7 @@ def _spec() -> AgentSpec:
 
 
 class RecordingModel:
-    """A `Model` that remembers its responses, because those before an error are paid, too, and its last error."""
+    """A `Model` that keeps its last error and its responses, because responses before an error are paid, too."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

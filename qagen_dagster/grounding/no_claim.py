@@ -1,4 +1,4 @@
-"""Detects English sentences without a claim: those about the document itself, and those that say that it lacks the answer.
+"""Detects English sentences without a claim: sentences about the document itself, and sentences that state that it lacks the answer.
 
 It follows "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but is narrower: the text after an opening such as "According
 to the document" is still graded.
@@ -94,7 +94,7 @@ def claim_of(sentence: str) -> str:
 
 
 def is_refusal(sentence: str) -> bool:
-    """Whether the sentence only says that the document lacks something, or "I don't know". "The document does
+    """Whether the sentence only states that the document lacks something, or "I don't know". "The document does
     not mention costs, but revenue was $5M" is not a refusal, because it makes a claim."""
     plain = _plain(sentence)
     if _UNSURE.fullmatch(plain.rstrip(".! ")):
@@ -122,5 +122,5 @@ def _plain(text: str) -> str:
 
 
 def says_nothing(answer: str) -> bool:
-    """Whether the text is empty, or says that the answer is not known."""
+    """Whether the text is empty, or states that the answer is unknown."""
     return normalise(answer).rstrip(".!") in _UNKNOWN

@@ -1,6 +1,6 @@
 """A document against which claims are checked.
 
-It has sentences, windows of up to three sentences, and rows of tables with the heads of their columns. It also finds copies of its
+It has sentences, windows of up to three sentences, and rows of tables with their column headers. It also finds copies of its
 sentences in an answer. No part of a long document is left out, because words find the candidate windows.
 """
 
@@ -29,7 +29,7 @@ _MONEY = re.compile(r"(us\$|[$£€¥₹])\s*(.*)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table. `line` is its line in the document, counted from 1. The row has as many cells as heads."""
+    """A row of a table. `line` is its line in the document, counted from 1. The row has as many cells as headers."""
 
     line: int
     text: str
@@ -37,7 +37,7 @@ class Row:
     cells: list[str]
 
     def stated(self) -> str:
-        """The row as a statement, in which each cell has its head and the unit that the head names."""
+        """The row as a statement, in which each cell has its column header and the unit that the header names."""
         if any(map(_BARE.fullmatch, self.heads)):
             return self.text
         return "; ".join(_stated(*pair) for pair in zip(self.heads, self.cells, strict=True) if pair[1])
@@ -77,12 +77,12 @@ _ENDING = ".,;:!" + _QUOTES
 
 
 def is_statement(sentence: str) -> bool:
-    """Whether a sentence of a document ends as one; titles and cells do not."""
+    """Whether a sentence of a document ends as a sentence; titles and cells do not."""
     return _STOPPED.search(sentence) is not None and any(map(str.isalpha, sentence))
 
 
 class Copies:
-    """The sentences of one document, by their words."""
+    """The sentences of one document, indexed by their words."""
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
@@ -169,7 +169,7 @@ class Source:
 
     @cached_property
     def stems(self) -> tuple[tuple[str, ...], ...]:
-        """The stems of each sentence. Those of a table row include its heads."""
+        """The stems of each sentence. The stems of a table row include its column headers."""
         return tuple(content_stems(text) for text in self._stated)
 
     @cached_property
@@ -178,7 +178,7 @@ class Source:
 
     @cached_property
     def _stated(self) -> tuple[str, ...]:
-        """The text of each sentence. In a table row, each cell is named by its head."""
+        """The text of each sentence. In a table row, each cell follows its column header."""
         texts = [" ".join(sentence.text.split()) for sentence in self.sentences]
         for row in self.rows:
             for number in self.sentences_on(row.line, row.line):
@@ -234,7 +234,7 @@ class Source:
         return [Window(first, size) for size in SIZES for first in range(count - size + 1)]
 
     def candidates(self, stems: Iterable[str], each: int) -> list[Window]:
-        """The windows with the largest shares of the words, rare words counting more: up to `each` windows of
+        """The windows with the largest shares of the words, where rare words count more: up to `each` windows of
         every size. Returns all windows of a small document."""
         count = len(self.sentences)
         if count <= SMALL:

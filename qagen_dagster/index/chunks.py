@@ -1,6 +1,6 @@
 """Cuts a document into chunks of whole sentences up to a size. The last sentences of a chunk also begin the next chunk.
 
-Chunks are positions in the text. Together they cover all of it and never cut what a reader sees as one character (a
+Chunks are positions in the text. Together they cover all of it and never cut a character as a reader sees it (a
 grapheme cluster of Unicode Annex 29).
 """
 
@@ -47,7 +47,7 @@ _NEWLINE = re.compile("\n")
 
 def chunks_of(text: str, options: IndexOptions) -> tuple[Chunk, ...]:
     """The chunks of `text` in order. Together they cover all of it. There are no chunks if no character is
-    visible. White space around a chunk belongs to it, but does not count as its size. A chunk is longer than
+    visible. White space around a chunk belongs to the chunk, but does not count toward its size. A chunk is longer than
     `chunk_characters` only if it is a single grapheme of that length."""
     units = _Cutter(text, inner_positions(text), options.chunk_characters).units()
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text))]

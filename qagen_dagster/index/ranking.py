@@ -26,7 +26,7 @@ _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f
 
 
 def words_of(text: str) -> Counter[int]:
-    """How often each word occurs in `text`."""
+    """The count of each word in `text`."""
     return Counter(_number(word) for word in _words(text))
 
 
@@ -81,7 +81,7 @@ def bm25(
     """The BM25 score of every chunk, and that score as a share (0-1) of the highest score that the query allows.
 
     `lengths` holds the number of words of each searched chunk. `rows`, `words` and `times` have an entry for each word of the
-    query in each chunk: the chunk's place in `lengths`, the word, and how often it occurs there. `asked` is the number of
+    query in each chunk: the chunk's place in `lengths`, the word, and its number of occurrences there. `asked` is the number of
     different words in the query, including those that no chunk has.
     """
     count = len(lengths)

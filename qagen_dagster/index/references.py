@@ -1,7 +1,7 @@
-"""Reads folders of references (PDF, TeX, STY), cuts them into passages, and searches these by words and embeddings at once.
+"""Reads folders of references (PDF, TeX, STY), cuts them into passages, and searches these by both words and embeddings.
 
-Missing folders and unreadable files are logged and left out. Only headings are embedded: embeddings of code are of little
-use, and a manual of a thousand pages has few headings.
+Missing folders and unreadable files are logged and left out. Only headings are embedded, because embeddings of code are hardly
+useful and a manual of a thousand pages has few headings.
 """
 
 import logging
@@ -27,7 +27,7 @@ from qagen_dagster.untrusted_file import read_file
 PASSAGES_VERSION = "2"  # raise it if the same text gives different passages
 MOST_CHARACTERS = 1_800  # maximum characters of a passage
 MOST_TITLE = 80
-_ENOUGH = 700  # after so many characters, an empty line ends a passage
+_ENOUGH = 700  # characters after which an empty line ends a passage
 _MOST_OF_EXAMPLE = 3_600  # examples up to this length are not cut
 _EXAMPLE = re.compile(
     r"\\(begin|end)\{(?:codeexample|ctikzExample|LTXexample|tikzpicture|circuitikz|lstlisting|verbatim)\}"
@@ -110,7 +110,7 @@ def _heading(line: str) -> tuple[int, str] | None:
 
 
 def _filled(lines: list[str]) -> tuple[int, int]:
-    """The places of the first and last line with more than white space, comment signs and braces; (0, -1) if there is none."""
+    """The places of the first and the last line with more than white space, comment characters and braces; (0, -1) if there are none."""
     full = [place for place, line in enumerate(lines) if line.strip(" \t%{}")]
     return (full[0], full[-1]) if full else (0, -1)
 
@@ -200,7 +200,7 @@ class ReferenceStore:
         return found
 
     def _label(self, passage: Passage) -> str:
-        """The text that stands for a passage: its file's name and its headings."""
+        """The text that represents a passage: its file's name and its headings."""
         return " ".join((self._names[passage.path], *passage.headings))
 
     def _of_types(self, file_types: Collection[str] | None) -> ranking.Integers:
@@ -314,7 +314,7 @@ def _names(paths: Sequence[str]) -> dict[str, str]:
 
 
 def _bag(passage: Passage, label: str) -> Counter[int]:
-    """How often each word occurs in a passage; words of its label have a higher weight."""
+    """The count of each word in a passage. Words of its label have a higher weight."""
     bag = words_of(passage.text)
     for word, times in words_of(label).items():
         bag[word] += _LABEL_WEIGHT * times

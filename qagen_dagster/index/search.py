@@ -1,6 +1,6 @@
-"""Prepares documents for search, and searches their chunks by embeddings and by words at once.
+"""Prepares documents for search, and searches their chunks by both embeddings and words.
 
-A document is searched in the corpus' index, or in its text, which is then embedded on demand. `ranking.py` computes the scores, and
+A document is searched in the corpus' index, or else in its text, which is embedded on demand. `ranking.py` computes the scores, and
 `store.py` keeps the chunks.
 """
 
@@ -24,9 +24,7 @@ from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 from qagen_dagster.records.ids import content_hash, fingerprint
 
 _KEPT_TEXTS = 16
-_WIDER = (
-    4  # how many times more chunks are ranked than used, since ranking and threshold use different scores
-)
+_WIDER = 4  # ratio of ranked to used chunks, since ranking and threshold use different scores
 _ANY = -1.0
 
 
@@ -74,7 +72,7 @@ class Searcher:
     ) -> list[ChunkHit]:
         """The best chunks for `query`, best first, from one document, or from all documents if `document_id` is None.
 
-        The score of a hit by `ranking` is at least `threshold`. A word weighs more the rarer it is in the searched chunks.
+        The score of a hit by `ranking` is at least `threshold`. Rare words in the searched chunks weigh more.
         Raises ModelError if the query cannot be embedded, and StoreError if the index cannot be read.
         """
         if self._table is None or not query.strip() or not self._table.holds(document_id):
@@ -145,7 +143,7 @@ class ChunkSource:
         return made
 
     def sentences(self, text: str, query: str) -> list[tuple[float, int, Sentence]]:
-        """The sentences of a short text, the closest to the query first: each with its cosine and its number from 1. Raises ModelError."""
+        """The sentences of a short text, the closest to the query first. Each has its cosine and its number from 1. Raises ModelError."""
         found = split(text)
         if not found or not query.strip():
             return []
@@ -160,8 +158,8 @@ class ChunkSource:
 def best_chunks(
     searcher: Searcher, document_id: str, question: str, limit: int, threshold: float
 ) -> tuple[list[ChunkHit], bool]:
-    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are any. If
-    no chunk reaches the threshold, the best of all chunks. Raises ModelError."""
+    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are such chunks. If
+    no chunk reaches the threshold, the best of all chunks are returned. Raises ModelError."""
     hits = searcher.search(document_id, question, limit * _WIDER, _ANY)
     close = [hit for hit in hits if hit.meaning >= threshold]
     return (close or hits)[:limit], bool(close)

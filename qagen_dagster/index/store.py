@@ -46,7 +46,7 @@ class EmbeddedDocument:
 def write_shard(
     target: Path, old: Path | None, keep: Collection[str], fresh: Sequence[EmbeddedDocument]
 ) -> None:
-    """Write a shard of the fresh documents, and of the documents in `keep` from the shard `old`. It must have at least one chunk."""
+    """Write a shard of the fresh documents, and of the documents in `keep` from the shard `old`. The shard must have at least one chunk."""
     with _memory() as connection:
         made = any(one.chunks for one in fresh)
         if made:
@@ -59,7 +59,7 @@ def write_shard(
 
 
 def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
-    """The text hash and the number of chunks of each document in a shard. Raises StoreError when it cannot be read."""
+    """The text hash and the number of chunks of each document in a shard. Raises StoreError when the shard cannot be read."""
     with _memory() as connection:
         try:
             found = connection.execute(
@@ -75,7 +75,7 @@ class ChunkTable:
     """Chunks in memory, for searches by many threads."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """`connection` must have a table or view `rows` with a shard's columns. This object owns the connection from now on."""
+        """`connection` must have a table or view `rows` with a shard's columns. This object then owns the connection."""
         self._connection = connection
         (dimensions,) = connection.sql("SELECT len(vector) FROM rows LIMIT 1").fetchall()[0]
         connection.execute(sql("load").format(dimensions=int(dimensions)))
@@ -111,7 +111,7 @@ class ChunkTable:
         self._connection.close()
 
     def holds(self, document_id: str | None) -> bool:
-        """Whether the document has chunks in this table; if it is None, whether any document has."""
+        """Whether the document has chunks in this table; if `document_id` is None, whether any document has chunks."""
         return document_id is None or document_id in self._numbers
 
     def search(
@@ -151,7 +151,7 @@ class ChunkTable:
         ]
 
     def chunks(self, document_id: str) -> list[Chunk]:
-        """The chunks of a document in order; empty if this table has none of it. Raises StoreError."""
+        """The chunks of a document in order; empty if this table has none of them. Raises StoreError."""
         if document_id not in self._numbers:
             return []
         statement = sql("chunks").format(where=self._where(document_id))
@@ -168,7 +168,7 @@ class ChunkTable:
         words: Collection[int],
         chunks: Columns,
     ) -> tuple[Integers, Integers, Floats]:
-        """For each word of the query in each chunk: the chunk's place in `chunks`, the word, and how often it occurs there."""
+        """For each word of the query in each chunk: the chunk's place in `chunks`, the word, and its number of occurrences there."""
         found = _fetched(cursor, self._words(document_id, words))
         places = _place(chunks["document"], chunks["number"])
         rows = np.searchsorted(places, _place(found["document"], found["number"]))
@@ -183,7 +183,7 @@ class ChunkTable:
         return sql("words").format(where=self._where(document_id), words=wanted), {}
 
     def _where(self, document_id: str | None) -> str:
-        """The filter on one document. Its number is safe to insert, and with a literal the planner can estimate the rows."""
+        """The filter on one document. Its number is safe to insert, and a literal lets the planner estimate the rows."""
         return "" if document_id is None else f"WHERE document = {self._numbers[document_id]:d}"
 
 

@@ -31,7 +31,7 @@ _PIECE = 1_000_000  # bytes
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """A file in documents/: its name there, its path and, if it must not be read, the reason. It is read only from inside `within`."""
+    """A file in documents/: its name there, its path and, if it must not be read, the reason. It must be inside `within` to be read."""
 
     name: str
     path: Path
@@ -107,7 +107,7 @@ def parse_options(options: DocumentOptions) -> ParseOptions:
 
 
 def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
-    """A hash of the parse options and limits, without the passwords. When it changes, files are parsed again."""
+    """A hash of the parse options and limits, without the passwords. When the hash changes, files are reparsed."""
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
     # Without encodings, the hash is the same as before this option existed
     said = options.model_dump_json(exclude=None if options.encoding else {"encoding"})
@@ -128,12 +128,12 @@ def file_hash(file: CorpusFile, max_bytes: int, stopped: Event) -> str:
 
 
 def has_text(text: bytes | None, entry: IndexEntry | Document) -> bool:
-    """Whether these are the bytes of the text that was parsed."""
+    """Whether `text` holds the bytes of the parsed text."""
     return text is not None and content_hash(text) == entry.text_sha256
 
 
 def stored_text(store: Store, corpus: str, entry: IndexEntry | Document) -> str:
-    """The parsed text of a document, empty where it has none. Raises StoreError when it is not the text that was parsed."""
+    """The parsed text of a document, empty if it has none. Raises StoreError when the stored text is not the parsed text."""
     key = Document.text_key(corpus, entry.id)
     text = store.get(key)
     if entry.text_sha256 and not has_text(text, entry):
@@ -144,7 +144,7 @@ def stored_text(store: Store, corpus: str, entry: IndexEntry | Document) -> str:
 def open_view(
     corpus: Corpus, entry: IndexEntry, store: Store, pool: ParserPool, *, max_image_pixels: int
 ) -> DocumentView:
-    """The document as tools see it. Raises StoreError when its record is missing, or a file of it is damaged."""
+    """The document as tools see it. Raises StoreError when its record is missing, or one of its files is damaged."""
     document = store.read(Document.key(corpus.key, entry.id), Document)
     text = stored_text(store, corpus.key, entry)
     manifest = store.find(VisualManifest.key(corpus.key, entry.id), VisualManifest)
@@ -162,9 +162,9 @@ def open_view(
 def visual_image(
     corpus: Corpus, entry: IndexEntry, pool: ParserPool, visual: PublishedVisual, *, whole_page: bool = False
 ) -> PageImage | None:
-    """A picture of a visual, or with `whole_page` of its page with a frame around it; None if its document has no pages.
+    """A picture of a visual, or with `whole_page`, of its page with a frame around the visual; None if its document has no pages.
 
-    Raises DocumentError when it cannot be rendered, and when the file has changed since it was parsed.
+    Raises DocumentError when the visual cannot be rendered, and when the file has changed since it was parsed.
     """
     if visual.page is None:
         return None

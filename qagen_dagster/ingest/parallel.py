@@ -8,13 +8,13 @@ from typing import TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
-_AHEAD = 1_000  # items that may be finished before the oldest one that is not
+_AHEAD = 1_000  # maximum finished items after the oldest unfinished item
 Progress = Callable[[int, int, str], None]  # done, all, name
 
 
 @contextmanager
 def interruptible(workers: int, name: str) -> Generator[ThreadPoolExecutor]:
-    """Threads for a block of work. After an interrupt nothing more begins, and nobody waits for work in progress."""
+    """Threads for a block of work. After an interrupt no further work begins, and the block does not wait for work in progress."""
     threads = ThreadPoolExecutor(max(1, workers), thread_name_prefix=name)
     try:
         yield threads

@@ -1,6 +1,6 @@
 """Parses a corpus into the store, and finds the visuals of its documents. Unchanged files are kept.
 
-Each file gives documents, or an outcome that says why there are none.
+Each file gives documents, or an outcome that states why there are none.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,7 +47,7 @@ _NO_PARSER = f"none-{fingerprint(_PARSERS)[:8]}"  # for a file that no parser ac
 
 
 class _Fault(Enum):
-    """Why a file of a corpus is parsed, in words for a person."""
+    """The reason why a file of a corpus is parsed, in words for a person."""
 
     NEW = "new files"
     CHANGED = "changed files"
@@ -96,7 +96,7 @@ class _Reading:
         return cls(parse_options(options), options_fingerprint(options, settings))
 
     def tag_for(self, outcome: Outcome, sha256: str) -> str:
-        """The tag of a file. If no password opened the file, the tag changes with the passwords, so that it is tried again."""
+        """The tag of a file. If no password opened the file, the tag changes with the passwords, so that the file is retried."""
         given = sorted(self.options.passwords.values())
         if outcome is not Outcome.ENCRYPTED or not given:
             return self.tag
@@ -122,8 +122,8 @@ def parse_corpus(
     *,
     run_id: str = "",
 ) -> ParsingResult:
-    """Parse the new and changed files of the corpus and return its index. Store what the run `run_id` changed
-    in it. Raises ConfigError when a configured password variable is not set."""
+    """Parse the new and changed files of the corpus and return its index. Store the changes that the run `run_id`
+    made to the index. Raises ConfigError when a configured password variable is not set."""
     known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     job = _Job(
         corpus=corpus.key,
@@ -155,7 +155,7 @@ def is_current(corpus: Corpus, store: Store, settings: Settings) -> bool:
 
 
 def why_outdated(corpus: Corpus, store: Store, settings: Settings) -> tuple[str, ...]:
-    """Why the stored documents are not up to date with the files and the parse options, in one line each."""
+    """The reasons why the stored documents are not up to date with the files and the parse options, one line each."""
     key = CorpusIndex.key(corpus.key)
     if store.find_head(key, CorpusIndex, IndexEntry) is None:
         return (NEVER_PARSED,)
@@ -194,8 +194,8 @@ def _by_source(entries: Iterable[IndexEntry]) -> Iterator[tuple[str, Iterator[In
 
 
 def files_version(corpus: Corpus, settings: Settings) -> str:
-    """Changes with the files of a corpus, the parse options and the parsers. Raises ConfigError. The content of
-    a file is read again only if its size or times differ from the last call in this process."""
+    """A hash that changes with the files of a corpus, the parse options and the parsers. Raises ConfigError. The content
+    of a file is reread only if its size or times differ from the last call in this process."""
     options = corpus.config.documents
     max_bytes = parse_options(options).max_bytes
     files = (f"{file.name} {_known_hash(file, max_bytes)}" for file in discover(corpus))
@@ -223,7 +223,7 @@ def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
 
 
 def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFile:
-    """The hash of a file's content, or the outcome of a file that is not read."""
+    """The hash of a file's content, or the outcome for a file that is not read."""
     if file.refused is not None:
         return ParsedFile(file.name, Outcome.UNSUPPORTED, file.refused)
     try:
@@ -237,14 +237,14 @@ def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFil
 def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
     sha256 = _hashed(file, job.reading.options.max_bytes, job.stopped)
     kept = job.previous.get(file.name, ())
-    crashed = any(entry.outcome is Outcome.CRASHED for entry in kept)  # it may not happen again
+    crashed = any(entry.outcome is Outcome.CRASHED for entry in kept)  # a crash may not happen again
     faults = (_fault(entry, sha256, job.reading, job.corpus, job.store) for entry in kept)
     if kept and not crashed and not any(faults):
         return list(kept), False
     if isinstance(sha256, ParsedFile):
         return [_failed_file(file, sha256, "", job)], False
     found = job.pool.parse(file.source, job.reading.options)
-    sha256 = found.sha256 or sha256  # of what was parsed: the file may have changed meanwhile
+    sha256 = found.sha256 or sha256  # the hash of the parsed content, since the file may have changed
     if not found.entries:
         return [_failed_file(file, found, sha256, job)], True
     return [_store(file, found, entry, sha256, job) for entry in found.entries], True
@@ -253,7 +253,7 @@ def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
 def _fault(
     entry: IndexEntry, sha256: str | ParsedFile, reading: _Reading, corpus: str, store: Store
 ) -> _Fault | None:
-    """Why a file must be parsed again; None if what is stored is still good."""
+    """The reason why a file must be reparsed; None if the stored document is still valid."""
     if isinstance(sha256, ParsedFile):
         same = (entry.outcome, entry.detail) == (sha256.outcome, sha256.detail)
         return None if same and store.exists(Document.key(corpus, entry.id)) else _Fault.CHANGED
@@ -294,7 +294,7 @@ def _write_text(job: _Job, document: Document, text: bytes) -> None:
 def _document(
     file: CorpusFile, found: ParsedFile, entry: ParsedText | RowFailure | None, sha256: str
 ) -> Document:
-    """The record of one entry of a file, or of a file that gave none."""
+    """The record of one entry of a file, or of a file without entries."""
     row = entry.row if entry else None
     document = Document(
         id=document_id(file.name, row),

@@ -1,7 +1,7 @@
 """One document as the tools see it: its lines, its visuals, pictures of its pages, positions in its text, and its back matter.
 
-Back matter (references, acknowledgements, declarations, reviewers' letters) is no good source of questions. Long back matter is
-not shown with the document, and all of it is left out first where a document is too long to be shown whole.
+Back matter (references, acknowledgements, declarations, reviewers' letters) is a poor source of questions. Long back matter is
+not shown with the document. If a document is too long to be shown whole, all back matter is left out first.
 """
 
 import re
@@ -28,15 +28,15 @@ _NUMBER = re.compile(r"^[\s.:0-9]+|[\s.:]+$")
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d[a-z]?\b")
 _BLOCK = 40  # lines of a possible reference list that are checked together
 _REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
-_LONG = 2_000  # characters from which back matter is left out: shorter passages cost a model little
+_LONG = 2_000  # minimum characters of back matter that is left out, as shorter passages cost little
 _MOST_LEFT_OUT = 0.75  # share of the document's characters that may be left out as back matter
-_LISTING = 500  # a reference list has at least one year in so many characters
+_LISTING = 500  # a reference list has at least one year per so many characters
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
-_EDGE_LINES = 2  # at the top and at the bottom of a page that may be its head or foot
+_EDGE_LINES = 2  # lines at the top and the bottom of a page that may be its head or foot
 _REPEATED_ON = (
-    3  # pages that have a line at their edges from which it is a running head; two may be a coincidence
+    3  # minimum pages with the same line at their edges for a running head; two may be a coincidence
 )
 
 
@@ -68,7 +68,7 @@ def _titled_back_matter(document: Document) -> Iterator[BackMatter]:
 
 
 def _untitled_reference_lists(lines: Sequence[str], titles: set[int]) -> Iterator[BackMatter]:
-    """Reference lists whose title is no heading: a line such as "References", and the lines after it that name years."""
+    """Reference lists whose title is not a heading: a line such as "References", and the following lines that name years."""
     for number in range(2, len(lines)):
         line = lines[number - 1].strip()
         alone = not lines[number - 2].strip() and not lines[number].strip()
@@ -96,7 +96,7 @@ class DocumentView:
     """A document opened for an agent. Safe to share between threads.
 
     `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` gives a picture of
-    a 1-based page, None where the format has none, and raises DocumentError. `max_image_pixels` and
+    a 1-based page, or None if the format has no pages, and raises DocumentError. `max_image_pixels` and
     `max_image_side` are the model's limits for one picture.
     """
 
@@ -109,12 +109,12 @@ class DocumentView:
 
     @property
     def has_text(self) -> bool:
-        """Whether any line holds anything but white space."""
+        """Whether any line has more than white space."""
         return any(line.strip() for line in self.lines)
 
     @cached_property
     def data(self) -> bytes:
-        """The text as UTF-8, lines joined by newlines: what searches run over."""
+        """The text as UTF-8, with lines joined by newlines. Searches use it."""
         return "\n".join(self.lines).encode("utf-8", "replace")
 
     @cached_property
@@ -125,7 +125,7 @@ class DocumentView:
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
-        """Case-folded words of three letters or more, with the line each first stands on."""
+        """Case-folded words of three letters or more, each with the line of its first occurrence."""
         words: dict[str, int] = {}
         for number, line in enumerate(self.lines, 1):
             for word in _WORD.findall(line.casefold()):
@@ -151,7 +151,7 @@ class DocumentView:
 
     @cached_property
     def long_back_matter(self) -> tuple[BackMatter, ...]:
-        """The back matter that is left out where a document is shown whole; nothing if too little would be left."""
+        """The back matter that is left out of a document that is shown whole; empty if too little text would be left."""
         sizes = {part: sum(map(len, self.lines[part.start - 1 : part.end])) for part in self.back_matter}
         long = tuple(part for part, size in sizes.items() if size >= _LONG)
         left_out = sum(sizes[part] for part in long)
@@ -159,7 +159,7 @@ class DocumentView:
 
     @cached_property
     def running_heads(self) -> frozenset[int]:
-        """Lines at the edges of pages that are the same on several pages but for numbers, without the first of each."""
+        """Lines at page edges that recur on several pages with only other numbers, except the first occurrence of each."""
         found: dict[str, list[int]] = {}
         for page in self.document.pages:
             filled = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]
@@ -186,7 +186,7 @@ class DocumentView:
         return found
 
     def page_range(self, start_line: int, end_line: int) -> str:
-        """`page 3` or `pages 3-4` for a range of lines; empty where there are no pages."""
+        """`page 3` or `pages 3-4` for a range of lines; empty if there are no pages."""
         pages = [span.page for span in self._spans(start_line, end_line)]
         if not pages:
             return ""
@@ -201,13 +201,13 @@ class DocumentView:
         return f" ({place})" if place else ""
 
     def section_at(self, line: int) -> Section | None:
-        """The nearest heading at or before a line whose section has not ended before that line."""
+        """The section of the nearest heading at or before a line, if the section has not ended before that line."""
         count = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
         above = reversed(self.document.sections[:count])
         return next((each for each in above if each.end_line is None or line <= each.end_line), None)
 
     def _spans(self, start_line: int, end_line: int) -> list[PageSpan]:
-        """Pages that touch the range. A page without text touches it at the line it would stand on."""
+        """Pages that touch the range. A page without text touches the range at the line where it would be."""
         return [
             span
             for span in self.document.pages

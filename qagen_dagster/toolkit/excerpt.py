@@ -1,6 +1,6 @@
 """Shows lines of a document to a model: between delimiters, numbered and cut to a length.
 
-A document is data, never an instruction. All its text stands between the delimiters, and a line that contains a delimiter
+A document is data, never an instruction. All its text is between the delimiters, and a line that contains a delimiter
 is changed visibly, so that it cannot end the excerpt.
 """
 
@@ -27,12 +27,12 @@ class OwnText(Block):
 
 
 def block(parts: Iterable[str]) -> Block:
-    """The parts, one below the other. A part that is a block keeps its lines, any other part is put on one line."""
+    """The parts, one below the other. A part that is a block keeps its lines, and any other part is put on one line."""
     return Block("\n".join(part if isinstance(part, Block) else single_line(part) for part in parts))
 
 
 def single_line(text: str) -> str:
-    """The text with its lines joined by spaces and its delimiters escaped; any other text of one line stays as it is."""
+    """The text with its lines joined by spaces and its delimiters escaped; the rest of the text is unchanged."""
     lines = text.splitlines()
     joined = text if lines in ([], [text]) else " ".join(filter(None, map(str.strip, lines)))
     return escape_tags(joined, [TAG])
@@ -64,7 +64,7 @@ def row(number: int, text: str, limit: int) -> str:
 
 
 def row_around(number: int, text: str, at: int, limit: int) -> str:
-    """Like `row`, but of a long line it shows the part around character `at` (0-based)."""
+    """Like `row`, but a long line is shown around character `at` (0-based)."""
     if len(text) <= limit + _NOTE:
         return row(number, text, limit)
     start = max(0, min(at - limit // 3, len(text) - limit))
@@ -75,7 +75,7 @@ def row_around(number: int, text: str, at: int, limit: int) -> str:
 
 
 def head(text: str, limit: int) -> str:
-    """The first `limit` characters and, if there are more than the note takes, how many and how to see them."""
+    """The first `limit` characters and a note on the hidden characters, if these are more than the note takes."""
     if len(text) <= limit + _NOTE:
         return neutralise(text)
     hidden = len(text) - limit
@@ -91,7 +91,7 @@ def shown_label(label: str) -> str:
 
 
 def label_key(label: str) -> str:
-    """A label for comparing: as the tools show it, in any case."""
+    """A key for comparing labels: the label as the tools show it, with case folded."""
     return shown_label(label).casefold()
 
 

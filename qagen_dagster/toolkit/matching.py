@@ -1,6 +1,6 @@
 """Patterns for untrusted text that match in linear time, and the lines of a document where they match.
 
-A model's search becomes a compiled expression, or an error message that says why it cannot. It uses google-re2, which needs linear time for any expression.
+A model's search becomes a compiled expression, or an error message with the reason. google-re2 matches any expression in linear time.
 """
 
 import importlib
@@ -23,9 +23,9 @@ _re2 = importlib.import_module("re2")
 # Quoted text, an escape, a class, spaces under a quantifier, spaces, any other character.
 _PIECES = _re2.compile(r"(?s)\\Q.*?(?:\\E|\z)|\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\]| +[*+?{]| +|.")
 MAX_MATCHES = 20_000
-MAX_SECONDS = 5.0  # of this thread's processor time; useful patterns never take so long
+MAX_SECONDS = 5.0  # processor time of this thread; useful patterns take less
 _SLICE = 50_000  # bytes per attempt, which limits the cost of an expensive pattern on a very long line
-_OVERLAP = 2_000  # characters without white space in the longest match of a phrase: a letter and a hyphen for each of its letters
+_OVERLAP = 2_000  # characters without white space in the longest match of a phrase: a hyphen for each letter
 
 
 class Match(Protocol):
@@ -54,7 +54,7 @@ def literal(text: str, *, ignore_case: bool) -> Pattern:
 
 
 def regex(text: str, *, ignore_case: bool) -> Pattern:
-    """A regular expression in RE2 syntax; `^` and `$` are the ends of a line, a space is any white space. Raises ToolError."""
+    """A regular expression in RE2 syntax; `^` and `$` match the ends of a line, and a space matches any white space. Raises ToolError."""
     printable = text.encode("utf-8", "replace").decode("utf-8")
     pattern = _compile(f"(?m){_wide_spaces(printable)}", ignore_case=ignore_case)
     if pattern.programsize > MAX_PROGRAM:
@@ -71,8 +71,8 @@ def regex(text: str, *, ignore_case: bool) -> Pattern:
 
 
 def _wide_spaces(expression: str) -> str:
-    """Plain spaces as one or more of any white space: whoever writes one means the words, not their setting.
-    Spaces that are escaped, in a class or repeated by a quantifier stay as they are."""
+    """Plain spaces become any white space, because a pattern with spaces means the words, not their layout.
+    Spaces that are escaped, in a class or repeated by a quantifier are kept."""
     return "".join(_SPACE if piece.isspace() else piece for piece in _PIECES.findall(expression))
 
 
@@ -140,7 +140,7 @@ class Hits:
 def find_literal(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """All matches of a phrase from a line on, also over line breaks."""
+    """All matches of a phrase from a line on, including matches across line breaks."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     following = start_line  # the next line to report: only the first match that starts on a line counts
@@ -161,9 +161,9 @@ def find_literal(
 def find_regex(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """The first match that starts on each line from `start_line` on. Each attempt sees one line and the next,
-    so that the whole stays linear in the text: asking an expression for all its matches is quadratic when each
-    attempt may run to the end of the text."""
+    """The first match that starts on each line from `start_line` on. Each attempt sees a line and the next line,
+    so that the search is linear in the text. Finding all matches of an expression would be quadratic if each
+    attempt could run to the end of the text."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     ends = (*(start - 1 for start in view.offsets[1:]), len(view.data))
@@ -193,7 +193,7 @@ def _hit(view: DocumentView, match: Match) -> Hit:
 
 
 def _first_phrase(pattern: Pattern, data: bytes, start: int, deadline: float) -> Match | int | None:
-    """The first match; None if there is none; when time is up, the byte before which none begins."""
+    """The first match; None if there is none. When time is up, the byte before which no match begins."""
     size = _SLICE
     while True:
         stop = min(len(data), start + size)
@@ -219,7 +219,7 @@ def _before_overlap(data: bytes, start: int, stop: int) -> int:
 
 
 def _first_in_line(pattern: Pattern, data: bytes, window: _Window, deadline: float) -> Match | None:
-    """The first match that is not empty and starts in the window's line; None also when time is up."""
+    """The first match that is not empty and starts in the window's line; None if there is none or time is up."""
     start = window.start
     while True:
         stop = min(window.end, start + _SLICE)

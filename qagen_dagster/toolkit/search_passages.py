@@ -20,7 +20,7 @@ from qagen_dagster.toolkit.tool import Tool, tool
 MAX_CHARACTERS = 16_000
 MAX_ROW = 2_000
 
-Meaning = Callable[[str, int], Sequence[ChunkHit]]  # arguments: query, most hits
+Meaning = Callable[[str, int], Sequence[ChunkHit]]  # arguments: query, maximum hits
 TIKZ_TOOL = "search_tikz_reference"
 MAX_TIKZ_CHARACTERS = 9_000
 _MAX_TIKZ_ROW = 500
@@ -29,7 +29,7 @@ FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference
 
 
 def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> Meaning:
-    """A search over the view's document, embedded at the first question and kept as long as the view is."""
+    """A search over the view's document, embedded at the first question and kept with the view."""
     guard = threading.Lock()
 
     @cache
@@ -45,7 +45,7 @@ def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> 
 
 
 def search_meaning_tool(view: DocumentView, meaning: Meaning) -> Tool:
-    """Bind `search_meaning` to a document and to what finds passages in it."""
+    """Bind `search_meaning` to a document and to the function that finds passages in it."""
 
     def search_meaning(
         query: Annotated[
@@ -80,7 +80,7 @@ def search_meaning_tool(view: DocumentView, meaning: Meaning) -> Tool:
 
 
 def _show(query: str, passages: Iterable[list[str]], most_characters: int) -> str:
-    """The rows of the passages, of which the first is shown whole, whatever its length."""
+    """The rows of the passages. The first passage is shown whole, whatever its length."""
     rows: list[str] = []
     shown = size = 0
     for passage in passages:
@@ -102,7 +102,7 @@ def _passage(view: DocumentView, hit: ChunkHit) -> list[str]:
 
 
 def search_tikz_reference_tool(find: FindReferences) -> Tool:
-    """Bind `search_tikz_reference` to what searches the references."""
+    """Bind `search_tikz_reference` to the function that searches the references."""
 
     def search_tikz_reference(
         query: Annotated[

@@ -26,7 +26,7 @@ _REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
 
 
 def near_words(view: DocumentView, text: str) -> str:
-    """Which words of a pattern without matches occur in the document, and which similar words do."""
+    """The words of a pattern without matches that occur in the document, and similar words that occur there."""
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))[:MAX_WORDS]
     return "; ".join(_occurrence(view, word) for word in words)
 
@@ -93,7 +93,7 @@ def search_tool(view: DocumentView) -> Tool:
 
 
 def _without_lists(view: DocumentView, found: Hits, start_line: int) -> tuple[Hits, list[str]]:
-    """The matches without repeated heads of pages and without reference lists that follow others, and what was left out."""
+    """The matches except those in running heads and in reference lists after other matches, and notes on what was left out."""
     body = tuple(hit for hit in found.hits if hit.first not in view.running_heads)
     heads = len(found.hits) - len(body)
     notes = [f"[{heads} more in heads of pages that repeat]"] if heads else []
@@ -110,14 +110,14 @@ def _without_lists(view: DocumentView, found: Hits, start_line: int) -> tuple[Hi
 
 @dataclass
 class _Output:
-    """Rows shown so far. `next_match` is the first match that did not fit, None while all did."""
+    """Rows shown so far. `next_match` is the first match that did not fit, or None if all fitted."""
 
     rows: list[str] = field(default_factory=list)
     size: int = 0
     next_match: Hit | None = None
 
     def add(self, text: str) -> bool:
-        """Append if it fits; the caller stops otherwise. The first few rows always fit."""
+        """Append the text if it fits; otherwise the caller stops. The first few rows always fit."""
         if self.size + len(text) + 1 > MAX_CHARACTERS:
             return False
         self.rows.append(text)
@@ -182,7 +182,7 @@ def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
 
 
 def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: int) -> bool:
-    """Append a group's rows; False, with `next_match` set, when something did not fit."""
+    """Append a group's rows; Returns False, with `next_match` set, when a row did not fit."""
     section = view.section_at(group[0].first)
     if section is not None and is_reference_list(section.title):
         context = 0
@@ -222,7 +222,7 @@ def _group_header(view: DocumentView, group: list[Hit]) -> str:
 
 
 def _table_head(view: DocumentView, hit: Hit, first: int) -> list[str]:
-    """The first row of the table in which a match stands, if it is above line `first`."""
+    """The first row of the table that contains a match, if this row is above line `first`."""
     for visual in view.visuals:
         if visual.type is not VisualType.TABLE or visual.start_line is None or visual.end_line is None:
             continue
@@ -235,7 +235,7 @@ def _table_head(view: DocumentView, hit: Hit, first: int) -> list[str]:
 
 
 def _nothing(view: DocumentView, pattern: str, regex: bool, start_line: int, found: Hits) -> str:
-    """What to try next; not an error."""
+    """Advice on what to try next. This is not an error."""
     if found.stopped_at is not None:
         return f"No match for {_quoted(pattern)} so far. {_notes(found, None)[0]}"
     parts = [f"No match for {_quoted(pattern)} in lines {start_line}-{len(view.lines)}."]

@@ -1,6 +1,6 @@
 """A tool is a typed function; its signature and docstring are its schema.
 
-Descriptions live in docstrings because models read them; they are written for that reader.
+Descriptions are in docstrings. They are written for models, which read them.
 """
 
 import inspect
@@ -26,7 +26,7 @@ _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool bound to its document: what the model sees and what is run. `run` takes already validated keyword
+    """A tool bound to its document: the schema that the model sees, and the function `run`, which takes validated keyword
     arguments and returns text, or text and pictures. It raises ToolError with text the model can act on;
     anything else is a programming error and propagates."""
 
@@ -35,7 +35,7 @@ class Tool:
     run: Callable[..., ToolReturn]
 
     def call(self, arguments: dict[str, Any]) -> tuple[Content, ...]:
-        """Validate and run. Raises ToolError, also for arguments that do not fit."""
+        """Validate and run. Raises ToolError, including for arguments that do not fit."""
         try:
             valid = fitted(self.arguments, self._without_nulls(arguments))
         except ValidationError as error:
@@ -55,7 +55,7 @@ class Tool:
 
 def tool(function: FunctionType) -> Tool:
     """Make a tool of a function: annotated parameters (with Field descriptions) and its docstring. The
-    interface is worked out once per function in the source, however many documents it is bound to."""
+    interface is derived once per function in the source, for any number of documents."""
     code = function.__code__
     spec, arguments = _INTERFACES.get(code) or _INTERFACES.setdefault(code, _interface(function))
     return Tool(spec, arguments, function)
@@ -83,7 +83,7 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _inline(node: JsonValue, definitions: dict[str, JsonValue], *, is_schema: bool) -> JsonValue:
-    """Resolve `$ref`s and drop `title`s; a property that is itself called "title" stays."""
+    """Resolve `$ref`s and drop `title`s; a property with the name "title" is kept."""
     if isinstance(node, list):
         return [_inline(item, definitions, is_schema=is_schema) for item in node]
     if not isinstance(node, dict):
@@ -102,8 +102,8 @@ def _inline(node: JsonValue, definitions: dict[str, JsonValue], *, is_schema: bo
 
 
 def explain(error: ValidationError, name: str) -> str:
-    """Say in one line what does not fit and how to call the tool. The line tells arguments of another form from
-    those of the right form whose values are not allowed; see `is_misfit`."""
+    """A line that states what does not fit and how to call the tool. The line distinguishes arguments of a wrong form
+    from arguments of the right form whose values are not allowed; see `is_misfit`."""
     found = error.errors()
     faults = "; ".join(
         f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
@@ -114,5 +114,5 @@ def explain(error: ValidationError, name: str) -> str:
 
 
 def is_misfit(text: str, name: str) -> bool:
-    """Whether `explain` said this of arguments that do not have the form of the tool."""
+    """Whether `text` is what `explain` returned for arguments that do not have the form of the tool."""
     return text.startswith(_NOT_RUN.format(name=name))

@@ -1,4 +1,4 @@
-"""The tools that an agent gets for a document in each mode, and the first of them: `read_lines`, like a file in an editor."""
+"""The tools that an agent gets for a document in each mode, and the first tool, `read_lines`, which shows lines as an editor does."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -45,7 +45,7 @@ def read_lines_tool(view: DocumentView) -> Tool:
 
 
 def _last_line(view: DocumentView, start: int, end: int | None) -> int:
-    """Check the range; an end beyond the document means its last line."""
+    """Check the range. An end beyond the document means its last line."""
     total = len(view.lines)
     if not 1 <= start <= total:
         raise ToolError(
@@ -113,7 +113,7 @@ _TEXTUAL = (read_lines_tool, search_tool)
 
 
 def toolbox(view: DocumentView, mode: Mode, meaning: Meaning | None = None) -> dict[str, Tool]:
-    """Tools by name, in the order a model should see them; tools to look with only in visual mode. With
+    """Tools by name, in the order a model should see them. Tools for pictures are only in visual mode. With
     `meaning`, which finds passages of the document, `search_meaning` is among them."""
     makers = _TEXTUAL if mode is Mode.TEXTUAL else (*_VISUAL, *_TEXTUAL)
     tools = [make(view) for make in makers]

@@ -1,4 +1,4 @@
-"""The tools to look with: the list of tables, figures and other visuals, and pictures of pages and visuals. The document's
+"""The tools for pictures: the list of tables, figures and other visuals, and pictures of pages and visuals. The document's
 format finds and renders them.
 """
 
@@ -20,13 +20,13 @@ from qagen_dagster.toolkit.tool import Tool, ToolReturn, tool
 MAX_ROWS = 100
 MAX_CHARACTERS = 16_000
 _MAX_CAPTION = 300
-MARGIN_POINTS = 2.0  # around a visual; columns and lines of text beside it are hardly farther away
-MIN_FRACTION = 0.02  # a narrower box shows nothing
+MARGIN_POINTS = 2.0  # around a visual; columns and lines of text near it are hardly farther away
+MIN_FRACTION = 0.02  # a narrower box has no content
 _MAX_NAMED = 20
 _FIGURE = re.compile(r"^fig(?:ures?|s?\.?)\s*(?=[a-z]?\d)")
 # "4d", "4(a, b)"
 _PANEL = re.compile(r"(?<=\d)[\s,]{0,2}(?:panels? )?\(?[a-z](?:\s?[-\u2013,]\s?[a-z]){0,9}\)?$")
-_PART = re.compile(r" \(\d{1,4}\)$")  # number that tells visuals of one label apart
+_PART = re.compile(r" \(\d{1,4}\)$")  # number that distinguishes visuals with the same label
 NOT_APPLICABLE = (
     "Not applicable: this document has no pages to look at, only text. Use read_lines and search instead."
 )
@@ -90,7 +90,7 @@ def _list(chosen: list[Visual], start: int) -> str:
 
 
 def visual_row(visual: Visual) -> str:
-    """One visual as the list shows it, without what is written inside it."""
+    """One visual as the list shows it, without the text inside the visual."""
     page = "-" if visual.page is None else str(visual.page)
     label = shown_label(visual.label)
     caption = one_line(visual.caption, _MAX_CAPTION)
@@ -221,7 +221,7 @@ def _with_margin(box: Box) -> Box:
 
 def _find(view: DocumentView, label: str) -> Visual:
     """The visual of that label, in full or as shown; case and white space do not matter. The label of a panel
-    ("Figure 4d") finds its figure if the panel is no visual of its own."""
+    ("Figure 4d") finds its figure if the panel is not a separate visual."""
     by_label = {label_key(visual.label): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:
         if _key(label) in (_key(visual.label), label_key(visual.label)):
