@@ -11,14 +11,14 @@ from qagen_dagster.records.base import Record, Share
 
 
 class AnswerSource(StrEnum):
-    """What the answer was drawn from."""
+    """The source of the answer."""
 
     FULLTEXT_SEMANTIC = "fulltext_semantic"  # chunks of the full text, found by meaning
     ABSTRACT = "abstract"
 
 
 class QAError(StrEnum):
-    """Why there is no answer, or no full text."""
+    """The reason why there is no answer, or no full text."""
 
     DOCUMENT_NOT_FOUND = "document_not_found"
     NO_TEXT_AVAILABLE = "no_text_available"
@@ -34,7 +34,7 @@ class QAError(StrEnum):
 
     @property
     def description(self) -> str:
-        """What it means, for a person."""
+        """A description for a person."""
         return _DESCRIPTIONS[self]
 
 
@@ -54,11 +54,9 @@ _DESCRIPTIONS = {
 
 
 class ProxyCallbackResult(Record):
-    """What a person answers when asked for the proxy. If both fields are false, the abstract is used."""
+    """The reply of a person who was asked for the proxy. If both fields are false, the abstract is used."""
 
-    pdf_made_available: bool = (
-        False  # the person has put the PDF into the store, where it is looked for again
-    )
+    pdf_made_available: bool = False  # the person has put the PDF into the store, which is searched again
     allow_proxy: bool = False
 
 
@@ -74,7 +72,7 @@ class ChunkContext(Record):
 
 
 class DocumentTextStatus(Record):
-    """Which texts of a document exist. Lengths are in characters."""
+    """The texts of a document that exist. Lengths are in characters."""
 
     document_id: str
     has_abstract: bool = False
@@ -106,7 +104,7 @@ class SemanticSearchAnswer(Record):
         candidate: the text that the model gave with `answerable=False`. It is not an answer.
         reasoning: the reasoning that the model gave beside the answer.
         chunks_used: the pieces that the answer cites, with their lines. The abstract is chunk 0.
-        confidence: the model's confidence in its answer, 0 to 1; None if it gave none.
+        confidence: the model's confidence in its answer, 0 to 1; None if the model gave none.
         answerable: whether the model found the answer in the text; None if the model was not asked.
         fulltext_error: the reason why the full text was not used although it was wanted.
         notes: further remarks for the reader of the answer, one line each.
@@ -136,7 +134,7 @@ class SemanticSearchAnswer(Record):
         return self.source is AnswerSource.FULLTEXT_SEMANTIC
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, `success` and `used_fulltext` among them."""
+        """Plain values for JSON, including `success` and `used_fulltext`."""
         return self.model_dump(mode="json") | {"success": self.success, "used_fulltext": self.used_fulltext}
 
 

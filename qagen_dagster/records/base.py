@@ -30,13 +30,13 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     def shared(self, kind: "type[Record]", **changes: object) -> dict[str, Any]:
-        """The values of the fields that records of another kind have, too, by name, with `changes`."""
+        """By name, the values of the fields that records of `kind` also have, with `changes`."""
         same = {name: getattr(self, name) for name in kind.model_fields if name in type(self).model_fields}
         return same | changes
 
 
 class Difficulty(StrEnum):
-    """How hard an item is meant to be."""
+    """The intended difficulty of an item."""
 
     EASY = "easy"
     MEDIUM = "medium"

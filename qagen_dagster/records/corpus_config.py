@@ -18,17 +18,17 @@ Template = Annotated[str, Field(pattern=r"^https?://\S+$", max_length=2000)]
 
 
 class FulltextOptions(Record):
-    """Where a full text that the corpus lacks is looked for.
+    """The places where a full text that the corpus lacks is searched for.
 
     Attributes:
-        download: whether it is looked for on the network when an answer needs it. If not, nothing is fetched.
+        download: whether the network is searched when an answer needs the full text. If not, nothing is fetched.
         doi_url, unpaywall_url, europe_pmc_url: addresses with `{doi}` (and `{email}`). null leaves a source out.
         email: the address that `unpaywall_url` sends, because such a source requires one. Without it the source is left out.
         proxy_url: the address of an institution's proxy, with `{url}`. It is used only if a person allows it.
         always_allow_proxy: whether the proxy may be used without asking.
         max_megabytes: a larger file is refused.
         seconds: the time limit of one request with its redirects. All requests for a document may take four times as long.
-        allow_private: the `host:port` pairs that may be private or loopback addresses. All others are refused.
+        allow_private: the `host:port` pairs that may have private or loopback addresses. All others are refused.
     """
 
     download: bool = False
@@ -59,9 +59,9 @@ class AnsweringOptions(Record):
     Attributes:
         use_fulltext: whether the full text is used if there is one. If not, only abstracts are used.
         max_chunks: the maximum number of pieces of the document that the model is shown.
-        similarity_threshold: pieces whose cosine to the question is smaller are left out, unless all pieces would be.
-        temperature: the temperature of the answering model; null: that of the profile.
-        fulltext: where a missing full text is looked for.
+        similarity_threshold: pieces whose cosine to the question is smaller are left out, unless this leaves out all pieces.
+        temperature: the temperature of the answering model; null: the temperature of the profile.
+        fulltext: the places where a missing full text is searched for.
     """
 
     use_fulltext: bool = True
@@ -115,7 +115,7 @@ class Complexity(StrEnum):
 
 
 _METHOD = "questions are checked by code, and `grading.method` is how answers are graded"
-# What keys and values of "QAGRedo Algorithm Report", section 10, are called here.
+# The names used here for keys and values of "QAGRedo Algorithm Report", section 10.
 ELSEWHERE = {
     "num_questions": "use `target_count` or `batch.mix`",
     "duplicate_similarity_threshold": "use `batch.similarity`",
@@ -127,7 +127,7 @@ ELSEWHERE = {
 
 
 class Strategy(StrEnum):
-    """How candidates are made: one at a time by an agent with tools, many at once from the whole text, or from several documents."""
+    """The way to make candidates: one at a time by an agent with tools, many at once from the whole text, or from several documents."""
 
     AGENT = "agent"
     BATCH = "batch"
@@ -153,13 +153,13 @@ class NoAnswerKind(StrEnum):
 
 
 class Span(StrEnum):
-    """From how many documents the evidence of a question is, if that is more than one."""
+    """The number of documents that the evidence of a question comes from, if there are several."""
 
     ACROSS = "across"
 
 
 class Hops(StrEnum):
-    """How many passages of the evidence stand apart."""
+    """The number of separate passages in the evidence."""
 
     ONE = "one_passage"
     TWO = "two_passages"
@@ -170,7 +170,7 @@ class Hops(StrEnum):
         return cls.ONE if passages < 2 else cls.TWO if passages == 2 else cls.MORE
 
 
-# What a mix counts: a question has one kind of each group. A type comes before the preset that has it.
+# The groups that a mix counts: a question has one kind of each group. A type comes before the preset that contains it.
 MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = (
     (QuestionType, Complexity),
     (Hops,),
@@ -181,7 +181,7 @@ MixKind = Staged | QuestionType | Complexity | Hops | VisualType
 
 
 def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list[str]:
-    """All names under which a mix may count a question with evidence in so many passages and with visuals of these types. Special ones
+    """All names under which a mix may count a question with evidence in so many passages and with visuals of these types. More specific names
     come first.
     """
     name = "_".join(question_type.lower().replace("-", " ").split())
@@ -209,10 +209,10 @@ class BatchOptions(Record):
         question_types: types that replace those of the preset.
         mix: the number of questions of each type per document. Without it, `target_count` is distributed evenly.
         similarity: two questions whose cosine is at least this count as one.
-        min_question_confidence: a question whose grounding has a lower confidence is made again.
-        question_regenerations: the maximum number of times that a question is made again.
+        min_question_confidence: a question whose grounding has a lower confidence is remade.
+        question_regenerations: the maximum number of times that a question is remade.
         min_answer_confidence, answer_regenerations: the same for an answer.
-        publish_ungrounded: whether answers that stay ungrounded are published, too. The report marks them.
+        publish_ungrounded: whether answers that remain ungrounded are also published. The report marks them.
     """
 
     complexity: Complexity = Complexity.ADVANCED
@@ -250,12 +250,12 @@ class GradingOptions(Record):
 
 
 class EvaluationOptions(Record):
-    """How a published set is evaluated, and when the checks of its evaluations fail. None: never.
+    """How a published set is evaluated, and when the checks of its evaluations fail. None means that a check never fails.
 
     Attributes:
         max_leaked: the check fails if the share of questions that are answered without their document is larger.
-        min_recall_at_5: it fails if the share of questions whose document is among the first five found is smaller.
-        min_answer_f1: it fails if the mean F1 of the answers from the document is lower.
+        min_recall_at_5: the check fails if the share of questions whose document is among the first five found is smaller.
+        min_answer_f1: the check fails if the mean F1 of the answers from the document is lower.
         judge_labels: whether the judge of the profile grades the passages whose relevance code does not know.
     """
 
@@ -269,11 +269,11 @@ class Publish(StrEnum):
     """Which validated questions are published."""
 
     ALL = "all"
-    REVIEWED = "reviewed"  # those that reviewers accepted, and edited ones that passed their checks
+    REVIEWED = "reviewed"  # questions that reviewers accepted, and edited ones that passed their checks
 
 
 class Style(StrEnum):
-    """How what is asked is worded."""
+    """The wording of a question."""
 
     QUESTION = "question"  # a whole question
     KEYWORD = "keyword"  # a search by key words
@@ -282,10 +282,10 @@ class Style(StrEnum):
 
 
 class Audience(StrEnum):
-    """Like whose questions those of a set should be worded."""
+    """The people whose questions are the model for the wording of a set."""
 
     READER = "reader"  # somebody who has seen the text
-    SEARCHER = "searcher"  # somebody who has not
+    SEARCHER = "searcher"  # somebody who has not seen the text
 
 
 class Drop(StrEnum):
@@ -323,12 +323,12 @@ class ScenarioConfig(Record):
         evaluation: how sets are evaluated, and when the checks of `qagen evaluate` fail.
         search_meaning: whether agents may also search the document by meaning.
         text_control: whether a visual question is rejected if the validator answers it without pictures.
-        language: the ISO 639-1 code of the language of the questions; None: that of the document.
-        max_overlap: the largest share of the content words of a question that may stand in its evidence. None: that of `audience`.
-        audience: like whose questions those of the set should be worded; it limits how near they are to their evidence. None: no limit.
+        language: the ISO 639-1 code of the language of the questions; None: the language of the document.
+        max_overlap: the largest share of the content words of a question that may be in its evidence. None: the share for `audience`.
+        audience: the people whose questions are the model for the wording. It limits the similarity to the evidence. None: no limit.
         style: the share of the questions in each style; None: whole questions, which code does not check.
-        personas: who asks, each in a sentence; only the generator is told.
-        mix: the shares of kinds: without an answer and across documents of `target_count` in textual mode, others of the rest of it.
+        personas: the people who ask, each in a sentence. Only the generator is told.
+        mix: the shares of kinds. In textual mode, those without an answer and across documents are shares of `target_count`, the others of its rest.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
@@ -395,11 +395,11 @@ class ScenarioConfig(Record):
 
     @property
     def staged(self) -> dict[Staged, float]:
-        """The shares of questions without an answer, and of those across documents."""
+        """The shares of questions without an answer, and of questions across documents."""
         return {kind: share for kind, share in (self.mix or {}).items() if isinstance(kind, Staged)}
 
     def mix_groups(self, mode: Mode) -> list[dict[MixKind, float]]:
-        """For each of MIX_GROUPS the shares of questions with an answer. In textual mode there are no visuals."""
+        """For each of MIX_GROUPS, the shares of questions with an answer. In textual mode there are no visuals."""
         counted = {
             kind: share
             for kind, share in (self.mix or {}).items()
@@ -436,7 +436,7 @@ def _of_all_files(value: object) -> object:
     return {"*": value} if isinstance(value, str) else value
 
 
-_OfFiles = Annotated[dict[str, _Prose], BeforeValidator(_of_all_files)]  # one text alone is for all files
+_OfFiles = Annotated[dict[str, _Prose], BeforeValidator(_of_all_files)]  # a single text is for all files
 
 
 class DocumentOptions(Record):
@@ -445,8 +445,8 @@ class DocumentOptions(Record):
     Attributes:
         ocr: whether text is recognised on pages without text. It needs tesseract.
         ocr_languages: tesseract's language codes, joined by `+`.
-        passwords: by file path under documents/ (or `*`) the environment variable with the password of the file.
-        encoding: by file path under documents/ (or `*`) the encoding of the text of the file. One name alone is for all files.
+        passwords: by file path under documents/ (or `*`), the environment variable with the password of the file.
+        encoding: by file path under documents/ (or `*`), the encoding of the text of the file. A single name is for all files.
         max_megabytes: larger files have the outcome `too_large`.
         max_pages: documents with more pages have the outcome `too_large`.
     """
@@ -470,7 +470,7 @@ class DocumentOptions(Record):
 
 
 class IndexOptions(Record):
-    """How the documents of a corpus are cut into chunks for search. After a change the search index is built again.
+    """How the documents of a corpus are cut into chunks for search. After a change the search index is rebuilt.
 
     Attributes:
         chunk_characters: the maximum length of a chunk, which has as many whole sentences as fit.
@@ -488,7 +488,7 @@ class IndexOptions(Record):
 
 
 class CorpusConfig(Record):
-    """A corpus. `licence` and `attribution` have patterns of files; that of `*` is for files that state nothing themselves."""
+    """A corpus. `licence` and `attribution` have patterns of files; the pattern `*` is for files that state nothing themselves."""
 
     name: _Prose
     corpus_context: _Prose

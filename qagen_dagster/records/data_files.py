@@ -1,4 +1,4 @@
-"""Reads the data files of the package that stand beside its code."""
+"""Reads the data files of the package that are beside its code."""
 
 import tomllib
 from importlib.resources import files

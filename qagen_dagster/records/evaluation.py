@@ -30,12 +30,12 @@ class Kind(StrEnum):
     PANEL = "panel"
 
 
-USUAL = (Kind.CLOSED_BOOK, Kind.RETRIEVAL, Kind.ANSWERS)  # the others are made only if they are named
+USUAL = (Kind.CLOSED_BOOK, Kind.RETRIEVAL, Kind.ANSWERS)  # the others are made only if named
 SEARCHING = (Kind.RETRIEVAL, Kind.LABELS, Kind.PANEL)  # kinds that need the search index
 
 
 class Decided(StrEnum):
-    """What decided whether an answer that was given without the document is right."""
+    """The way in which an answer without the document was judged."""
 
     UNKNOWN = "unknown"  # the model said that it does not know
     MATCH = "match"  # code compared numbers, dates, names and words
@@ -43,9 +43,9 @@ class Decided(StrEnum):
 
 
 class EvaluatedQuestion(Record):
-    """A published question with the answer it was published with.
+    """A published question with its published answer.
 
-    `failure` is the reason why the question has no result; empty if it has one. `unheard` says that no model could be asked, so the
+    `failure` is the reason why the question has no result; empty if it has one. `unheard` states that no model could be asked, so the
     next run asks again.
     """
 
@@ -62,7 +62,7 @@ QuestionT = TypeVar("QuestionT", bound=EvaluatedQuestion)
 
 
 class ClosedBookAnswer(EvaluatedQuestion):
-    """The answer of a model that was not shown the document. `leaked` says whether it is right; None: not decided."""
+    """The answer of a model that was not shown the document. `leaked` states whether the answer is right; None means undecided."""
 
     given: str = ""
     confidence: Share | None = None  # the model's own
@@ -72,7 +72,7 @@ class ClosedBookAnswer(EvaluatedQuestion):
 
 
 class BaselineAnswer(EvaluatedQuestion):
-    """What `answer_from_document` answered from the question's document.
+    """The answer of `answer_from_document` from the question's document.
 
     `exact` and `f1` are None if there is no answer to score. `grading` is None if the answer makes no claim.
     """
@@ -83,18 +83,18 @@ class BaselineAnswer(EvaluatedQuestion):
     exact: bool | None = None
     f1: Share | None = None
     source: AnswerSource | None = None
-    cited_lines: tuple[tuple[int, int], ...] = ()  # first and last line of each chunk that it cites
+    cited_lines: tuple[tuple[int, int], ...] = ()  # first and last line of each chunk that the answer cites
     error: QAError | None = None
     grading: AnswerGrade | None = None
 
 
 class Placement(Record):
-    """The places of a question's document and evidence in one ranking of the corpus; None: not among the places that were checked."""
+    """The places of a question's document and evidence in one ranking of the corpus; None means not among the places that were checked."""
 
     ranking: Ranking
     document: int | None  # place among documents, which are ordered by their best chunks
     chunks: tuple[int, ...]  # places of the chunks with evidence
-    evidence: tuple[int | None, ...]  # for each quote the place of the first chunk with it
+    evidence: tuple[int | None, ...]  # for each quote, the place of the first chunk that has it
 
 
 class RetrievedQuestion(EvaluatedQuestion):
@@ -111,17 +111,17 @@ class RetrievedQuestion(EvaluatedQuestion):
 
 
 class Label(Record):
-    """How well a passage answers a question, on the scale of UMBRELA.
+    """The grade of a passage as an answer to a question, on the scale of UMBRELA.
 
-    0: it has nothing to do with the question. 1: it is about the subject and does not answer. 2: it has an answer, unclear or among other
-    matter. 3: it answers. None: unjudged. Lines are 1-based lines of `text.txt`.
+    0: it has nothing to do with the question. 1: it is about the subject and does not answer. 2: it has an answer that is unclear or among
+    other matter. 3: it answers. None: unjudged. Lines are 1-based lines of `text.txt`.
     """
 
-    passage: str  # its id in exports: the id of the document, # and a number
-    text_hash: str  # of its text; a changed passage has no label
+    passage: str  # its id in exports: the id of the document, the character "#" and a number
+    text_hash: str  # hash of its text; a changed passage has no label
     start_line: int
     end_line: int
-    place: int | None = None  # the best place among the results of the rankings; None: not found by any
+    place: int | None = None  # the best place among the results of the rankings; None: no ranking found it
     grade: Grade | None = None
     by: str = ""  # code or judge; empty: nobody
 
@@ -131,32 +131,32 @@ class Label(Record):
 
 
 class LabelledQuestion(EvaluatedQuestion):
-    """A question with the pool of passages that search finds for it, the best first, and those with its evidence."""
+    """A question with its pool of passages: those that search finds, the best first, and those with its evidence."""
 
     labels: tuple[Label, ...] = ()
 
 
 class PanelAnswer(Record):
-    """What one answerer of a panel answered. `right` is None if it is undecided. An empty answer says that there is none."""
+    """The answer of one answerer of a panel. `right` is None if it is undecided. An empty answer means that the answerer found none."""
 
     answerer: str
     given: str
     right: bool | None
-    reads: bool = True  # whether it was shown passages; otherwise it answers without documents
+    reads: bool = True  # whether the answerer saw passages; otherwise it answers without documents
 
 
 class PanelQuestion(EvaluatedQuestion):
-    """A question with the answers of a panel, and what the answers to all questions say about it. `docs/evaluation.md` defines the figures."""
+    """A question with the answers of a panel, and its figures from the answers to all questions. `docs/evaluation.md` defines the figures."""
 
     answers: tuple[PanelAnswer, ...] = ()
     share_right: Share | None = None
     discrimination: float | None = None  # None: the answers do not vary
     difficulty: float | None = None  # None: there are too few answerers
     slope: float | None = None
-    other: str = ""  # the answer that strong answerers give rather than the published one
+    other: str = ""  # the answer that strong answerers give instead of the published one
     suspicion: Share = 0.0
     suspected: bool = False
-    leaked: bool | None = None  # None: no answerer could be
+    leaked: bool | None = None  # None: no answerer works without documents
 
 
 class DocumentEvaluation(Record, Generic[QuestionT]):
@@ -179,12 +179,12 @@ class EvaluationReport(Record, Generic[QuestionT]):
     scenario: str
     mode: Mode
     run_id: str
-    launch: str  # id that the runs of one command or backfill have in common
+    launch: str  # id that the runs of one command or backfill share
     created: str  # ISO 8601, UTC
-    fingerprint: str  # of everything that decides the results
+    fingerprint: str  # hash of everything that decides the results
     profile: str
     model: str  # the model that answered, or the embedder
-    judge_model: str = ""  # the model that was asked where code could not decide; empty: none
+    judge_model: str = ""  # the model that was asked if code could not decide; empty: none
     metrics: dict[str, float] = Field(default_factory=dict)
     questions: tuple[QuestionT, ...]
 
@@ -244,13 +244,13 @@ class SystemOutput(Record):
     name: str
     answers: dict[str, SystemAnswer]
     faults: tuple[str, ...] = ()
-    model: str = ""  # of the system; empty: not known
+    model: str = ""  # the model of the system; empty: unknown
 
 
 class ScoredAnswer(EvaluatedQuestion):
-    """A published question with what a system gave for it.
+    """A published question with the output of a system for it.
 
-    `right` is None if it was not decided; `failure` then says why. The ranks are 1-based; None: not retrieved.
+    `right` is None if it was not decided, and `failure` then states why. The ranks are 1-based; None means not retrieved.
     """
 
     question_type: str
@@ -278,9 +278,9 @@ class ScoredAnswer(EvaluatedQuestion):
 class Measure(Record):
     """A mean over `questions` questions of `documents` documents with its 95 % interval.
 
-    The interval counts documents, because questions about one document are not independent. `design_effect` is by how much this
-    makes the variance larger; None if it cannot be known: one document, equal values, or a report of an older version.
-    `lower` and `upper` are the mean over all questions if those that were not measured were wrong, and if they were right.
+    The interval counts documents, because questions about one document are not independent. `design_effect` is the factor by which this
+    increases the variance. It is None for one document, for equal values, and in a report of an older version.
+    `lower` and `upper` are the means over all questions if the unmeasured questions were wrong, and if they were right.
     """
 
     value: Share
@@ -303,9 +303,9 @@ class Scores(Record):
 
 
 class OwnQuestions(Record):
-    """The questions that a model of the system's family wrote, and a measure of these and of the others (None: there are none).
+    """The questions that a model of the system's family wrote, and a measure of these and of the others (None: there are no such questions).
 
-    `ranks` has the rank (1 is the best) among all systems on these and on the others; it is empty with one system.
+    `ranks` has the rank (1 is the best) among all systems on these and on the others; `ranks` is empty with one system.
     """
 
     family: str
@@ -317,14 +317,14 @@ class OwnQuestions(Record):
 
     @property
     def preference(self) -> int | None:
-        """The rank on own questions minus that on the others: below 0, the set favours the system."""
+        """The rank on own questions minus the rank on the others. Below 0, the set favours the system."""
         return self.ranks[0] - self.ranks[1] if len(self.ranks) > 1 else None
 
 
 class SystemScores(Record):
-    """The scores of one system: of all questions, and by type, mode, hops and document.
+    """The scores of one system: over all questions, and by type, mode, hops and document.
 
-    `own` is None if its model is not known or wrote no question.
+    `own` is None if the system's model is unknown or wrote no question.
     """
 
     system: str
@@ -336,9 +336,9 @@ class SystemScores(Record):
 
 
 class Comparison(Record):
-    """Two systems on the same questions of `documents` documents. Questions that were not decided for both are left out.
+    """Two systems on the same questions of `documents` documents. Questions that are undecided for either system are left out.
 
-    `p_value` is of the exact test of signs by document, two-sided: McNemar's, if each document has one question.
+    `p_value` is from the exact two-sided sign test by document, which is McNemar's test if each document has one question.
     `corrected_p_value` is corrected by Holm's method for the number of comparisons in the report.
     """
 
@@ -354,7 +354,7 @@ class Comparison(Record):
 
 
 class Plan(Record):
-    """How many questions of how many documents show that two systems differ by `difference` in a measure.
+    """The numbers of questions and documents that show that two systems differ by `difference` in a measure.
 
     The test is two-sided at 5 % and finds the difference in four of five sets. Documents have as many questions as in the sets.
     """
@@ -376,7 +376,7 @@ class ScoreReport(Record):
     """The report on one system, or on two compared systems."""
 
     sets: tuple[ScoredSet, ...]
-    judge_model: str  # empty: none was asked
+    judge_model: str  # empty: no judge was asked
     systems: tuple[SystemScores, ...]
     comparisons: tuple[Comparison, ...] = ()
     plans: tuple[Plan, ...] = ()

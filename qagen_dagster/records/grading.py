@@ -1,8 +1,8 @@
-"""How well a document supports answers: per sentence, answer, document and combination.
+"""The support of answers by a document: per sentence, answer, document and combination.
 
 Fields and grades follow "QAGRedo Algorithm Report", sections 4 and 5 (is_grounded, confidence, method, issues,
 grounded_sentences, ungrounded_sentences, llm_verdict, overall_grade, overall_confidence, ungrounded_highlights).
-Statuses, spans and counts were added. A value that could not be measured is None or has a status that says so; it is never NaN.
+Statuses, spans and counts were added. A value that could not be measured is None or has a status that states this; it is never NaN.
 """
 
 from enum import StrEnum
@@ -37,8 +37,8 @@ class SentenceStatus(StrEnum):
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     NOT_FOUND = "not_found"
-    GENERIC = "generic"  # it is about the document and makes no claim, so it counts as grounded
-    NOT_MEASURED = "not_measured"  # it counts neither as grounded nor as ungrounded
+    GENERIC = "generic"  # the sentence is about the document and makes no claim, so it counts as grounded
+    NOT_MEASURED = "not_measured"  # the sentence counts neither as grounded nor as ungrounded
 
 
 class Decider(StrEnum):
@@ -59,7 +59,7 @@ class SpanEvidence(Record):
 class SentenceGrade(Record):
     """One sentence of an answer.
 
-    `score` is the score of the grading method, 0 to 1; None if the method gives none. `reason` is one line for a person; it is
+    `score` is the score of the grading method, 0 to 1; None if the method gives no score. `reason` is one line for a person; it is
     empty if the sentence is supported.
     """
 
@@ -92,7 +92,7 @@ class AnswerGrade(Record):
     issues: tuple[str, ...] = ()
     sentences: tuple[SentenceGrade, ...] = ()
     llm_verdict: JudgeVerdict | None = None
-    judge_failure: str = ""  # why the judge gave no verdict although it was asked
+    judge_failure: str = ""  # the reason why the judge, when asked, gave no verdict
     calls: tuple[CallSummary, ...] = ()
 
     @property
@@ -116,7 +116,7 @@ UNGROUNDED = (SentenceStatus.CONTRADICTED, SentenceStatus.NOT_FOUND)
 
 
 class Decided(Record):
-    """How many answers were decided, and by whom."""
+    """The numbers of answers that were decided by code, by the judge and by nobody."""
 
     code: int = 0
     judge: int = 0
@@ -130,7 +130,7 @@ class Decided(Record):
 
 
 class ErrorRate(Record):
-    """How often one verdict of code was right about answers of public sets with known labels."""
+    """The precision of one verdict of code on answers of public sets with known labels."""
 
     documents: str  # "short" (documents of one or two sentences) or "long"
     verdict: str  # "supported" or "unsupported"
@@ -152,7 +152,7 @@ class GradedAnswer(Record):
     question: str
     answer: str
     grading: AnswerGrade
-    marked: str = ""  # why this answer is not in the published set; empty if it is
+    marked: str = ""  # the reason why this answer is not in the published set; empty if it is there
     supporting_evidence: tuple[str, ...] = ()  # quotes of the document, as in its file
 
 
@@ -192,7 +192,7 @@ class GroundingReport(Record):
     scenario: str | None = None
     mode: Mode | None = None
     run_id: str = ""
-    launch: str = ""  # id that the runs of one command or backfill have in common
+    launch: str = ""  # id that the runs of one command or backfill share
     created: str = ""  # ISO 8601, UTC
     fingerprint: str = (
         ""  # of everything that decides the grades: documents, answers, method, detector, judge
@@ -203,7 +203,7 @@ class GroundingReport(Record):
     judge_model: str = ""  # empty: no judge
     decided: Decided | None = None  # None: graded by an earlier version
     error_rates: tuple[ErrorRate, ...] = ()  # of the verdicts that code gives
-    undecided: int = 0  # answers about which the judge could not be asked in this run; the next run asks
+    undecided: int = 0  # answers that this run could not ask the judge about; the next run asks
     method: Method
     overall_grade: Grade | None
     overall_confidence: Share | None
@@ -215,7 +215,7 @@ class GroundingReport(Record):
 
     @staticmethod
     def key(combination: Combination) -> str:
-        """The latest report."""
+        """The key of the latest report."""
         return store_key(f"grounding/{combination.key}", "report.json")
 
 

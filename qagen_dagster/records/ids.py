@@ -1,4 +1,4 @@
-"""Names, identifiers and keys of the store: how they look and how they are made.
+"""Names, identifiers and keys of the store: their form and their construction.
 
 Every identifier is safe as the name of one folder, so a path that is made of identifiers cannot leave its folder.
 """
@@ -36,7 +36,7 @@ def store_key(folder: str, *names: str, suffix: str = "") -> str:
 
 
 class Mode(StrEnum):
-    """What a question may need to be answered: the text, or the look of a page."""
+    """The source that the answer to a question may need: the text, or the look of a page."""
 
     TEXTUAL = "textual"
     VISUAL = "visual"
@@ -56,14 +56,14 @@ class Combination(Record):
 
     @classmethod
     def from_key(cls, key: str) -> "Combination":
-        """Parse a partition key; raises ValueError when it has not three valid segments."""
+        """Parse a partition key; raises ValueError unless it has three valid segments."""
         parts = key.split("/")
         if len(parts) != 3:
             raise ValueError(f"{key!r} is not corpus/scenario/mode")
         return cls(corpus=parts[0], scenario=parts[1], mode=Mode(parts[2]))
 
     def history_key(self, run_id: str, path: str) -> str:
-        """A file as a run made it."""
+        """The key of a file as a run made it."""
         return store_key(f"history/{self.key}", run_id, *path.split("/"))
 
     def spending_folder(self, spending_id: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, StringConstraints, mo
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination, Name, check_name, store_key
 
-PAGE_PORT = 3100  # of the review page, unless the command names another
+PAGE_PORT = 3100  # the port of the review page, unless the command names another one
 BY_REVIEWER = "rejected_by_reviewer"  # the reason of items that a reviewer rejected
 _BANKS = ("exams", "problems")
 MOST_TEXT = 10_000  # characters
@@ -53,7 +53,7 @@ def page_address(set_key: str) -> str:
 
 
 class Action(StrEnum):
-    """What a reviewer did."""
+    """The kind of a decision."""
 
     ACCEPT = "accept"
     EDIT = "edit"
@@ -66,9 +66,9 @@ class Action(StrEnum):
 class Decision(Record):
     """The decision of one reviewer about one question, exam item or item of a problem.
 
-    `set_key` is the partition key of a combination, or the set key of a bank. `question_id` is made from the texts, so the decision
+    `set_key` is the partition key of a combination, or the set key of a bank. `question_id` is a hash of the texts, so the decision
     still applies when the same question is generated again. `question` and `answer` are the judged texts. `reason` is the reason for
-    a decision, or the text of a comment. An edit of an exam item or of a problem has in `new_item` the whole item that was proven: an
+    a decision, or the text of a comment. For an edit of an exam item or of a problem, `new_item` is the whole proven item: an
     ExamItem as JSON, or LaTeX.
     """
 
@@ -82,7 +82,7 @@ class Decision(Record):
     time: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
     action: Action
     reason: _Text = ""
-    new_question: _Text = ""  # of an edit, like `new_answer`
+    new_question: _Text = ""  # only for an edit, like `new_answer`
     new_answer: _Text = ""
     new_item: Annotated[str, Field(max_length=200_000)] = ""
     undoes: Name | None = None  # id of the decision that an undo takes back
@@ -109,32 +109,32 @@ class Decision(Record):
 
 
 class Agreement(Record):
-    """How well two reviewers agree: the number of questions that both judged, and how many of them got the same decision.
+    """The agreement of two reviewers: the number of questions that both judged, and the number of equal decisions among them.
 
-    With a `criterion`, `first` is a model, and `second` are the reviewers, as far as they agree. Both find that `good` questions are good.
-    `only_first` are those that only the model finds good.
+    With a `criterion`, `first` is a model, and `second` are the reviewers, where these agree. `good` counts the questions that both find good.
+    `only_first` counts the questions that only the model finds good.
     """
 
     first: str
     second: str
     both: int
     same: int
-    kappa: float | None  # Cohen's kappa; None: not defined
+    kappa: float | None  # Cohen's kappa; None: undefined
     interval: tuple[float, float] | None = None  # of 95 %
-    criterion: str = ""  # of the validator (`all`: every one of them), or `grounded`
+    criterion: str = ""  # a criterion of the validator (`all`: all of them), or `grounded`
     good: int = 0
     only_first: int = 0
 
 
 class ReviewFacts(Record):
-    """What the decisions say about a set of questions.
+    """The facts about a set of questions that follow from the decisions.
 
     Reviewers judged the first `sampled` questions of a random order, and accepted `sample_accepted` of them. `interval` is the 95 %
-    interval of the share of the whole set that they would accept.
+    interval of the share of the whole set that reviewers would accept.
     """
 
     states: dict[str, int]
-    reviewers: dict[str, int]  # questions that each of them judged
+    reviewers: dict[str, int]  # number of questions that each reviewer judged
     agreements: tuple[Agreement, ...] = ()
     alpha: float | None = None  # Krippendorff's, of three reviewers or more
     disagreed: tuple[str, ...] = ()  # question ids

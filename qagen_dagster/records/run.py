@@ -1,4 +1,4 @@
-"""What is kept of a run: the accounts of its model calls, the results of asking models, how the run ended, and its asset checks.
+"""The records of a run: the accounts of its model calls, the results of asking models, the end of the run, and its asset checks.
 
 The content of a call is in the ledger.
 """
@@ -28,14 +28,14 @@ class CallSummary(Record):
     retries: int = 0
     replayed: bool = False  # served from the ledger: nothing was paid
     cache_write_tokens: int = 0  # of the input
-    unused: bool = False  # the call was made ahead of its step, which was then not needed
+    unused: bool = False  # the call was made ahead of a step that was then not needed
     # The values that the budgets of the document count if the server did not count the tokens.
     charged_usd: float | None = None
     charged_tokens: int | None = None
 
 
 class Usage(NamedTuple):
-    """The counted values of a call. A tuple takes a fifth of the memory of the record, and a large corpus has a million calls."""
+    """The counted values of a call. A tuple takes a fifth of the memory of a record, and a large corpus has a million calls."""
 
     role: str
     model: str
@@ -60,9 +60,9 @@ ResultT = TypeVar("ResultT")
 
 @dataclass(frozen=True)
 class Outcome(Generic[ResultT]):
-    """The result of asking a model, or the reason for its absence in `failure`, with the calls that were made for it.
+    """The result of asking a model, or in `failure` the reason for its absence, with the calls that were made for it.
 
-    `calls` is empty if the caller records the calls of its model itself.
+    `calls` is empty if the caller itself records the calls of its model.
     """
 
     result: ResultT | None
@@ -94,12 +94,12 @@ class Unfinished(Record):
 
     @staticmethod
     def key(path: str) -> str:
-        """`path` is the key of the partition."""
+        """The key of the record. `path` is the key of the partition."""
         return store_key(f"unfinished/{path}", suffix=".json")
 
 
 class RunRecord(Record):
-    """One run of one partition. The run itself writes it, or a later process that finds that the run was killed."""
+    """One run of one partition. The run itself writes the record, or a later process that finds that the run was killed."""
 
     run_id: str
     job: str

@@ -22,13 +22,13 @@ def visible(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Markdown that shows the text as it is, without emphasis, images, links or HTML. An invisible word joiner breaks up addresses."""
+    """Markdown that shows the unchanged text, without emphasis, images, links or HTML. An invisible word joiner breaks up addresses."""
     shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
     return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
 
 
 def counted(what: str, names: Iterable[str]) -> Iterator[str]:
-    """One line with the number of things and the first names; no line if there is none."""
+    """One line with the number of things and the first names; no line if there are none."""
     found = list(names)
     if found:
         more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
@@ -49,7 +49,7 @@ _QUIET = frozenset(_STYLES.split())
 
 
 def shown_for(tag: re.Match[str]) -> str:
-    """The character that a match of `TAG` leaves: "^" and "_" before scripts, a space for a break, nothing for a style."""
+    """The text that replaces a match of `TAG`: "^" and "_" before scripts, a space for a break, empty text for a style."""
     name = (tag["name"] or "").lower()
     if name in _SCRIPTS:
         return "" if tag["close"] else _SCRIPTS[name]
@@ -73,7 +73,7 @@ _LOST: Final = (
 
 
 def mended(value: object) -> object:
-    """Text with its LaTeX commands repaired; for a number its text; any other value as it is."""
+    """Text with its LaTeX commands repaired; for a number, its text; any other value unchanged."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):

@@ -1,4 +1,4 @@
-"""What the UI shows of evaluations: numbers that plot over runs, charts, tables, earlier runs."""
+"""The metadata of evaluations for the UI: numbers that plot over runs, charts, tables, and earlier runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ _CLOSED_ENDS = ("leaked", "undecided", "wrong", "unknown")  # in the order of th
 
 
 def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Metadata:
-    """How many questions a model answers without their document, and which."""
+    """The number of questions that a model answers without their document, and these questions."""
     rows = [
         (
             one.question_id,
@@ -49,7 +49,7 @@ def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Met
 
 
 def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metadata:
-    """How often search finds documents and evidence, by ranking, and the questions whose document is not ranked first."""
+    """The shares of documents and evidence that search finds, by ranking, and the questions whose document is not ranked first."""
     shown = {name: value for name, value in report.metrics.items() if name.startswith("fused_")}
     shown |= {name: value for name, value in report.metrics.items() if name.endswith("recall_at_5")}
     return {
@@ -73,7 +73,7 @@ def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metada
 
 
 def of_answers(space: Workspace, report: evaluation.AnswerReport) -> Metadata:
-    """How well questions are answered from their own document, and the worst answers."""
+    """The scores of answers from the questions' own documents, and the worst answers."""
     rows = [
         (
             one.question_id,
@@ -112,7 +112,7 @@ def _numbers(report: evaluation.EvaluationReport[Any]) -> Metadata:
 
 
 def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
-    """What every evaluation shows: earlier runs, the file of the report, cost."""
+    """The metadata that every evaluation has: earlier runs, the file of the report, and the cost."""
     runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
@@ -170,7 +170,7 @@ def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
 
 
 def _not_ranked_first(questions: Iterable[evaluation.RetrievedQuestion]) -> dg.MarkdownMetadataValue:
-    """The questions whose document is not ranked first, the worst ranks first. Questions that were not searched come before them."""
+    """The questions whose document is not ranked first, the worst ranks first. Questions that were not searched come first."""
     found = [(one, placed(one.placements, Ranking.BOTH)) for one in questions]
     late = [(one, place) for one, place in found if place is None or place.document != 1]
     late.sort(key=lambda item: (item[1] is not None, -(item[1].document or 10_000) if item[1] else 0))

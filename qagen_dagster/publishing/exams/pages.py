@@ -1,7 +1,7 @@
-"""Banks of exam items and forms of exam papers as pages in LaTeX and in HTML that prints.
+"""Banks of exam items and forms of exam papers as printable pages in LaTeX and HTML.
 
-The paper for candidates and its answer sheet say nothing about schemas, difficulties or keys; the mark scheme does. No item is broken
-over two pages.
+The paper for candidates and its answer sheet do not reveal schemas, difficulties or keys, but the mark scheme does. No item is split
+across two pages.
 
 TeX can read files, and models wrote the items. So in LaTeX prose is escaped, and a formula is typeset only if a converter knows all
 its commands: that converter has no commands for files, definitions or category codes. Other formulas are shown as written.
@@ -27,7 +27,7 @@ from qagen_dagster.publishing.markup import (
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 _HEAD = Path(__file__).with_name("exam.tex").read_text(encoding="utf-8")
-_QUESTIONS = "\\begin{questions}\n"  # how _HEAD ends
+_QUESTIONS = "\\begin{questions}\n"  # the end of _HEAD
 _TAIL = "\\end{questions}\n\\end{document}\n"
 _PROSE = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
@@ -90,7 +90,7 @@ def one_question(item: ExamItem) -> str:
 
 
 def _latex_question(item: ExamItem, *, solved: bool = True) -> str:
-    """The question on one page. If `solved`, also its id, its key, its solution, and the mistakes behind the wrong options."""
+    """The question on one page. If `solved`, the page includes its id, its key, its solution, and the mistakes behind the wrong options."""
     choices = "".join(
         f"  \\{'CorrectChoice' if solved and item.is_key(letter) else 'choice'} {_guarded(item.question.options[letter])}\n"
         for letter in item.letters
@@ -114,7 +114,7 @@ def _guarded(text: str) -> str:
 
 
 def tex(text: str) -> str:
-    """Prose and formulas in LaTeX. A formula with a command that is not known is shown as it is written."""
+    """Prose and formulas in LaTeX. A formula with an unknown command is shown as written."""
     parts: list[str] = []
     for kind, part in split(xml_text(text)):
         if kind == "prose":
@@ -188,14 +188,14 @@ def question_html(item: ExamItem) -> str:
 
 @dataclass(frozen=True)
 class PaperHead:
-    """What stands on top of the papers of a form. `form` is 0 if there is only one, `minutes` None if no time is set."""
+    """The top of the papers of a form. `form` is 0 if there is only one form, and `minutes` is None if no time is set."""
 
     title: str
     form: int = 0
     minutes: float | None = None
 
     def line(self, kind: str) -> str:
-        """What is under the title: the kind of the file, the form and the time."""
+        """The line under the title: the kind of the file, the form and the time."""
         form = f"Form {self.form}" if self.form else ""
         time = "" if self.minutes is None else f"{self.minutes:g} minutes"
         return " \u00b7 ".join(filter(None, (kind, form, time)))
@@ -220,7 +220,7 @@ def paper_files(
 
 
 def _head_tex(head: PaperHead, items: Sequence[ExamItem], kind: str = "", extra: str = "") -> str:
-    """The preamble and the title; a fixed trailer, so that engines write the same bytes again."""
+    """The preamble and the title; a fixed trailer, so that engines write the same bytes every time."""
     fixed = "\\ifPDFTeX\\pdftrailerid{}\\fi\n\\usepackage{multicol}\n"
     start = _head_of(items).replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
     lines = tex(head.line(kind))

@@ -29,7 +29,7 @@ class SourceReport(Record):
 
 
 class ProblemSources(Record):
-    """All problems of a set, in order, and the files they come from."""
+    """All problems of a set, in order, and the files that they come from."""
 
     problems: tuple[item_records.Problem, ...]
     sources: tuple[SourceReport, ...] = ()
@@ -58,7 +58,7 @@ class Task(Record):
 
     @property
     def key(self) -> str:
-        """The name of the task, also of its folder, such as `scan`, `alternate-2`, `variant-numerical-1` or `convert-integer`."""
+        """The name of the task and of its folder, such as `scan`, `alternate-2`, `variant-numerical-1` or `convert-integer`."""
         match self.stage:
             case Stage.ALTERNATE:
                 return f"{self.stage.value}-{self.number}"
@@ -81,11 +81,11 @@ class Task(Record):
 
 
 class TaskEnd(StrEnum):
-    """How a task ended."""
+    """The end of a task."""
 
     DONE = "done"
-    GIVEN = "given"  # no model was asked, because the input has the result already
-    REJECTED = "rejected"  # two results lacked a property, see `breaches`
+    GIVEN = "given"  # no model was asked, because the input already has the result
+    REJECTED = "rejected"  # two results broke a property, see `breaches`
     DECLINED = "declined"  # the model reported that the task cannot be done
     FAILED = "failed"  # the model refused to answer, or could not be reached
     SKIPPED = "skipped"  # there is nothing to do, for example because the problem has no diagram
@@ -98,7 +98,7 @@ class TaskEnd(StrEnum):
 class CompileOutcome(StrEnum):
     COMPILED = "compiled"
     FAILED = "failed"
-    NOT_COMPILED = "not_compiled"  # there is no engine, so that only the structure was checked
+    NOT_COMPILED = "not_compiled"  # there is no engine, so only the structure was checked
 
 
 class Compiled(Record):
@@ -108,24 +108,24 @@ class Compiled(Record):
     message: str = ""
 
 
-FIELDS = {  # the field of a task result that has what the role submitted
+FIELDS = {  # the field of a task result that holds the submission of the role
     Stage.CLASSIFY: "classification", Stage.SCAN: "scan", Stage.DIAGRAM: "tikz", Stage.IDEA: "ideas", Stage.ALTERNATE: "alternate",
     Stage.VARIANT: "variant", Stage.CONVERT: "conversion",
 }  # fmt: skip
 
 
 class TaskResult(Record):
-    """The result of one task. Only one of the fields from `classification` to `conversion` can be set: that of its stage.
+    """The result of one task. Only one of the fields from `classification` to `conversion` can be set: the field of its stage.
 
     Attributes:
-        breaches: if the result was rejected, the properties that the last attempt lacked.
-        repaired: the properties that the first attempt lacked and the second one has.
+        breaches: if the result was rejected, the properties that the last attempt broke.
+        repaired: the properties that the first attempt broke and the second one kept.
         compiled: None if the result has no LaTeX.
         prompt: the name of the prompt; empty if no model was asked.
-        raw: what the model wrote, word for word.
+        raw: the text of the model, word for word.
         warnings: warnings for people, one line each.
         solved: the answer of a solver that saw only the question of the item.
-        read_twice: the result of a second reading of the picture by the solver's model; empty without one.
+        read_twice: the result of a second reading of the picture by the solver's model; empty without a second reading.
     """
 
     task: Task
@@ -161,7 +161,7 @@ class TaskResult(Record):
 
 
 class ProblemEnd(StrEnum):
-    """How the work on a problem ended. Exports have only accepted problems."""
+    """The end of the work on a problem. Exports have only accepted problems."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"  # its classification, scan or diagram was rejected
@@ -170,7 +170,7 @@ class ProblemEnd(StrEnum):
 
 
 class PipelineResult(Record):
-    """What the whole pipeline made of one problem, with the fields of the design document."""
+    """The result of the whole pipeline for one problem, with the fields of the design document."""
 
     source_path: str
     classification: item_records.ClassificationResult
@@ -188,10 +188,10 @@ class ProblemRecord(Record):
         latex: the item from `\\item` to `\\end{solution}`, with `DIAGRAM_MARK` in place of its diagram.
         conversions: LaTeX by format.
         tasks: the results of all tasks in order, without `raw` and `calls`.
-        breaches: the reasons why the problem, or an item made of it, was rejected.
-        models: by role the name of the model.
-        withdrawn: by name (`original`, a variant, a format) the items that reviewers rejected, each with the reviewer and the reason.
-        edited: by name the LaTeX of the items that reviewers edited, each proven again; left out if there are none.
+        breaches: the reasons why the problem, or an item made from it, was rejected.
+        models: the name of the model by role.
+        withdrawn: the reviewer and the reason for each item that reviewers rejected, by name (`original`, a variant, a format).
+        edited: the LaTeX of the items that reviewers edited, by name. Each edit was proven again. Left out if there are none.
     """
 
     id: Name
@@ -216,15 +216,15 @@ class ProblemRecord(Record):
 
     @property
     def flagged(self) -> bool:
-        """Whether a person should look at it: the classification is unsure, or something is missing."""
+        """Whether a person should look at the problem, because its classification is uncertain or something is missing."""
         unsure = self.classification is not None and self.classification.flagged
         return unsure or any(task.warnings for task in self.tasks)
 
 
 class ProblemBank(Record):
-    """All problems of one set in order, also rejected ones.
+    """All problems of one set in order, including rejected ones.
 
-    With `profile` and `seed` the launch replaced settings of problems.yaml. Runs that bring the bank up to date use them again.
+    `profile` and `seed` are settings of the launch that replaced those of problems.yaml. Runs that update the bank reuse them.
     """
 
     name: Name
@@ -239,17 +239,17 @@ class ProblemBank(Record):
 
     @property
     def finished(self) -> tuple[ProblemRecord, ...]:
-        """The accepted problems, also those that reviewers rejected."""
+        """The accepted problems, including those that reviewers rejected."""
         return tuple(problem for problem in self.problems if problem.end is ProblemEnd.ACCEPTED)
 
     @staticmethod
     def file_key(problem_set: str, path: str) -> str:
-        """A file of the bank, or one of its exports."""
+        """The key of a file of the bank, or of one of its exports."""
         return store_key("problems", problem_set, *path.split("/"))
 
     @staticmethod
     def history_key(problem_set: str, run_id: str, path: str) -> str:
-        """A file of the bank as a run made it."""
+        """The key of a file of the bank as a run made it."""
         return store_key("problems", problem_set, "history", run_id, *path.split("/"))
 
     @staticmethod
@@ -266,15 +266,15 @@ class BankItem(Record):
     r"""One item of a bank.
 
     Attributes:
-        id: the id of the problem; for a variant or a conversion followed by two dashes and `made`.
-        problem: the id of the problem from which it was made.
+        id: the id of the problem. For a variant or a conversion, two dashes and `made` follow.
+        problem: the id of the problem from which the item was made.
         made: `original`, the kind of the variant (`kind-2` for the second one), or the format of the conversion.
         latex: the whole item from `\item` to `\end{solution}`, with its diagram.
         statement, options, solution: its parts, as LaTeX.
         answer: the final answer of the solution; None if code does not find it.
         alternates: other solutions, each a solution environment.
         solved: as in its task result.
-        unedited: the LaTeX before a reviewer edited it; empty and left out if nobody did.
+        unedited: the LaTeX before a reviewer edited it; empty and left out if nobody edited it.
     """
 
     id: Name
@@ -294,7 +294,7 @@ class BankItem(Record):
 
     @property
     def content_id(self) -> str:
-        """`p-` and 16 hexadecimal digits of a hash of the LaTeX before edits (spacing ignored): the key of decisions of reviewers."""
+        """`p-` and 16 hexadecimal digits of a hash of the LaTeX before edits (spacing ignored): the key for decisions of reviewers."""
         return "p-" + digest(" ".join((self.unedited or self.latex).split()))[:16]
 
 
@@ -306,7 +306,7 @@ class BankExport(Record):
         libraries: libraries of TikZ, and packages that draw.
         packages: the packages that the items use.
         figures: the drawn figures, PNG or JPEG, by the ids of `publishing/markup.py`.
-        signs: declarations of signs outside ASCII for TeX engines with 8 bits, which do not know them.
+        signs: declarations of the characters outside ASCII that 8-bit TeX engines do not know.
     """
 
     name: Name

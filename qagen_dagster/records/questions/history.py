@@ -1,4 +1,4 @@
-"""What a run of a combination keeps for the catalog: its plan, and the result of each document.
+"""The records that a run of a combination keeps for the catalog: its plan, and the result of each document.
 
 A later run writes its own records and does not change these.
 """
@@ -45,7 +45,7 @@ class Spent(Record):
     replayed_calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    usd: float | None = 0.0  # of the calls with a known price; None: no price is known
+    usd: float | None = 0.0  # cost of the calls with a known price; None: no price is known
     unknown_price_calls: int = 0
     seconds: float = 0.0
 
@@ -81,18 +81,18 @@ class RunDocument(Record):
     rejected_by_reason: dict[str, int] | None = None
     accepted_by_type: dict[str, int] | None = None
     reused: bool | None = None  # whether an earlier run made the result and paid for it
-    spent: Spent | None = None  # None: nothing was spent, or it is not known
+    spent: Spent | None = None  # None: nothing was spent, or the amount is unknown
 
     @classmethod
     def of(cls, run_id: str, line: CandidateDocument, result: GenerationResult | None) -> Self:
-        """The numbers of a line of the candidate set of a run. `result` is None if it no longer exists."""
+        """The numbers of a line of the candidate set of a run. `result` is None if the result no longer exists."""
         if result is not None:
             return cls.made(run_id, result)
         return cls(**line.shared(cls), detail=line.end_detail)
 
     @classmethod
     def made(cls, run_id: str, result: GenerationResult) -> Self:
-        """The numbers of `result` in the run `run_id`, which made or reused it."""
+        """The numbers of `result` in the run `run_id`, which made or reused the result."""
         reused = result.run_id != run_id
         controlled = {pair.attempt_number for pair in result.rejected if pair.rejection_reason in CONTROLLED}
         return cls(

@@ -1,4 +1,4 @@
-"""The questions that people asked, as a log gave them, and how well a set covers them."""
+"""The questions that people asked, as a log gave them, and their coverage by a set."""
 
 from pydantic import Field
 
@@ -6,7 +6,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination, fingerprint, store_key
 from qagen_dagster.records.questions.results import Evidence
 
-# What the generator is told of a question that the set does not cover.
+# The text that tells the generator about a question that the set does not cover.
 NOT_COVERED = "people ask this and no question covers it: ask about it in clear words of your own, if the document answers it"
 NO_DOCUMENT = "none of the likeliest documents answers it"
 PUBLISHED, NOT_TRIED = "published", "not_tried"
@@ -22,7 +22,7 @@ class LoggedQuestion(Record):
 class QuestionLog(Record):
     """The imported questions of a combination.
 
-    `missing` has, by document id, questions that the set did not cover; the generator is shown them. Entries are only added, so that a
+    By document id, `missing` has the questions that the set did not cover. The generator is shown these. Entries are only added, so that a
     finished document does not lose the questions that were made for them.
     """
 
@@ -39,9 +39,9 @@ class QuestionLog(Record):
 
 
 class ImportedQuestion(Record):
-    """What became of a question of the log: PUBLISHED, NOT_TRIED or the reason why it was refused.
+    """The fate of a question of the log: PUBLISHED, NOT_TRIED or the reason why it was refused.
 
-    `passages` are the nearest of a question that no document answers.
+    For a question that no document answers, `passages` holds the nearest passages.
     """
 
     question: str
@@ -52,10 +52,10 @@ class ImportedQuestion(Record):
 
 
 class Coverage(Record):
-    """How a set covers the log. `gaps` has by document id the questions about each subject that the document has and the set lacks."""
+    """The coverage of a log by a set. By document id, `gaps` has the questions about each subject that the document has and the set lacks."""
 
     questions: tuple[ImportedQuestion, ...]
-    subjects: int  # groups of questions of the log that ask for the same
+    subjects: int  # number of groups of questions in the log that ask for the same
     gaps: tuple[tuple[str, tuple[str, ...]], ...]
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The published set of a combination: its questions with what proves them, its rejected candidates, and its versions.
+"""The published set of a combination: its questions with their proofs, its rejected candidates, and its versions.
 
 The fields that a reader of "Single-Document Question Generator Architecture" expects come first; the others were added.
 """
@@ -29,11 +29,11 @@ class PublishedVisual(Record):
 
 
 class PublishedVerdict(Record):
-    """What the validator found: its own answer, given without the proposed one, and the criteria."""
+    """The findings of the validator: its own answer, given without the proposed one, and the criteria."""
 
     blind_answer: str
     answerable: bool
-    matches: bool | None  # here and below None: not judged
+    matches: bool | None  # here and below, None means not judged
     non_trivial: bool | None
     unambiguous: bool
     relevant: bool | None
@@ -50,7 +50,7 @@ class PublishedVerdict(Record):
 
 
 class PublishedGrade(Record):
-    """How well the answer is grounded. `grade`, `confidence` and `is_grounded` are None when that was not measured."""
+    """The grounding of the answer. `grade`, `confidence` and `is_grounded` are None when it was not measured."""
 
     grade: Grade | None
     confidence: Share | None
@@ -70,30 +70,30 @@ class PublishedQuestion(Record):
     generation_metadata: results.GenerationMetadata
     evidence: tuple[results.Evidence, ...]
     document_id: str = ""
-    text_path: str = ""  # where the parsed text is, relative to the folder of the set
+    text_path: str = ""  # path of the parsed text, relative to the folder of the set
     row: str | None = None  # the row from which the document was read, if its file is JSONL
     mode: Mode | None = None
     question_type: str = ""
-    hops: int | None = None  # passages that stand apart in the evidence
+    hops: int | None = None  # number of separate passages in the evidence
     visuals: tuple[PublishedVisual, ...] = ()
     verdict: PublishedVerdict | None = None  # None: the strategy has no validator
     grade: PublishedGrade | None = None  # None: never graded
     answerable: bool = (
-        True  # if not, `evidence` has the nearest passages, and `answer` says what a good system would say
+        True  # if False, `evidence` has the nearest passages, and `answer` is the reply of a good system
     )
-    no_answer: NoAnswer | None = None  # why it has no answer, and what was searched to prove it
+    no_answer: NoAnswer | None = None  # the reason why it has no answer, and the searches that prove it
     origin: results.Origin = results.origin_field()
 
     @property
     def kinds(self) -> list[str]:
-        """The names under which the mix of a scenario may count it."""
+        """The names under which the mix of a scenario may count the question."""
         own = mix_kinds(self.question_type, self.hops or 0, (one.type for one in self.visuals))
         across = self.no_answer is None and results.spans_documents(self.evidence)
         return [*own, *([Span.ACROSS.value] if across else [])]
 
     @property
     def writer(self) -> str:
-        """The model that wrote the question; `people` if it was imported."""
+        """The model that wrote the question; `people` if the question was imported."""
         return self.generation_metadata.generator_model if self.origin == "generated" else PEOPLE
 
 
@@ -137,17 +137,17 @@ class CorpusGenerationResult(Record):
 
     @staticmethod
     def file_key(combination: Combination, path: str) -> str:
-        """Another file of the published set."""
+        """The key of another file of the published set."""
         return store_key(f"published/{combination.key}", *path.split("/"))
 
     @staticmethod
     def version_key(combination: Combination, content_id: str, path: str) -> str:
-        """A file of one version of the published set."""
+        """The key of a file of one version of the published set."""
         return store_key(f"published/{combination.key}/versions", content_id, *path.split("/"))
 
 
 class LatestVersion(Record):
-    """The version of the published set that its files show."""
+    """The version of the published set that its files hold."""
 
     content_id: str
     timestamp: str  # when the version was first published, ISO 8601
@@ -160,10 +160,10 @@ class LatestVersion(Record):
 
 
 class LatestExports(Record):
-    """Which exports are stored beside the published set, and from what they were made."""
+    """The exports that are stored beside the published set, and the fingerprint that they were made from."""
 
     formats: tuple[str, ...]
-    made_from: str  # that of the LatestVersion
+    made_from: str  # `made_from` of the LatestVersion
 
     @staticmethod
     def key(combination: Combination) -> str:
@@ -183,6 +183,6 @@ _CONTENT = (
 
 
 def content_id(questions: Iterable[PublishedQuestion]) -> str:
-    """Names a version of a set by its questions alone: not by models, verdicts, grades, times or order."""
+    """An id of a version of a set that depends only on its questions, not on models, verdicts, grades, times or order."""
     rows = (question.model_dump(mode="json", include=set(_CONTENT)) for question in questions)
     return fingerprint(sorted(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows))[:16]

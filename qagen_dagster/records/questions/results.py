@@ -26,11 +26,11 @@ class Evidence(Record):
     end_line: int | None
     page: int | None = None
     visual: str | None = None  # label of the visual, if it shows the proof
-    # of a question across documents: the document that has it, if it is not the question's own
+    # for a question across documents: the document with this evidence, if it is not the question's own document
     document_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
     def within(self, other: "Evidence") -> bool:
-        """Whether another span of the same document has it."""
+        """Whether another span of the same document contains this one."""
         if self.start_line is None or other.start_line is None or self.document_id != other.document_id:
             return False
         lines = range(other.start_line, (other.end_line or other.start_line) + 1)
@@ -38,7 +38,7 @@ class Evidence(Record):
 
 
 class RejectionReason(StrEnum):
-    """Why a candidate was not accepted. The first six reasons are from the reference, the others were added."""
+    """The reason why a candidate was not accepted. The first six reasons are from the reference, and the others were added."""
 
     VALIDATION_FAILED = "validation_failed"
     DUPLICATE = "duplicate"
@@ -50,17 +50,17 @@ class RejectionReason(StrEnum):
     EVIDENCE_NOT_FOUND = "evidence_not_found"
     ANSWER_NOT_SUPPORTED = "answer_not_supported"
     NOT_SELF_CONTAINED = "not_self_contained"  # a reader of the question alone cannot tell what it is about
-    FALSE_PREMISE = "false_premise"  # the question takes for granted what the document denies
+    FALSE_PREMISE = "false_premise"  # the question assumes something that the document denies
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
-    ANSWERABLE = "answerable"  # it was meant to have no answer, and the corpus answers it
+    ANSWERABLE = "answerable"  # it was meant to have no answer, but the corpus answers it
     NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, but its answer needs only one
     UNGROUNDED = "ungrounded"  # the document supports no attempt at the answer; the best attempt is kept
     NOT_WANTED = "not_wanted"  # the mix of the scenario wants no more questions of its kind
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
     EDITED_BY_REVIEWER = (
-        "edited_by_reviewer"  # the question before the edit; the edited one is another candidate
+        "edited_by_reviewer"  # the question before the edit; the edited question is another candidate
     )
 
 
@@ -68,7 +68,7 @@ class RejectionReason(StrEnum):
 CONTROLLED = frozenset((RejectionReason.ANSWERABLE_FROM_TEXT, RejectionReason.NOT_MULTI_HOP))
 
 
-Origin = Literal["generated", "imported"]  # imported: people asked it, in a log that was imported
+Origin = Literal["generated", "imported"]  # imported: people asked the question, in an imported log
 
 
 def origin_field() -> Any:
@@ -83,7 +83,7 @@ class GenerationMetadata(Record):
 
 
 def spans_documents(evidence: Iterable[Evidence]) -> bool:
-    """Whether a passage is of another document than that of the question."""
+    """Whether a passage is from another document than the question's own."""
     return any(one.document_id for one in evidence)
 
 
@@ -101,12 +101,12 @@ class QAPair(Record):
     evidence: tuple[Evidence, ...]
     computation: str = ""  # as `Candidate.computation`
     generation_metadata: GenerationMetadata
-    # of a question that the corpus does not answer; its evidence is then what comes nearest
+    # for a question that the corpus does not answer; its evidence is then the nearest passages
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
 
     def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> "Candidate":
-        """The question as a candidate, with its evidence or with that which was found anew."""
+        """The question as a candidate, with its evidence, or with newly found evidence."""
         shown = self.evidence if evidence is None else evidence
         made = self.shared(Candidate, evidence=shown, visuals=self.content_refs)
         return Candidate(**made, writer=self.generation_metadata.generator_model)
@@ -119,8 +119,8 @@ class QAPair(Record):
         )
 
 
-# What decided that a question is a duplicate: equal words, similarity with an equal answer, or the model. Empty: nothing had to
-# decide.
+# The step that decided on a duplicate: equal words, similarity with an equal answer, or the model. Empty: nothing had to
+# be decided.
 DuplicateStep = Literal["", "exact", "similarity", "model"]
 
 
@@ -133,11 +133,11 @@ class RejectedQA(Record):
     rejection_detail: str
     duplicate_of: str | None = None  # for a duplicate, the text of the accepted question
     duplicate_score: float | None = None  # cosine of the two questions, 1 for the same words
-    duplicate_step: DuplicateStep = ""  # what decided that it is a duplicate
+    duplicate_step: DuplicateStep = ""  # the step that found the duplicate
     document_id: str = ""
     attempt_number: int = 0
     evidence: tuple[Evidence, ...] = ()
-    question_type: str | None = None  # None: it is not known, or the generator proposed nothing
+    question_type: str | None = None  # None: unknown, or the generator proposed nothing
     origin: Origin = origin_field()
 
 
@@ -163,13 +163,13 @@ class RetiredQA(Record):
 
 
 class DocumentEnd(StrEnum):
-    """How work on one document ended."""
+    """The end of the work on one document."""
 
     TARGET_REACHED = "target_reached"
     EXHAUSTED_REPORTED = "exhausted_reported"  # the generator reported that it finds no further question
     CONSECUTIVE_FAILURES = "consecutive_failures"
     MAX_ATTEMPTS = "max_attempts"
-    NO_VISUALS = "no_visuals"  # in visual mode there is nothing to look at; this is no error
+    NO_VISUALS = "no_visuals"  # in visual mode the document has no visuals; this is no error
     NOT_USABLE = "not_usable"  # the document has no text (or no page) for this mode
     BUDGET_EXHAUSTED = "budget_exhausted"  # the next run continues the work
     MODEL_ERROR = "model_error"  # a model failed for good; the next run tries the document again
@@ -199,7 +199,7 @@ def without_unjudged(verdict: object) -> object:
     """The fields of a verdict, with None for criteria that were not judged. Earlier versions stored these as true.
 
     The embedded reader finds faults, but confirms no criterion. Two criteria are not judged if there is no blind answer, or if code found
-    that it differs from the proposed one. Without a blind answer nothing is compared.
+    that it differs from the proposed answer. Without a blind answer nothing is compared.
     """
     if not isinstance(verdict, dict):
         return verdict
@@ -212,7 +212,7 @@ def without_unjudged(verdict: object) -> object:
 
 
 class VerdictRecord(Record):
-    """The verdict of the validator on one candidate, which the number of its attempt identifies. None: not judged."""
+    """The verdict of the validator on one candidate, which the number of its attempt identifies. None means not judged."""
 
     attempt: int
     question: str
@@ -243,7 +243,7 @@ class VerdictRecord(Record):
 
 
 class Shortfall(Record):
-    """The wanted and the delivered number of questions of one type from one document, and why some are missing."""
+    """The wanted and the delivered number of questions of one type from one document, and the reason why some are missing."""
 
     question_type: str
     wanted: int
@@ -267,11 +267,11 @@ class GenerationResult(Record):
 
     Attributes:
         planned: the wanted numbers of questions by kind, if the mix of the scenario names kinds.
-        shortfalls: which of these questions are missing.
+        shortfalls: the missing questions among these.
         grades: with the batch strategy, the grades of accepted and rejected answers by `question_id`.
-        shown: with the batch strategy, the lines that the generator was shown; empty if these are all lines.
-        surroundings: by question id the text around each piece of evidence.
-        looks: by label the hashes of the visuals of the questions.
+        shown: with the batch strategy, the lines that the generator was shown; empty if it was shown all lines.
+        surroundings: by question id, the text around each piece of evidence.
+        looks: by label, the hashes of the visuals of the questions.
         retired: the questions of all earlier versions of the document that were not kept.
     """
 
@@ -280,13 +280,13 @@ class GenerationResult(Record):
     stats: GenerationStats
     document_id: str = ""
     document_version: str = ""
-    fingerprint: str = ""  # of the model configuration, the prompts and the code that made it
+    fingerprint: str = ""  # hash of the model configuration, the prompts and the code that made the result
     end: DocumentEnd = DocumentEnd.TARGET_REACHED
     end_detail: str = ""
     viewed_pages: tuple[int, ...] = ()
     verdicts: tuple[VerdictRecord, ...] = ()
     calls: tuple[CallSummary, ...] = ()
-    run_id: str = ""  # of the run that finished it
+    run_id: str = ""  # id of the run that finished the document
     finished: str = ""  # ISO 8601, UTC
     planned: dict[str, int] = Field(default_factory=dict, exclude_if=lambda value: not value)
     shortfalls: tuple[Shortfall, ...] = ()
@@ -296,11 +296,11 @@ class GenerationResult(Record):
     surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
-    no_answer_target: int = 0  # of the target, the questions without an answer and across documents
+    no_answer_target: int = 0  # part of the target: questions without an answer and across documents
     controls: tuple[int, int] = (
         0,
         0,
-    )  # questions on which the validator was tested, and those that it answered
+    )  # number of questions that tested the validator, and the number that it answered
 
     @staticmethod
     def key(combination: Combination, document_id: str, fingerprint: str) -> str:
@@ -317,7 +317,7 @@ class GenerationResult(Record):
 
 
 class AppliedReview(Record):
-    """How the decisions of reviewers changed a validated set.
+    """The changes that the decisions of reviewers made to a validated set.
 
     `approved` has the ids of questions that reviewers accepted, and of edited questions that passed their checks. `verdicts` has
     the verdicts on edited questions by id.
@@ -374,7 +374,7 @@ class Candidate(Record):
         fault: tuple[RejectionReason, str] | None,
         **more: object,
     ) -> Self:
-        """What a model submitted, with its evidence, each piece once, and with the fault that code found."""
+        """The submission of a model as a candidate, with each piece of evidence once, and with the fault that code found."""
         gate, detail = fault or (None, "")
         made = {
             "question": " ".join(question.split()),
@@ -386,7 +386,7 @@ class Candidate(Record):
 
 
 class CandidateDocument(Record):
-    """The line of one document in a candidate set."""
+    """The entry of one document in a candidate set."""
 
     document_id: str
     document_version: str
@@ -402,7 +402,7 @@ class CandidateSet(OfCombination):
     """The results of one run of a combination, before corpus-wide deduplication.
 
     Attributes:
-        max_attempts, max_consecutive_failures: the limits of the run beside the target; 0 in sets of older versions.
+        max_attempts, max_consecutive_failures: the limits of the run besides the target; 0 in sets of older versions.
         mix: the number of questions of each type, if the scenario declares it.
     """
 
@@ -427,5 +427,5 @@ class CandidateSet(OfCombination):
 
     @staticmethod
     def run_key(run_id: str, combination: Combination) -> str:
-        """The set as a run made it."""
+        """The key of the set as a run made it."""
         return store_key("runs", run_id, *combination.key.split("/"), suffix=".json")

@@ -158,7 +158,7 @@ def agrees(computed: Quantity, stated: Quantity) -> bool:
 
 
 def _cut(item: str, start: int, end: int) -> list[list[Side]]:
-    """The chains of one formula. `=` outside braces separates two sides, and any other separator ends a chain."""
+    r"""The chains of one formula. `=` or `\approx` outside braces separates two sides, and any other separator ends a chain."""
     chains: list[list[Side]] = [[]]
     depth, place = 0, start
     for mark in _CUT.finditer(item, start, end):
