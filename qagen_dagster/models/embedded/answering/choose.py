@@ -1,9 +1,9 @@
 """The choice of the best short answer. Fitted weights score the spans, the span that agrees most with the other good spans
 wins, and a second model gives the chance that it is right.
 
-Words of the question that are missing where the answer stands speak against it. A question without an answer often repeats
+Words of the question that are missing near the answer are evidence against it. A question without an answer often repeats
 most words of a sentence and changes one: a name, a number, a quality, a verb, a denial (Rajpurkar, Jia & Liang 2018). So each
-word of the question is looked for in the sentence of the answer, near it, and in the whole text. `benchmarks/short` fits the
+word of the question is searched for in the sentence of the answer, near the sentence, and in the whole text. `benchmarks/short` fits the
 weights of `weights.json`.
 """
 
@@ -98,15 +98,15 @@ def _kind(word: Token) -> str:
 
 
 def _covered(words: Sequence[Token], sentence: Sentence) -> float:
-    """The share of the words that the sentence has, too."""
+    """The share of the words that the sentence also has."""
     return sum(bool(sentence.said.intersection(keys(word))) for word in words) / max(1, len(words))
 
 
 def _structure(
     words: Sequence[Token], sentence: Sentence, here: frozenset[str], near: frozenset[str], answer: range
 ) -> Counter[str]:
-    """Counts words of the question that stand in another relation in the sentence. Either a word that both have
-    has another modifier or another subject or object, or subject and object are exchanged."""
+    """Counts words of the question that have another relation in the sentence. Either a word in both
+    has a different modifier, subject or object, or subject and object are exchanged."""
     found = Counter[str]()
     for word in words:
         word_keys = frozenset(keys(word))
@@ -154,9 +154,9 @@ class Weights(Record):
 
     Attributes:
         mean, scale: mean and standard deviation of each of NUMBERS.
-        numbers: weights of NUMBERS. Those under "" count for all questions, those under a class of answer are added to them.
+        numbers: weights of NUMBERS. The weights under "" apply to all questions. The weights under a class of answer are added to these.
         categories: weights by template and values, see `category_keys`.
-        odds, bias: a logistic model over SIGNS. It says whether the chosen span is right.
+        odds, bias: a logistic model over SIGNS. It gives the chance that the chosen span is right.
     """
 
     mean: tuple[Weight, ...]
@@ -280,7 +280,7 @@ def choose(question: str, sentences: Sequence[str], fitted: Weights | None = Non
 
 def _counts_asked(found: Measured, row: int) -> bool | None:
     """Whether the number in a span counts what a question with "how many" asks for; None if the question or the
-    span counts nothing. Another noun counts the same if its meaning is close, as "inhabitants" and "people"."""
+    span counts nothing. A noun of close meaning counts as the same, such as "inhabitants" and "people"."""
     asked = found.question
     focus = next((token for token in asked.doc if token.lemma_.lower() == asked.focus), None)
     noun = _counted(found.span(row))

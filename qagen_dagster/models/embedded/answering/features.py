@@ -36,7 +36,7 @@ class Match:
     """How a sentence matches the question.
 
     Attributes:
-        exact: for each token the weight of the question's word that it repeats; 0 if it repeats none.
+        exact: for each token, the weight of the question's word that it repeats; 0 if it repeats none.
         soft: the cosine of each of the question's words to each token.
         share: the sum of the weights of the repeated words, as a share of the sum of all weights, 0 to 1.
         late: the mean over the question's words of the best cosine to a token, weighted by the weights of the words.
@@ -49,7 +49,7 @@ class Match:
 
 
 def wanted_of(question: Question, vectors: Vectors, sentences: Sequence[Sentence]) -> Wanted:
-    """The question's words; a word weighs more the fewer `sentences` contain it."""
+    """The question's words; a word that fewer `sentences` contain weighs more."""
     words = tuple(frozenset(keys(question.doc[index])) for index in question.content)
     counts = Counter(
         index for sentence in sentences for index, word in enumerate(words) if word & sentence.said
@@ -93,7 +93,7 @@ MEANING = (
 )  # fmt: skip
 NUMBERS = (*SENTENCE, *OWN, *MEETING, *NEARNESS, *TREE, *MEANING)
 CATEGORIES = ("kind", "wants", "role", "asked_preposition", *LABELS)
-KEEN = 0.45  # cosine of two words in context from which their meanings are close
+KEEN = 0.45  # minimum cosine of two words in context with close meanings
 _PREPOSITION = LABELS.index("preposition")
 
 
@@ -115,8 +115,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Context:
-    """The sentences of a text that are `parsed`, by their places in it; `numbers` are the places of those with candidates, and
-    `cosines` their cosines to the question."""
+    """The sentences of a text that are `parsed`, by their places in the text. `numbers` has the places of those with candidates, and
+    `cosines` has their cosines to the question."""
 
     parsed: Mapping[int, Sentence]
     numbers: Sequence[int]
@@ -136,9 +136,7 @@ class _Work:
     sentence: Sentence
     met: Match
     wanted: Wanted
-    outside: NDArray[
-        np.bool_
-    ]  # whether a token is outside a span; like the next two it has the shape (spans, tokens)
+    outside: NDArray[np.bool_]  # whether a token is outside a span; shape (spans, tokens), like the next two
     left: NDArray[np.bool_]  # whether a token is before a span
     far: NDArray[np.int64]  # distance of a token to a span, in tokens
     best: (
@@ -216,7 +214,7 @@ def _within(values: NDArray[np.generic], work: _Work) -> Numbers:
 
 
 def _matches(work: _Work) -> list[NDArray[np.generic]]:
-    """Words of the question inside the span, and how well they are matched outside."""
+    """Words of the question inside the span, and the quality of their matches outside."""
     spans, exact = work.sentence.spans, work.met.exact
     hit = exact > 0
     size = len(hit)

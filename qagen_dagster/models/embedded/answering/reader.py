@@ -51,7 +51,7 @@ def by_form(asked: Query, unit: Unit) -> str:
 
 
 def _label_asked(asked: Query, unit: Unit) -> bool:
-    """Whether the question asks for this label: it contains the whole label, quoted or as most of the question."""
+    """Whether the question asks for this label, which it contains in quotes or as most of the question."""
     label = set(terms(unit.label))
     if any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return True
@@ -114,7 +114,7 @@ _TITLE = re.compile(r"^title: (.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class _Found:
-    """An answer, its piece, its confidence (0 to 1) and how it was found."""
+    """An answer, its piece, its confidence (0 to 1) and the way in which it was found."""
 
     text: str
     unit: Unit
@@ -132,7 +132,7 @@ def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
 
 
 def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
-    """The answer in the lines of `prompt` with its passage; none if it is not SURE, because no other model will check it."""
+    """The answer in the lines of `prompt` with its passage; no answer if its score is below SURE, because no other model will check it."""
     found = _best(section(prompt, "Question (factual)"), [(1, rows(prompt))], card(prompt).title, fitted)
     answer, evidence = "Insufficient information in the document.", list[dict[str, object]]()
     if found is not None and found.answerable and found.confidence >= SURE:
@@ -217,7 +217,7 @@ def _lines(unit: Unit) -> str:
 
 
 def _submit(found: _Found | None, shown: Sequence[tuple[int, list[Line]]]) -> Action:
-    """Submit the answer, and the excerpt that has its lines; of several the first one, if possible with the exact quote."""
+    """Submit the answer, and the excerpt that has its lines; of several excerpts the first one, if possible with the exact quote."""
     arguments: dict[str, object] = {
         "answer": "The excerpts hold no sentence, row or entry.",
         "answerable": False,
@@ -242,14 +242,14 @@ _COMPARED = {
     Match.APART: "they have nothing in common",
     Match.CONFLICT: "their numbers, names, denials or directions contradict each other",
 }
-LEAST_BEGINNING = 3  # terms; a proposed answer that is a shorter beginning of ours may leave out what matters
-READ_WHOLE_LINES = 2_400  # a longer document is searched, because reading it takes too many calls
+LEAST_BEGINNING = 3  # terms; a shorter beginning of our answer may leave out what matters
+READ_WHOLE_LINES = 2_400  # a longer document is searched, because reading takes too many calls
 LINES_PER_READ = 400
 MAX_READS = 14  # reads and searches of one question, below the runner's limit on tool calls
 ANSWERABLE = 0.55  # minimum retrieval score of a place that answers
 LIKELY = 0.25  # minimum chance of a span
 CLOSE = 0.04  # maximum difference of the retrieval scores of two places that may both answer
-DENIED = 0.5  # minimum share of the words of a question that a passage has which denies its number
+DENIED = 0.5  # minimum share of a question's words in a passage that denies its number
 CACHED_DOCUMENTS = 64
 _NUMBER = re.compile(r"(?<![\d,.])\b\d{2,4}\b(?![,.]\d)")
 _PROPERTY = re.compile(r"what (?:is|was|are|were) the ((?:[\w-]+ ){0,2}[\w-]+) of [A-Z]", re.IGNORECASE)
@@ -261,7 +261,7 @@ _BOILERPLATE = re.compile(
 
 
 def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
-    """Reads on, answers blind, compares, or does another task: the tools that the request offers decide which.
+    """Reads on, answers blind, compares, or does another task, as the tools of the request require.
     `fitted` replaces the shipped weights."""
     if "submit_comparison" in conversation.tools:
         return [compare(conversation.prompt)]
@@ -285,7 +285,7 @@ def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[A
 
 
 def _more(question: str, conversation: Conversation) -> list[Action]:
-    """The reads or searches that are still needed: a short document is read whole, a long one is searched."""
+    """The reads or searches that are still needed. A short document is read whole, and a long document is searched."""
     reads = conversation.named("read_lines")
     if not reads:
         return [Action("read_lines", {"start_line": 1, "end_line": LINES_PER_READ})]
@@ -336,7 +336,7 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
 
 
 def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
-    """A number that only the question has, and one of the passage that has most of its other words; None if there is none."""
+    """A number that only the question has, and a number of the passage with most of its other words; None if there are none."""
     numbers = set(_NUMBER.findall(asked.text))
     ranked = rank(asked, index)
     if len(numbers) != 1 or not ranked or any(numbers & {*_NUMBER.findall(one.text)} for one in index.pieces):
@@ -347,7 +347,7 @@ def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
 
 
 def _open_column(asked: Query, index: Index) -> tuple[Hit, list[str]] | None:
-    """A table with the column that is asked for, if no row of it is named and the rows differ: its best hit and the values."""
+    """The best hit and the values of a table with the requested column, if the question names no row and the rows differ."""
     columns: dict[tuple[int, int], dict[str, Hit]] = {}
     for hit in rank(asked, index):
         for column, head in enumerate(hit.unit.header if hit.unit.table >= 0 else ()):
@@ -359,7 +359,7 @@ def _open_column(asked: Query, index: Index) -> tuple[Hit, list[str]] | None:
 
 
 def _hits(asked: Query, index: Index, fitted: Weights | None) -> list[tuple[Hit, str]]:
-    """The best pieces with their answers: by their form, or else by the likeliest span of their sentences."""
+    """The best pieces with their answers: by their form, or else by the most likely span of their sentences."""
     ranked = rank(asked, index)
     found = [(hit, by_form(asked, hit.unit)) for hit in ranked]
     prose = [hit for hit in ranked if not (hit.unit.cells or hit.unit.label)]
@@ -399,7 +399,7 @@ def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str]
 
 
 def _compared(own: str, proposed: str) -> tuple[bool, str]:
-    """Whether two answers state the same, and the reason."""
+    """Whether two answers state the same fact, and the reason."""
     found, beginning = match(own, proposed), terms(proposed)
     if (
         found is Match.CLOSE
@@ -432,7 +432,7 @@ def mark(prompt: str) -> Action:
 
 
 def compare(prompt: str) -> Action:
-    """The verdict of the second step."""
+    """The verdict of the comparison, the second step of the validator."""
     question, proposed = section(prompt, "Question"), section(prompt, "Proposed answer")
     own, evidence = section(prompt, "Your own answer"), section(prompt, "Evidence")
     matches, why = _compared(own, proposed)

@@ -1,6 +1,6 @@
 """The pieces of a document (sentences, table rows, labelled lines, entries, steps), and their rank for a question by words and by MiniLM cosine.
 
-The share of words weights rare words more, as BM25 does (Robertson & Zaragoza 2009), without length normalisation, because
+The share of words gives rare words more weight, as BM25 does (Robertson & Zaragoza 2009), without length normalisation, because
 pieces are single sentences and rows.
 """
 
@@ -92,10 +92,8 @@ def _labelled(block: Block, passage: Passage) -> tuple[str, str]:
 _WH = word_set(
     "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"
 )
-LEXICAL_WEIGHT = 0.65  # how much the share of words counts in a score; the rest is the cosine
-TITLE_WEIGHT = (
-    0.2  # how much a word of the title counts: most pieces are about its subject, whether they name it or not
-)
+LEXICAL_WEIGHT = 0.65  # weight of the share of words in a score; the rest is the cosine's weight
+TITLE_WEIGHT = 0.2  # weight of a word of the title, whose subject most pieces share, named or not
 CANDIDATES = 8  # pieces with the largest share of words, whose cosines are computed
 CACHED_VECTORS = 20_000
 
@@ -179,7 +177,7 @@ def rank(asked: Query, index: Index) -> list[Hit]:
 
 
 def _place_bonus(asked: Query, unit: Unit) -> float:
-    """A bonus for the piece with the label or abbreviation in the question, or in the section or table that it names."""
+    """A bonus for the piece with the label or abbreviation in the question, or in the section or table that the question names."""
     if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
         return 0.2
     short = re.search(r"(\S+) stand for\?$", asked.text)

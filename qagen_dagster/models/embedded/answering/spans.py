@@ -13,7 +13,7 @@ from qagen_dagster.models.embedded.text.grammar import parse
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors, shared
 
 MOST_TOKENS = 22  # tokens of the longest candidate
-_DEEPEST = 30  # largest depth of a word in the parse tree that is told apart
+_DEEPEST = 30  # maximum depth of a word in the parse tree; deeper words count as this deep
 _LEADING = ("ADP", "SCONJ", "DET", "PART", "ADV")
 _TRAILING = ("CCONJ", "ADP", "DET")
 _CUT_BEFORE = ("conj", "cc", "relcl", "acl", "appos", "punct", "prep", "advcl", "npadvmod", "agent")
@@ -94,7 +94,7 @@ def _raw(doc: Doc) -> Iterator[tuple[int, int]]:
 
 
 def _around(token: Token) -> Iterator[tuple[int, int]]:
-    """The phrase that `token` heads, also without some of its parts."""
+    """The phrase that `token` heads, with and without some of its parts."""
     doc, left, right, here = token.doc, token.left_edge.i, token.right_edge.i + 1, token.i
     yield from ((left, right), (left, here + 1), (here, right), (here, here + 1))
     at = left
@@ -186,7 +186,7 @@ def _own(
 
 
 CACHED_SENTENCES = 2_000
-FAR = 20  # maximum distance in the tree; larger ones are cut to it
+FAR = 20  # maximum distance in the tree; larger distances count as this
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """A candidate (a question with its answer, evidence and origin), and the names by which it refers to the document, its parts,
-columns and rows. Checks refuse candidates: each stands for one reason not to ask a question, and looks at the words of the question
+columns and rows. Each check that refuses candidates is one reason not to ask a question, and uses the words of the question
 and its answer.
 
 A label is asked for only if it is certainly the name of a property, such as "mean salinity (g/kg)".
@@ -42,13 +42,13 @@ _POINTING = re.compile(
     r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
-# A text that ends so is cut off: a formula follows.
+# A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a)\??$")
 _FORMULA = re.compile(
     r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 STRUCTURED = frozenset({"key", "cell", "acronym"})  # families whose questions are not made from sentences
-_MAX_QUESTION_WORDS = 15  # of one made from a sentence
+_MAX_QUESTION_WORDS = 15  # of a question made from a sentence
 _MAX_ANSWER_WORDS = 30
 
 
@@ -95,7 +95,7 @@ def _file_title(file: str) -> str:
 
 
 def _confirmed(title: str, lines: Sequence[Line]) -> bool:
-    """Whether the title is a heading in Markdown, or the text beside it has a third of its words, so that it is about what it says."""
+    """Whether the title is a heading in Markdown, or the text beside it has a third of its words, so that the title fits the text."""
     if any(line.text.startswith("# ") and title in cased(line.text) for line in lines[:5]):
         return True
     wanted = {
@@ -108,9 +108,9 @@ def _confirmed(title: str, lines: Sequence[Line]) -> bool:
 
 
 def read_context(about: Card, lines: Sequence[Line]) -> Context:
-    """The names of a document, from its card and the lines that are known. The name of its file serves as a title if it has none.
+    """The names of a document, from its card and the lines that are known. The file name serves as a title if the document has none.
 
-    A title that the text does not confirm, or that could stand on any document, is left out.
+    A title that the text does not confirm, or that any document could have, is left out.
     """
     title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
     if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines):
@@ -174,7 +174,7 @@ def type_of(value: str) -> str:
 
 
 def in_sentence(name: str, context: Context) -> str:
-    """A label as it stands inside a sentence: its first letter is small, unless it begins with a name or an abbreviation."""
+    """A label in the form for the inside of a sentence: its first letter is small, unless it begins with a name or an abbreviation."""
     first, _, rest = name.partition(" ")
     known = first.lower() in context.plain or first.lower() not in context.names
     lower = first[1:].islower() and (known or first.lower() in HEAD_NOUNS)
@@ -251,7 +251,7 @@ def names_something(asked: str) -> bool:
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether the question could be asked of any document: nothing names what it is about, or only a title does and little else."""
+    """Whether the question could be asked of any document: nothing names its subject, or only a title and little else does."""
     words = len(set(content_stems(candidate.asked)))
     if names_something(candidate.asked) or (candidate.family in STRUCTURED and candidate.frame):
         return words < 3 and candidate.family in ("object", "complement", "when", "who")

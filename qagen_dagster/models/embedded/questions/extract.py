@@ -1,8 +1,7 @@
-"""The candidates of consecutive lines: the questions of every family in a varied order, without those that a check refuses.
+"""The candidates of consecutive lines: the questions of every family in a varied order, without questions that a check refuses.
 
 The families of this file are from the form of a text: spelled-out abbreviations, table cells, labelled lines such as "Resolution: 1 mm".
-Equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt reads the document
-again.
+Equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt rereads the document.
 """
 
 import hashlib
@@ -70,7 +69,7 @@ _BACK_MATTER = frozenset(
 def candidates(
     lines: tuple[Line, ...], context: Context, wanted: frozenset[str] = frozenset()
 ) -> tuple[Candidate, ...]:
-    """Candidates of consecutive lines, those of the `wanted` families first, then of all families in turn, the best ones first."""
+    """Candidates of consecutive lines, those of the `wanted` families first, then those of all families in turn, the best ones first."""
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(context, plain=plain_words(lines), names=name_words(lines))
     found = (_framed(draft, context) for draft in proposals(blocks, context))
@@ -124,8 +123,8 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
 
 
 def _one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list[Candidate]:
-    """The best question of each sentence, because two questions would reveal each other's answers. Questions
-    about cells, labels and abbreviations all stay."""
+    """The best question of each sentence, because two questions would reveal each other's answers. All
+    questions about cells, labels and abbreviations are kept."""
     best: dict[tuple[int, str], Candidate] = {}
     for candidate in sorted(found, key=lambda item: (item.family not in wanted, -item.quality)):
         if candidate.family not in STRUCTURED:
@@ -134,7 +133,7 @@ def _one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> lis
 
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates of all families in turn, the best of each family first and from all over the lines. At
+    """The candidates of all families in turn, the best of each family first and spread over the lines. At
     most a quarter asks for a date, because people ask for dates less often."""
     families: dict[str, list[Candidate]] = {}
     for candidate in sorted(found, key=_order):
@@ -146,13 +145,13 @@ def interleave(found: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _order(candidate: Candidate) -> tuple[float, str]:
-    """The best first; equally good ones in an order that scatters them over the lines."""
+    """The best first; equally good candidates in an order that scatters them over the lines."""
     scattered = hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest()
     return -round(candidate.quality, 1), scattered
 
 
 def _needs_title(candidate: Candidate) -> bool:
-    """Whether only the title says what a question about a sentence is about. Such questions come last: a title helps search."""
+    """Whether only the title states the subject of a question. Such questions come last, because a title helps search."""
     return bool(candidate.frame) and candidate.family not in STRUCTURED
 
 
@@ -176,7 +175,7 @@ _EMPTY = frozenset(
 
 def cell_questions(tables: Sequence[Table], context: Context, *, visual: bool = False) -> Iterator[Candidate]:
     """Questions for every table whose rows have names. The question names the table in visual mode, and if
-    another one has the same columns; its label or its section must tell it."""
+    another table has the same columns, in which case a label or a section must identify it."""
     places = [_place(table, context) for table in tables]
     for table, place in zip(tables, places, strict=True):
         named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)
@@ -223,7 +222,7 @@ def _askable(row: Row, cell: str) -> bool:
     return (
         cell.lower() not in _EMPTY
         and not (cell.startswith("(") and cell.endswith(")"))
-        and "](" not in cell  # the rest of a badge that links
+        and "](" not in cell  # the rest of a badge with a link
         and 0 < len(label.split()) <= 7
         and label.lower() not in ("total", "note", "notes")
         and len(cell.split()) <= 16
@@ -253,7 +252,7 @@ def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
 
 
 def _entry(block: Block) -> tuple[str, str]:
-    """The label and the value of a labelled line; empty if it is none."""
+    """The label and the value of a labelled line; empty for any other line."""
     if block.kind not in (Kind.TEXT, Kind.ITEM):
         return "", ""
     bold = _BOLD_KEY.match(block.lines[0].text) if len(block.lines) == 1 else None

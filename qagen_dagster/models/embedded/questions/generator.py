@@ -3,9 +3,9 @@ reports that the document is exhausted.
 
 The embedded models cannot see pictures. In visual mode they ask about table cells and captions, and name the visual.
 
-Questions without an answer are made from the questions that a document does answer. unanswerable: a name that the document has, with a
-property that no line of it has. false_premise: a question of the document that names a number, with another number than the document
-gives. underspecified: a question about a table cell without the name of its row.
+Questions without an answer are made from the questions that a document does answer. unanswerable asks for a property, which no line of the
+document has, of a name in the document. false_premise replaces the number that a question names by a number that the document does not
+give. underspecified asks about a table cell without the name of its row.
 """
 
 import re
@@ -56,12 +56,12 @@ _WANTED = re.compile(r"^- (unanswerable|false_premise|underspecified): (\d+)$", 
 _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]{2,} ){1,3}[A-Z][a-z]{2,}\b")
 _NUMBER = re.compile(r"(?<![\d,.])\b\d{2,4}\b(?![,.]\d)")
 _ROW_OF = re.compile(r" (?:of|for) (?=the |[\"`])")
-# Properties of things, persons and places that a reader may miss; the first that the document never mentions is asked for.
+# Properties of things, persons and places that a reader may miss; the question asks for the first one that the document never mentions.
 _PROPERTIES = ("phone number", "age", "address", "height")
-_SHIFTED = (7, -9, 11, -13)  # between a stated number and that of a false premise
+_SHIFTED = (7, -9, 11, -13)  # differences between a stated number and the number of a false premise
 
 
-_Made = dict[str, object]  # a question as the tool takes it
+_Made = dict[str, object]  # a question in the form of the tool's arguments
 
 
 def wanted_families(system_prompt: str) -> frozenset[str]:
@@ -94,7 +94,7 @@ class Shown:
 
     @property
     def read(self) -> range:
-        """The lines that are read of it."""
+        """The lines of the visual that are read."""
         start = self.start_line or 1
         return range(start, min(self.end_line or 1, start + MOST_OF_VISUAL) + 1)
 
@@ -159,7 +159,7 @@ WINDOW_LINES = 240  # lines that are searched for candidates at a time
 HEAD_LINES = 40  # first lines of the document, which name it
 MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
-MOST_OF_VISUAL = 120  # lines of a visual that are read after its first
+MOST_OF_VISUAL = 120  # lines of a visual that are read after its first line
 MAX_ACRONYMS = 1  # questions about abbreviations in one document
 
 _MISSING = re.compile(rf"{re.escape(NOT_COVERED)}: (.*)$", re.MULTILINE)
@@ -261,7 +261,7 @@ def _windows(total: int, resume: int) -> Iterator[range]:
 
 
 def _asked_for_first(found: Sequence[Candidate], prompt: str) -> Sequence[Candidate]:
-    """The candidates that share most words with a question that people ask come first; the order stays if the prompt names none."""
+    """The candidates, where those that share the most words with a question of people come first. Unchanged if the prompt has none."""
     asked = [{*content_stems(question)} for question in _MISSING.findall(prompt)]
 
     def shared(item: Candidate) -> int:
@@ -328,7 +328,7 @@ def _made(
 def _submit_without_answer(
     conversation: Conversation, lines: Sequence[Line], found: Sequence[Candidate], context: Context
 ) -> Action:
-    """As many questions of each kind as the prompt asks for, without those that it names."""
+    """As many questions of each kind as the prompt requests, without the questions that it lists."""
     rules = {
         "unanswerable": _near_misses(lines, context),
         "false_premise": _other_numbers(found, lines),

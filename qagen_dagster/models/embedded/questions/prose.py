@@ -1,8 +1,8 @@
 """Questions from the main clause of a sentence. Each rule finds a gap in a clause, which is the answer.
 
-The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and which adjuncts go
-because the question is long. A quarter of the words of people's questions is not in the text, so "In what year" takes the place of
-"When", and other verbs that of common ones. `candidate.py` decides whether a question makes sense.
+The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and the adjuncts to drop from
+a long question. A quarter of the words in people's questions is not in the text, so "In what year" replaces "When", and other verbs
+replace common ones. `candidate.py` decides whether a question makes sense.
 """
 
 import re
@@ -26,7 +26,7 @@ from qagen_dagster.models.embedded.text.grammar import (
 # question, answer, family, question type, quality
 Found = tuple[str, str, str, str, float]
 
-MOST_WORDS = 5  # content words of a question; adjuncts of a longer one go
+MOST_WORDS = 5  # maximum content words of a question; a longer one loses adjuncts
 LONGEST_ANSWER = 8  # words of an answer to "what"
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
 _FORMS = ("VB", "VBD", "VBN", "VBZ", "VBG")
@@ -78,15 +78,15 @@ def ask_subject(clause: Clause, wh: str) -> str:
 
 
 def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[int]:
-    """The adjuncts of the verb that go until the question has MOST_WORDS content words, those in front and the
-    last ones first. Conditions stay, and so does the time of a number, because it makes the answer unique."""
+    """The adjuncts of the verb to drop until the question has MOST_WORDS content words, first those before it, then the last
+    ones. Conditions are kept, and so is the time of a number, because it makes the answer unique."""
     doc, root, gone = clause.doc, clause.root, set[int]()
     left = [index for index in clause.kept if index not in gap]
     found = [
         child
         for child in root.children
         if child.dep_ in ("prep", "advmod", "npadvmod", "advcl")
-        and child.left_edge.i != root.i + 1  # what follows the verb directly belongs to it
+        and child.left_edge.i != root.i + 1  # words directly after the verb belong to it
         and not gap.intersection(token.i for token in child.subtree)
         and not any(token.lower_ in _CONDITIONS or token.dep_ == "neg" for token in child.subtree)
         and not (numeric and any(token.ent_type_ in _TIMES for token in child.subtree))
@@ -125,7 +125,7 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1)
 def _other_words() -> dict[str, dict[str, str]]:
-    """Verbs that mean the same, by the tag of their form. A question in other words than the text is as hard as people's."""
+    """Verbs that mean the same, by the tag of their form. A question with other words than the text is as hard as people's questions."""
     text = resources.files("qagen_dagster.models.embedded.questions").joinpath("verbs.txt").read_text("utf-8")
     found: dict[str, dict[str, str]] = {tag: {} for tag in _FORMS}
     for line in text.splitlines():
@@ -136,7 +136,7 @@ def _other_words() -> dict[str, dict[str, str]]:
 
 
 def _other_word(verb: Token) -> str:
-    """Another verb for the one of a clause, in its form; empty without one, or if a particle or preposition belongs to the verb."""
+    """A synonym of the verb of a clause, in the same form; empty if there is none, or if a particle or preposition belongs to the verb."""
     after = verb.doc[verb.i + 1].dep_ if verb.i + 1 < len(verb.doc) else ""
     return "" if after in ("prt", "prep") else _other_words().get(verb.tag_, {}).get(verb.lower_, "")
 
@@ -151,7 +151,7 @@ def _trim(clause: Clause, indices: list[int]) -> list[int]:
 
 
 def _front(clause: Clause, before: list[int]) -> str:
-    """The words before the subject, for the end of the question."""
+    """The words before the subject, which move to the end of the question."""
     return _lower_first(words(clause.doc, before), clause.doc[before[0]]) if before else ""
 
 
@@ -173,7 +173,7 @@ def _close(pieces: list[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}?" if text else ""
 
 
-# What "what" asks for says little with these verbs, or has many answers.
+# With these verbs, the answer to "what" says little, or there are many answers.
 _LIGHT = word_set(
     "have do take get give include contain involve see say mean become make consider require need want say be"
 )
@@ -183,7 +183,7 @@ _MANY = word_set(
 
 
 def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
-    """How to ask for the thing that a noun phrase names, and the answer; empty if it is no answer to "what"."""
+    """The words that ask for the thing of a noun phrase, and the answer; both are empty if the phrase does not answer "what"."""
     phrase = clause.within(noun)
     answer = solid(clause.doc, phrase)
     inner = [clause.doc[index] for index in phrase]
@@ -196,7 +196,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         return "", ""
     if noun.pos_ == "NOUN" and sum(map(_is_full, inner)) < 2:
         return "", ""  # "the Secretary", "values"
-    acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is a "who", too
+    acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
         return "Who", answer
     kinds = [child for child in noun.children if child.dep_ == "compound" and child.i < noun.i]
@@ -215,7 +215,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
 
 
 def who(clause: Clause) -> Iterator[Found]:
-    """Who does it. A question for another subject is the rest of its sentence, so it copies the text and is too easy to find."""
+    """Questions for a person as subject. A question for another subject would copy the rest of its sentence and be too easy."""
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
@@ -242,7 +242,7 @@ def agent_or_complement(clause: Clause) -> Iterator[Found]:
 
 
 def thing(clause: Clause) -> Iterator[Found]:
-    """The object of the verb."""
+    """Questions for the object of the verb."""
     for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
@@ -260,7 +260,7 @@ def _parts(clause: Clause, *kinds: str) -> list[Token]:
 
 
 def when(clause: Clause) -> Iterator[Found]:
-    """The date of an event."""
+    """Questions for the date of an event."""
     for child in clause.root.children if clause.root.lemma_ != "be" else ():
         for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "on", "at") else ():
             answer, gap = clause.span(noun), set(clause.within(child))
@@ -270,7 +270,7 @@ def when(clause: Clause) -> Iterator[Found]:
 
 
 def how_many(clause: Clause) -> Iterator[Found]:
-    """How many of a thing the subject has or does. A counted subject gives no question: "two studies found" seldom means all studies."""
+    """Questions for a count in the predicate. A counted subject gives no question: "two studies found" seldom means all studies."""
     doc, root = clause.doc, clause.root
     for noun in root.children:
         if (
@@ -302,7 +302,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
 
 
 def why(clause: Clause) -> Iterator[Found]:
-    """The stated reason."""
+    """Questions for the stated reason."""
     for child in clause.root.children if clause.negation is None else ():
         if child.dep_ != "advcl" or child.i < clause.root.i or child.left_edge.lower_ != "because":
             continue

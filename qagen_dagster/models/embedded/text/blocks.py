@@ -30,7 +30,7 @@ class Block:
     kind: Kind
     lines: tuple[Line, ...]
     section: tuple[str, ...] = ()
-    marker: str = ""  # what a list item begins with: "-", "1.", "Step 1."
+    marker: str = ""  # the beginning of a list item: "-", "1.", "Step 1."
     body_column: int = 0
 
     @cached_property
@@ -38,7 +38,7 @@ class Block:
         return join_lines(self.lines, first_column=self.body_column)
 
 
-_UNKNOWN = "\ufffd"  # stands for letters that could not be read; a block with one counts as code, so nothing is asked about it
+_UNKNOWN = "\ufffd"  # an unreadable letter; a block with one counts as code and gives no question
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)")
@@ -146,7 +146,7 @@ class _Segmenter:
         self.pending.append(line)
 
     def _at_break(self, line: Line) -> bool:
-        """Whether a key-value line starts a block; it does not if it continues a sentence."""
+        """Whether a key-value line starts a block. It does not if it continues a sentence."""
         if not self.pending:
             return True
         before = next((line.text for line in reversed(self.pending) if line.text.strip()), "")
@@ -238,7 +238,7 @@ def tables(blocks: Sequence[Block]) -> list[Table]:
 
 
 def _caption_at_end(block: Block) -> tuple[str, str] | None:
-    """The caption that a block is or ends with; in close type it directly follows the paragraph."""
+    """The caption that a block is or ends with. In close type, a caption directly follows the paragraph."""
     if block.kind is not Kind.TEXT:
         return None
     texts = [line.text.strip() for line in block.lines]

@@ -40,7 +40,7 @@ def is_english(text: str) -> bool:
 
 
 def parse(texts: Sequence[str]) -> list[Doc]:
-    """Parsed texts, in order. Only one thread parses at a time: the parser gains nothing from more."""
+    """Parsed texts, in order. Only one thread parses at a time: the parser gains nothing from more threads."""
     with _lock:
         new = list(dict.fromkeys(text for text in texts if text not in _parsed))
         for text, doc in zip(new, _english().pipe(new, batch_size=64), strict=True):
@@ -123,7 +123,7 @@ def read_clause(doc: Doc) -> Clause | None:
         return None
     second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
     if second is not None and not any(child.dep_ in _SUBJECTS for child in second.children):
-        return None  # what follows both verbs may belong to both: "were found and reported in 2008"
+        return None  # the words after both verbs may belong to both: "were found and reported in 2008"
     if re.search(r"\w\(", doc.text):
         return None  # "f(x)", "file(s)"
     dropped = _dropped(doc, root)

@@ -15,7 +15,7 @@ from qagen_dagster.records.text import TAG, shown_for
 
 Place = tuple[int, int]  # line number, column
 
-# Each pattern keeps group 1 and drops the rest of the match. They are bounded to run in linear time.
+# Each pattern keeps group 1 and drops the rest of the match. The patterns are bounded to run in linear time.
 _MARKUP = tuple(
     re.compile(pattern)
     for pattern in (
@@ -48,7 +48,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Passage:
-    """`text[i]` stands at `places[i]` of the document whose lines are `lines`."""
+    """`text[i]` is at `places[i]` of the document whose lines are `lines`."""
 
     text: str
     places: tuple[Place, ...]
@@ -78,7 +78,7 @@ def plain(text: str) -> tuple[str, list[int]]:
     columns = list(range(len(text)))
     if "<" in text:
         parts = _CODE.split(text)  # every second part is code
-        # The character that replaces a tag is padded to the tag's length, so that columns stay.
+        # The character that replaces a tag is padded to the tag's length, so that columns do not change.
         parts[::2] = [
             TAG.sub(lambda tag: shown_for(tag).ljust(len(tag[0]), _DROPPED), part) for part in parts[::2]
         ]
@@ -103,7 +103,7 @@ def plain(text: str) -> tuple[str, list[int]]:
 
 def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
     """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends. The first
-    line begins at `first_column`, after a list marker. All lines from the first to the last must be given, also
+    line begins at `first_column`, after a list marker. All lines from the first to the last must be given, including
     blank ones, so that quotes over several lines match the document."""
     text: list[str] = []
     places: list[Place] = []
@@ -147,7 +147,7 @@ _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
-MAX_WORDS = 42  # words of the longest sentence that is used; the parses of longer ones are often wrong
+MAX_WORDS = 42  # maximum words of a sentence; parses of longer ones are often wrong
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Sentence:
 
 
 def split(passage: Passage) -> Iterator[Sentence]:
-    """The sentences of a passage, in order. A semicolon outside brackets ends one, because a clause follows it."""
+    """The sentences of a passage, in order. A semicolon outside brackets ends a sentence, because a clause follows."""
     for sentence in sentences.split(passage.text):
         depth_at, start = _depths(sentence.text), 0
         ends = [match.end() for match in _SEMICOLON.finditer(sentence.text) if not depth_at[match.start()]]
@@ -171,7 +171,7 @@ def split(passage: Passage) -> Iterator[Sentence]:
 
 
 def _depths(text: str) -> list[int]:
-    """How many brackets are open before each character."""
+    """The number of open brackets before each character."""
     return list(
         accumulate(text, lambda depth, char: max(0, depth + (char in "([") - (char in ")]")), initial=0)
     )
