@@ -13,8 +13,9 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Engine, QueuePool, create_engine, event
 
+_KEPT = 8  # engines, each with its connections
 _engines: dict[tuple[str, bool], Engine] = {}
 _migrations: dict[str | None, ScriptDirectory] = {}
 _from_config = ScriptDirectory.from_config
@@ -36,9 +37,11 @@ def _relax(connection: sqlite3.Connection, _record: object) -> None:
 
 def _engine(url: str, **options: Any) -> Engine:
     key = url, "connect_args" in options
-    if key not in _engines:
-        _engines[key] = create_engine(url, **options)
-    return _engines[key]
+    found = _engines.pop(key, None) or create_engine(url, **{**options, "poolclass": QueuePool})
+    _engines[key] = found  # the last one used is the last
+    if len(_engines) > _KEPT:
+        _engines.pop(next(iter(_engines))).dispose()  # of a run that has ended: its connections are closed
+    return found
 
 
 def _known(config: Config) -> ScriptDirectory:
