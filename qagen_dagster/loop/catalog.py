@@ -82,7 +82,7 @@ def _known(store: Store) -> tuple[set[str], dict[str, str]]:
         with catalog_file(store) as file:
             found = file.stat()
             return _known_runs(file, (found.st_ino, found.st_size, found.st_mtime_ns))
-    except (FileNotFoundError, StoreError):
+    except (FileNotFoundError, NotADirectoryError, StoreError):
         return set(), {}
 
 

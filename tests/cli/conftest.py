@@ -56,7 +56,8 @@ def _run(folder: Path) -> None:
 @pytest.fixture
 def ran(qagen: Command, ran_once: Path) -> Command:
     """The command in a copy of `ran_once`."""
-    shutil.copytree(ran_once, qagen.project.root, dirs_exist_ok=True)
+    shutil.rmtree(qagen.project.root)
+    shutil.copytree(ran_once, qagen.project.root)
     return qagen
 
 

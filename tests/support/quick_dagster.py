@@ -1,24 +1,21 @@
 """Dagster's databases in tests: the same tables and statements, without what costs time and is not looked at.
 
 They do not wait for the disk: what they hold outlives a killed process, not a power cut. And what is thrown away and made
-again for each event, of which a run has a hundred, is kept: the engine of a database with its connections, the list of
-known migrations.
+again for each event, of which a run has a hundred, is kept: the engine of a database, the list of known migrations.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from pathlib import Path
 from typing import Any
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
-from sqlalchemy import Engine, QueuePool, create_engine, event, make_url
+from sqlalchemy import Engine, create_engine, event
 
-_KEPT = 8  # engines, each with its connections
-_engines: dict[tuple[str, bool, int], Engine] = {}
+_engines: dict[tuple[str, bool], Engine] = {}
 _migrations: dict[str | None, ScriptDirectory] = {}
 _from_config = ScriptDirectory.from_config
 
@@ -38,18 +35,10 @@ def _relax(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _engine(url: str, **options: Any) -> Engine:
-    key = url, "connect_args" in options, _inode(url)
-    found = _engines.pop(key, None) or create_engine(url, **{**options, "poolclass": QueuePool})
-    _engines[key] = found  # the last one used is the last
-    if len(_engines) > _KEPT:
-        _engines.pop(next(iter(_engines))).dispose()  # of a run that has ended: its connections are closed
-    return found
-
-
-def _inode(url: str) -> int:
-    """Of the file of a database, which may be another one than before; 0 if there is none."""
-    file = Path(make_url(url).database or "")
-    return file.stat().st_ino if file.exists() else 0
+    key = url, "connect_args" in options
+    if key not in _engines:
+        _engines[key] = create_engine(url, **options)
+    return _engines[key]
 
 
 def _known(config: Config) -> ScriptDirectory:

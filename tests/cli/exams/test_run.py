@@ -59,7 +59,8 @@ def _bank(folder: Path) -> None:
 def bank(qagen: Command, banked: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     """The command in a copy of `banked`."""
     monkeypatch.setenv("QAGEN_PROFILE", "embedded")
-    shutil.copytree(banked, qagen.project.root, dirs_exist_ok=True)
+    shutil.rmtree(qagen.project.root)
+    shutil.copytree(banked, qagen.project.root)
     assert len(ids(qagen)) == len(PARTS)
     return qagen
 
