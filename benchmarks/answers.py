@@ -25,8 +25,8 @@ from benchmarks.short.calibrate import Crossed
 from benchmarks.short.sets import XQUAD, Example, elsewhere, xquad
 from qagen_dagster.agents.answering.answerer import Excerpt, SubmittedAnswer, answer_from_excerpts
 from qagen_dagster.answering.answer_from_document import retrieve
-from qagen_dagster.answering.chunk_source import ChunkSource
 from qagen_dagster.english.sentences import split
+from qagen_dagster.index.search import ChunkSource
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.choose import Weights, bare, overlap
 from qagen_dagster.models.embedded.answering.reader import read

@@ -28,10 +28,10 @@ from typing import Any, NamedTuple
 from benchmarks import project
 from benchmarks.chain_model import document, draw, play
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.loop.call_totals import unique_calls
 from qagen_dagster.loop.estimate.amounts import Use, use_of
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, estimate
 from qagen_dagster.loop.questions.plan import RunOptions
+from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import GenerationResult

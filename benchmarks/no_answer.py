@@ -22,7 +22,7 @@ from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal, distrust
 from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.loop.workspace import Workspace

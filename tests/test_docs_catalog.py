@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.catalog.comments import dictionary
-from qagen_dagster.catalog.database import snapshot
+from qagen_dagster.catalog.database import dictionary, snapshot
 from qagen_dagster.catalog.stats import former_question, runs
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown

@@ -22,20 +22,18 @@ from qagen_dagster.agents.questions.across import Member
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.english.sentences import split
 from qagen_dagster.loop.journal import JournalFile
-from qagen_dagster.loop.questions.across.stage import AcrossStage
+from qagen_dagster.loop.questions.across_documents import AcrossStage
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.prove import Prover
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Prover
 from qagen_dagster.loop.questions.no_answer.stage import StageJournal
-from qagen_dagster.loop.questions.state import QAState
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.across import DraftAcross
 from qagen_dagster.records.questions.no_answer import DraftNoAnswer
 from qagen_dagster.records.questions.results import Candidate, RejectionReason
+from qagen_dagster.records.questions.submissions import DraftAcross
 from qagen_dagster.toolkit.document_view import DocumentView
 from tests.support.documents import page_picture
 from tests.support.models import FakeModel, call
@@ -252,7 +250,7 @@ def _outcome(
         one = across.candidate_of(work.context, members, DraftAcross.model_validate(dict(draft.values)))
         journal = JournalFile(space.store, f"journals/{key}.json", "w", StageJournal)
         stage = AcrossStage(work, models, corpus, journal)
-        decided = stage.decide(one, QAState(), partial(stage.proved, members=members))
+        decided = stage.decide(one, partial(stage.proved, members=members))
         reason = decided.reason
     else:
         one = no_answer.candidate_of(work.context, DraftNoAnswer.model_validate(dict(draft.values)))

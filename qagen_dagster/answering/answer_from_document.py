@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
-from qagen_dagster.answering.chunk_source import ChunkSource, best_chunks
 from qagen_dagster.answering.full_text import ProxyCallback, Wanted, obtain, stored_text
 from qagen_dagster.answering.pdf_sources import Paper
 from qagen_dagster.errors import ConfigError, ModelError, StoreError
 from qagen_dagster.formats.parser_pool import ParserPool
+from qagen_dagster.index.search import ChunkSource, best_chunks
 from qagen_dagster.models.base import Model
 from qagen_dagster.records import answer
 from qagen_dagster.records.base import Record

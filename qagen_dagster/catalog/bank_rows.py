@@ -11,7 +11,7 @@ from qagen_dagster.records.exams.bank import (
     SlotResult,
     Stage,
 )
-from qagen_dagster.records.exams.responses import Sitting
+from qagen_dagster.records.exams.paper import Sitting
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
 
 REPEATED = "repeated"

@@ -10,8 +10,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.catalog.comments import dictionary
-from qagen_dagster.catalog.database import snapshot
+from qagen_dagster.catalog.database import dictionary, snapshot
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
 from qagen_dagster.cli.output import Terminal, print_json, warn

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     OneOf,
     Selection,
@@ -29,12 +29,11 @@ from qagen_dagster.cli.output import (
     warn,
     write_output,
 )
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.evaluation.intervals import report_intervals
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
 from qagen_dagster.loop.evaluation.run_questions import latest_report, open_evaluation
 from qagen_dagster.loop.evaluation.score import read_output, score_systems
+from qagen_dagster.loop.evaluation.system_scores import report_intervals
 from qagen_dagster.loop.grading.grade_answers import command_judge
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.index.build import is_indexed

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
 from qagen_dagster.cli.output import (
     OUTPUT,
@@ -26,7 +27,6 @@ from qagen_dagster.cli.output import (
     warn,
     write_output,
 )
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.grounding.grade import MIN_MEASURED
 from qagen_dagster.ingest.files import parse_options

@@ -5,10 +5,9 @@ from typing import Any
 import click
 from rich.table import Table
 
-from qagen_dagster.cli.graph import open_quietly, unread
+from qagen_dagster.cli.graph import Progress, open_quietly, unread
 from qagen_dagster.cli.options import asset_config, budget_options, json_option, profile_option
 from qagen_dagster.cli.output import Terminal, fail, print_json
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace

@@ -41,7 +41,9 @@ Positions = dict[tuple[str | int, ...], int]
 
 def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
     """Read the file `path` as a record of the class `kind`. Raises ConfigError for the first error, with its place."""
-    node = _compose(path)
+    node = _compose(read_config_text(path), path)
+    if node is None:
+        raise ConfigError("is empty", file=path, line=1)
     positions: Positions = {(): 1}
     data = _plain(node, (), positions, path)
     try:
@@ -65,14 +67,7 @@ def read_text(text: str) -> JsonValue:
 
     Raises ConfigError, with a line if one is known, when the text is not YAML or has aliases, tags or deep nesting.
     """
-    try:
-        _check_tokens(text, None)
-        node = yaml.compose(text, Loader=_Loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        raise ConfigError(f"is not YAML: {error.problem}", line=mark.line + 1 if mark else None) from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"is not YAML: {str(error).splitlines()[0]}") from None
+    node = _compose(text, None)
     return None if node is None else _words(node)
 
 
@@ -101,11 +96,10 @@ def read_config_text(path: Path) -> str:
         raise ConfigError("is not UTF-8 text", file=path) from None
 
 
-def _compose(path: Path) -> yaml.Node:
+def _compose(text: str, path: Path | None) -> yaml.Node | None:
     try:
-        text = read_config_text(path)
         _check_tokens(text, path)
-        node = yaml.compose(text, Loader=_Loader)
+        return yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise ConfigError(
@@ -113,9 +107,6 @@ def _compose(path: Path) -> yaml.Node:
         ) from None
     except yaml.YAMLError as error:
         raise ConfigError(f"is not YAML: {str(error).splitlines()[0]}", file=path) from None
-    if node is None:
-        raise ConfigError("is empty", file=path, line=1)
-    return node
 
 
 def _check_tokens(text: str, path: Path | None) -> None:

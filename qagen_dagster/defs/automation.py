@@ -1,11 +1,14 @@
-"""All sensors and the schedule: one sensor records what changed, the others launch runs of the tasks that can run now.
+"""What Dagster does without a person: it observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
+
+There is one observed asset for each configuration of the table of products. Observing costs nothing. When a configuration changes, exactly
+the partitions that depend on it become stale.
 
 A launch is all runs of one tick of a sensor, or all runs of one night. The next launch begins when all runs of the last one have ended.
 Launches stay within the budget for automation.
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -14,18 +17,17 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.configuration.profiles import is_free
-from qagen_dagster.defs.check_results import check_event
 from qagen_dagster.defs.config_versions import all_versions, changed_configurations
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.observed_assets import CORPUS_FILES, RELOADED, KnownPartitions, reload_result
+from qagen_dagster.defs.metadata import check_event
 from qagen_dagster.defs.outdated import kept_line, up_to_date_events
 from qagen_dagster.defs.partitions import missing_partitions
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.defs.spending import SPENDING_TAG
-from qagen_dagster.errors import ConfigError
+from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.loop.questions.plan import RunOptions
-from qagen_dagster.loop.refresh.products import TABLE
+from qagen_dagster.loop.refresh.products import TABLE, Observed, Row
 from qagen_dagster.loop.refresh.tasks import Task, find_out_of_date, refresh_fields, whole_project
 from qagen_dagster.loop.shared_budget import effective_budget, spent_by
 from qagen_dagster.loop.workspace import Workspace
@@ -45,6 +47,9 @@ _UNFINISHED = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
+_CORPUS_FILES = "corpus_files"  # the asset with the check _RELOADED
+KnownPartitions = Mapping[str, dg.StaticPartitionsDefinition]
+_RELOADED = "definitions_loaded"
 
 
 def launch_id(when: datetime) -> str:
@@ -191,7 +196,7 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
             events += changed_configurations(layout, row, entry, space, context.instance, keys, context.log)
         for one in missing:
             context.log.warning(f"reload definitions to see {one}")
-        events += [check_event(layout.key(CORPUS_FILES), RELOADED, reload_result(missing))]
+        events += [check_event(layout.key(_CORPUS_FILES), _RELOADED, _reload_result(missing))]
         events += up_to_date_events(layout, space)
         return dg.SensorResult(asset_events=events, cursor=state)
 
@@ -306,3 +311,55 @@ def build_nightly_refresh(
         ).requests()
 
     return nightly_refresh
+
+
+def build_observed(layout: Layout, partitions: KnownPartitions) -> list[dg.SourceAsset]:
+    """One observable asset for each configuration."""
+    return [_observed(layout, row, entry, partitions[entry.partitions]) for row, entry in layout.observed]
+
+
+def _observed(
+    layout: Layout, row: Row, entry: Observed, partitions: dg.StaticPartitionsDefinition
+) -> dg.SourceAsset:
+    @dg.observable_source_asset(  # pyright: ignore[reportUnknownMemberType]
+        key=layout.key(entry.name),
+        partitions_def=partitions,
+        group_name=layout.name(row.group),
+        description=entry.description,
+    )
+    @layout.bound
+    def observed(context: dg.OpExecutionContext, workspace: WorkspaceResource) -> dg.DataVersionsByPartition:
+        space = workspace.open()
+        versions: dict[str, str] = {}
+        for key in partitions.get_partition_keys():
+            try:
+                versions[key] = entry.wanted(space, key, RunOptions()).version
+            except (QagenError, KeyError) as error:
+                context.log.error(f"{key}: {error}")
+        return dg.DataVersionsByPartition(versions)
+
+    return observed
+
+
+def build_reload_check(layout: Layout, partitions: KnownPartitions) -> dg.AssetChecksDefinition:
+    """The check that the loaded definitions have all corpora, scenarios and exams."""
+
+    @dg.asset_check(  # pyright: ignore[reportUnknownMemberType]
+        asset=layout.key(_CORPUS_FILES),
+        name=_RELOADED,
+        description="Fails when a corpus, a scenario or an exam was added after the definitions were loaded. Click "
+        "Reload definitions then.",
+    )
+    @layout.bound
+    def definitions_loaded(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+        return _reload_result(missing_partitions(workspace.open(), partitions))
+
+    return definitions_loaded
+
+
+def _reload_result(missing: list[str]) -> dg.AssetCheckResult:
+    """The outcome of the check. It names each partition that the definitions do not have, and what to do."""
+    advice = "; ".join(f"reload definitions to see {one}" for one in missing) or "all are loaded"
+    return dg.AssetCheckResult(
+        passed=not missing, severity=dg.AssetCheckSeverity.WARN, metadata={"definitions": advice}
+    )

@@ -1,20 +1,26 @@
-"""Runs the asset graph in this process, on the project's Dagster instance: the runs appear in the UI."""
+"""Runs the asset graph in this process, on the project's Dagster instance: the runs appear in the UI.
+
+It waits while another process holds the SQLite files of the instance.
+"""
 
 import json
 import logging
 import os
 import platform
+import sqlite3
+import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
 import dagster as dg
+from sqlalchemy import Engine, event
 
 from qagen_dagster.defs.executor import INTERRUPTED
-from qagen_dagster.defs.held import held_line, patient, says_locked, wait_for_instance
 from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.presentation import JOBS, members
 from qagen_dagster.defs.run_records import failure_lines, was_interrupted
@@ -38,6 +44,10 @@ _NO_STREAMS = {
     "config_yaml": "{}",
 }
 MODULE = "qagen_dagster.definitions"
+HELD_SECONDS = 60.0  # maximum wait for one access; a backup or copy of a large instance takes less
+_SILENT = 2.0  # seconds of waiting that are not reported, because other runs hold the files this long when they write
+_INSTANCE_FILES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
+_LOG = logging.getLogger(__name__)
 
 
 def _open_instance(home: Path) -> dg.DagsterInstance:
@@ -96,7 +106,7 @@ class Graph:
         apply({"DAGSTER_HOME": str(home)})
         self._progress, self._definitions, self.work, self._home = progress, definitions, work, home
         self._layout, self._origin = layout, origin
-        wait_for_instance(home)
+        _wait_for_instance(home)
         with patient(home):
             self._instance = _open_instance(home)
             self.dead = end_dead_runs(self._instance)
@@ -163,7 +173,7 @@ class Graph:
         tags = {HOST: platform.node(), PROCESS: str(os.getpid()), SPENDING_TAG: self.work.spending_id}
         if partition is not None:
             mark(self.work.space.store, partition, begun=assets)  # so that an interrupted run is found later
-        wait_for_instance(self._home)
+        _wait_for_instance(self._home)
         try:
             with patient(self._home):
                 events = self._execute(self._job(assets), assets, partition, config or {}, run_id, tags)
@@ -175,7 +185,7 @@ class Graph:
             raise KeyboardInterrupt
         failed = any(event.is_run_failure for event in events)
         lines = failure_lines(events) if failed else []
-        return [f"{title}: {held_line(self._home) if says_locked(line) else line}" for line in lines]
+        return [f"{title}: {_held_line(self._home) if _says_locked(line) else line}" for line in lines]
 
     def _execute(
         self,
@@ -263,3 +273,77 @@ def progress_logger(progress: Progress) -> dg.LoggerDefinition:
         return logger
 
     return dg.LoggerDefinition(build)
+
+
+def _wait_for_instance(home: Path) -> None:
+    """Wait until nobody holds the instance. Raises StoreError after HELD_SECONDS, and for a file that cannot be written."""
+    begun, reported = time.monotonic(), False
+    for file in (home / name for name in _INSTANCE_FILES):
+        while file.exists() and _is_held(file):
+            waited = time.monotonic() - begun
+            if waited >= HELD_SECONDS:
+                raise StoreError(_held_line(home))
+            if waited >= min(_SILENT, HELD_SECONDS / 2) and not reported:
+                reported = True
+                _LOG.warning(
+                    "another process holds the Dagster instance %s: waiting up to %.0f s", home, HELD_SECONDS
+                )
+            time.sleep(0.2)
+
+
+@contextmanager
+def patient(home: Path) -> Generator[None]:
+    """Run the body. Its accesses to SQLite wait for other processes, up to HELD_SECONDS. Raises StoreError if the files were still held then."""
+
+    def connected(connection: Any, _record: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute(f"PRAGMA busy_timeout = {HELD_SECONDS * 1000:.0f}")
+
+    event.listen(Engine, "connect", connected)
+    try:
+        yield
+    except Exception as error:
+        if _is_locked(error):
+            raise StoreError(_held_line(home)) from None
+        raise
+    finally:
+        event.remove(Engine, "connect", connected)
+
+
+def _is_locked(error: BaseException | None) -> bool:
+    """Whether an error is, or comes from, a lock of SQLite that another process holds."""
+    seen: list[BaseException] = []
+    while error is not None and error not in seen:
+        if _says_locked(str(error)):
+            return True
+        seen.append(error)
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _says_locked(text: str) -> bool:
+    """Whether the text of an error is from a lock of SQLite that another process holds."""
+    return ("OperationalError" in text and "database is locked" in text) or text == "database is locked"
+
+
+def _is_held(file: Path) -> bool:
+    try:
+        with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("ROLLBACK")
+    except sqlite3.DatabaseError as error:
+        if "locked" in str(error):
+            return True
+        fault = f"{file} of the Dagster instance cannot be used ({error})"
+    else:
+        return False
+    raise StoreError(
+        f"{fault}: correct its permissions, or move it away; then Dagster has no history of runs, and all sets stay"
+    )
+
+
+def _held_line(home: Path) -> str:
+    return (
+        f"another process holds the Dagster instance {home}; what is done is stored: "
+        "run the same command again when that process has ended, and it goes on"
+    )

@@ -1,13 +1,13 @@
-"""What assets of all products show in the UI: Markdown tables, charts, pictures, what model calls cost, progress lines in the log."""
+"""What assets of all products show in the UI: Markdown tables, charts, pictures, what model calls cost, progress lines, results of checks."""
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from qagen_dagster.loop.call_totals import unique_calls
+from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.review import page_address
 from qagen_dagster.records.run import Usage
@@ -207,3 +207,44 @@ def _money(calls: Sequence[Usage]) -> float | None:
     if any(call.usd is None for call in calls):
         return None
     return float(sum(call.usd or 0.0 for call in calls))
+
+
+if TYPE_CHECKING:
+    CheckedResult = dg.MaterializeResult[Any]
+else:  # Dagster accepts only the bare class as the annotation of an asset with checks
+    CheckedResult = dg.MaterializeResult
+WARN = dg.AssetCheckSeverity.WARN
+_SHOWN, _LONGEST = 10, 2_000  # maximum number of names that are shown, and of their characters together
+
+
+def check_event(asset: dg.AssetKey, name: str, found: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
+    """A result as an event that a sensor or a job records."""
+    values: Any = found.metadata
+    return dg.AssetCheckEvaluation(
+        asset_key=asset,
+        check_name=name,
+        passed=found.passed,
+        severity=found.severity,
+        metadata=values,
+    )
+
+
+def failing_result(
+    name: str,
+    failing: Sequence[str],
+    numbers: Mapping[str, float],
+    severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
+) -> dg.AssetCheckResult:
+    """A result that passes if `failing` is empty. It shows `numbers`, the length of `failing` and its first names."""
+    first = {"first_failing": ", ".join(failing[:_SHOWN])[:_LONGEST]} if failing else {}
+    return dg.AssetCheckResult(
+        check_name=name,
+        passed=not failing,
+        severity=severity,
+        metadata={**numbers, "failing": len(failing), **first},
+    )
+
+
+def warning_result(name: str, passed: bool, metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
+    """A result that warns if it has not passed."""
+    return dg.AssetCheckResult(check_name=name, passed=passed, severity=WARN, metadata=metadata)

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from qagen_dagster.defs.check_results import WARN, check_event
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import Metadata
+from qagen_dagster.defs.metadata import WARN, Metadata, check_event
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.run_records import PARTITION_TAG
 from qagen_dagster.loop.questions.before_run import why_kept

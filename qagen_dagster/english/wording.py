@@ -1,9 +1,12 @@
-"""How a question is worded: how much of it stands in its evidence, how long it is, and its style."""
+"""How a text is worded: its language, the style of a question, how much of it stands in its evidence, and how long it is.
+
+py3langid tells the language, and whether a short text is in another one.
+"""
 
 import re
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
-from qagen_dagster.english.language import is_foreign
 from qagen_dagster.english.words import content_stems, shared_words, tokens, word_set
 from qagen_dagster.records.corpus_config import Style
 
@@ -11,6 +14,9 @@ _RUN = 3  # words of a run that counts as copied
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i['\u2019](?:m|ve|d|ll)|my|me|we|we['\u2019](?:re|ve)|our|us|hi|hello|hey)\b", re.IGNORECASE
 )
+_NAME = re.compile(
+    r"\W*(?:[^\W\d_a-z\u00df-\u00ff]|\w*\d)"
+)  # a word that begins with a capital, or has a digit
 _ASKS = word_set(
     "what which who whom whose when where why how is are was were do does did can could has have had will would should may"
 )
@@ -18,6 +24,32 @@ _TELLS = word_set(
     "calculate compare compute count define describe determine estimate explain find give identify list mention name outline "
     "provide show state summarise summarize tell"
 )
+LEAST_LETTERS = 40  # the language of a text with fewer letters cannot be told
+# By how much more likely another language must be, per character. English texts have at most 0.05, others at least 0.8.
+FOREIGN = 0.4
+ENOUGH = 4_000  # characters that tell the language of a document
+
+
+def language_of(text: str) -> str:
+    """The ISO 639-1 code of the likeliest language; empty if the text is too short."""
+    return max(_likely(text).items(), key=lambda one: one[1])[0] if _can_tell(text) else ""
+
+
+def is_foreign(text: str, language: str) -> bool:
+    """Whether the text is surely in another language than `language`. False if it is too short, or `language` is not known."""
+    if not _can_tell(text):
+        return False
+    likely = _likely(text)
+    return language in likely and max(likely.values()) - likely[language] >= FOREIGN * len(text)
+
+
+def _can_tell(text: str) -> bool:
+    return sum(map(str.isalpha, text)) >= LEAST_LETTERS
+
+
+def _likely(text: str) -> dict[str, float]:
+    identifier: Any = import_module("py3langid")
+    return dict(identifier.rank(text))
 
 
 class Wording(NamedTuple):
@@ -39,6 +71,13 @@ def wording(question: str, evidence: str) -> Wording:
     runs = _runs(question)
     copied = len(runs & _runs(evidence)) / len(runs) if runs else 0.0
     return Wording(shared_words(question, evidence), copied, len({*content_stems(question)}))
+
+
+def without_names(question: str) -> str:
+    """The question without names and numbers, which no other word can replace. Its first word stays, as its capital tells nothing."""
+    first, *others = question.split() or [""]
+    kept = [one for one in others if not _NAME.match(one)]
+    return " ".join([first, *kept])
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:

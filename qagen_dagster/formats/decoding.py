@@ -2,7 +2,6 @@
 
 import codecs
 import re
-import unicodedata
 from dataclasses import dataclass
 
 from qagen_dagster.records.document import PageSpan
@@ -40,7 +39,6 @@ _PDF_WITHIN = 1_024  # readers accept leading junk before %PDF-, within the firs
 _HTML = re.compile(rb"(?:<!--[^>]{0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|title|script)\b", re.I)
 _WHITE = b" \t\r\n\x0b\x0c"
 _MAX_CONTROL_SHARE = 0.05  # of control characters that a text with stray ones has
-_WIDE_BOMS = (b"\xff\xfe", b"\xfe\xff")
 _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, because its mark starts with that of UTF-16
@@ -48,44 +46,28 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_SAMPLE = (
-    200_000  # bytes by which a legacy encoding is chosen; more hardly change the choice and take seconds
-)
+_WIDE_BOMS = tuple(mark for mark, name in _BOMS if name != "utf-8")
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
+_ASCII_LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
-_SHIFT_JIS = ["cp932", "shift_jis", "shift_jis_2004", "shift_jisx0213"]
-_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
-_CENTRAL = ("cp1250", "iso8859_2")
-# Letters beyond ASCII of each language, and the signs between words, by the code pages in which they are written. The first entry
-# that fits wins. No code pages stand for the Western one.
-_BETWEEN = "\xa0\xa7\xb0\xb1\xb2\xb3\xb5\xb7\xb9\xab\xbb\xbc\xbd\xbe\xbf\xa1\xa9\xae\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u2026\u20ac"
-_LANGUAGES: tuple[tuple[tuple[str, ...], str], ...] = (
-    ((), "àâæçèéêëîïôœùûüÿ"),  # French
-    ((), "äöüßåé"),  # German, Swedish, Finnish
-    ((), "áéíñóúü"),  # Spanish
-    ((), "àáâãçéêíóôõúü"),  # Portuguese
-    ((), "àèéìòù"),  # Italian
-    ((), "æøåé"),  # Danish, Norwegian
-    ((), "áðéíóúýþæö"),  # Icelandic
-    ((), "äöõüšž"),  # Estonian
-    (("cp1254",), "çğıöşüâîû\u0307"),  # Turkish; a lower-cased dotted I has a mark
-    (("cp1257",), "ąčęėįšųūž"),  # Lithuanian
-    (("cp1257",), "āčēģīķļņšūž"),  # Latvian
-    (("cp1257",), "äöõüšž"),  # Estonian
-    (_CENTRAL, "ąćęłńóśźż"),  # Polish
-    (_CENTRAL, "áčďéěíňóřšťúůýž"),  # Czech
-    (_CENTRAL, "áäčďéíĺľňóôŕšťúýž"),  # Slovak
-    (_CENTRAL, "áéíóöőúüű"),  # Hungarian
-    (_CENTRAL, "čćđšž"),  # Croatian, Slovene
-    (_CENTRAL, "ăâîşţ"),  # Romanian
+# What a file may be in that is not Unicode. Code pages that differ from these in a few signs would be taken for them.
+_LATIN = (
+    "cp1250",
+    "cp1252",
+    "cp1254",
+    "cp1257",
+    "cp1258",
+    "iso8859_1",
+    "iso8859_2",
+    "iso8859_9",
+    "iso8859_13",
 )
-_MIXED = 0.9  # share of a text in several Western languages, such as one with foreign names
-_BETTER = 0.02  # a code page must explain this share more of the signs than another
-_FEW_LETTERS = 12  # minimum letters that show the script
-_HEBREW = frozenset(range(0xE0, 0xFB))  # the letters of cp1255; Cyrillic and Greek texts use others, too
-_ASCII = re.compile("[\0-\x7f]+")
-_MIN_FOREIGN_SHARE = 0.3  # of the letters must be of another script before the text counts as written in it
+_OTHER_SCRIPTS = (
+    "cp1251", "cp1253", "cp1255", "cp1256", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "koi8_r", "koi8_u", "cp866",
+    "cp874", "big5hkscs", "cp949", "cp932", "euc_jis_2004", "euc_kr", "gb18030",
+)  # fmt: skip
+_FEW = 0.2  # a text of another script has at least this share of its letters beyond ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Signs that show nothing: marks of direction and joints, and joiners that do not stand between letters that they shape. Words with
 # them are not found.
@@ -129,9 +111,7 @@ def looks_binary(data: bytes) -> bool:
     UTF-16 and UTF-32 count as text, with or without a byte order mark, although they are full of NUL.
     """
     sample = data[:65_536]
-    if sample.startswith(_WIDE_BOMS) or sample.startswith(b"\x00\x00\xfe\xff"):
-        return False
-    if wide_encoding(sample):
+    if sample.startswith(_WIDE_BOMS) or wide_encoding(sample):
         return False
     return control_share(sample) > _MAX_CONTROL_SHARE
 
@@ -217,53 +197,20 @@ def _is_damaged_utf8(data: bytes) -> bool:
 
 
 def _legacy(data: bytes) -> str:
-    from charset_normalizer import from_bytes  # few files need it
+    from chardet import detect  # few files need it
 
-    # The detector recognises scripts but confuses the Latin code pages with each other, and short Hebrew with Cyrillic.
-    if len(found := _HIGH.findall(data)) >= _FEW_LETTERS and _HEBREW.issuperset(b"".join(found)):
-        return "cp1255"
-    best = from_bytes(data[:_SAMPLE]).best()
-    if best and len(_HALF_WIDTH.findall(str(best))) > _MIN_FOREIGN_SHARE * len(str(best)):
-        # Nobody writes in half-width kana: this is Cyrillic text mistaken for Shift JIS.
-        best = from_bytes(data[:_SAMPLE], cp_exclusion=_SHIFT_JIS).best()
-    western = _western(data)
-    if best is None:
-        return western
-    sample = data[:_SAMPLE].decode(best.encoding, "replace")
-    if _foreign_share(sample) >= _MIN_FOREIGN_SHARE:
-        return best.encoding
-    return _by_letters(data, western)
-
-
-def _by_letters(data: bytes, western: str) -> str:
-    """The code page in which almost all signs beyond ASCII are letters of one language; else the Western one."""
-    best, encoding = _MIXED, western
-    for pages, letters in _LANGUAGES:
-        own = dict.fromkeys(map(ord, letters + _BETWEEN))
-        for name in pages or (western,):
-            signs = _ASCII.sub("", data[:_SAMPLE].decode(name, "replace").lower())
-            share = 1 - len(signs.translate(own)) / max(len(signs), 1)
-            if share > best + _BETTER:
-                best, encoding = share, name
-    return encoding
-
-
-def _western(data: bytes) -> str:
-    try:
-        data.decode("cp1252")
-    except UnicodeDecodeError:
-        return "latin-1" if not re.search(rb"[\x80-\x9f]", data) else "cp1252"
-    return "cp1252" if re.search(rb"[\x80-\x9f]", data) else "latin-1"
-
-
-def _foreign_share(text: str) -> float:
-    letters = [char for char in text if char.isalpha()]
-    foreign = [char for char in letters if ord(char) > 0x7F and not _is_latin(char)]
-    return len(foreign) / len(letters) if letters else 0.0
-
-
-def _is_latin(char: str) -> bool:
-    return unicodedata.name(char, "").startswith(("LATIN", "FEMININE", "MASCULINE", "MICRO"))
+    telling = b"\n".join(line for line in data.split(b"\n") if _HIGH.search(line))
+    high = len(_HIGH.findall(telling))
+    few = high < _FEW * (high + len(_ASCII_LETTER.findall(telling)))
+    found = detect(
+        telling,
+        max_bytes=len(telling),
+        prefer_superset=False,
+        compat_names=False,
+        include_encodings=_LATIN if few else (*_LATIN, *_OTHER_SCRIPTS),
+        no_match_encoding="cp1252",
+    )
+    return found["encoding"] or "cp1252"
 
 
 @dataclass(frozen=True)
@@ -344,9 +291,8 @@ def _without_blank_end(lines: list[str]) -> list[str]:
 
 
 def _spans(ends: list[int], count: int) -> tuple[PageSpan, ...]:
-    spans: list[PageSpan] = []
-    start = 1
-    for number, end in enumerate(ends, start=1):
-        spans.append(PageSpan(page=number, start_line=min(start, count + 1), end_line=min(end, count)))
-        start = end + 1
-    return tuple(spans)
+    starts = [1, *(end + 1 for end in ends)]
+    return tuple(
+        PageSpan(page=number, start_line=min(start, count + 1), end_line=min(end, count))
+        for number, (start, end) in enumerate(zip(starts, ends, strict=False), start=1)
+    )

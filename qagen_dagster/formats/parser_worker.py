@@ -1,52 +1,37 @@
-"""The worker process of the parser pool: it parses within limits, replies, and ends when the parent ends."""
+"""The jobs of the parser pool in its worker process: they parse within limits."""
 
 import contextlib
-import importlib
 import resource
 import signal
-import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from multiprocessing.connection import Connection
-from pathlib import Path
+from itertools import count
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
-from qagen_dagster.formats.parser_pool import FileSource, Job, JobLimits, Reply
+from qagen_dagster.formats.parser_pool import FileSource, FormatsFactory, Job, JobLimits, Reply
 from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
 from qagen_dagster.records.document import Outcome
 from qagen_dagster.untrusted_file import read_file
+from qagen_dagster.worker_process import address_space
 
 _MAX_JOBS = 1_000  # after which the worker is replaced, because native libraries leak and fragment memory
 _GRACE = 10.0  # seconds after the limit at which a worker ends itself if nobody has killed it
 
 
-def main(descriptor: int) -> None:
-    """Serve jobs from the connection `descriptor` until the parent closes it or dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
+def prepare(hello: tuple[JobLimits, FormatsFactory | None]) -> Callable[[Job], Reply]:
+    """The function that does jobs within the limits and with the formats that `hello` names."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with Connection(descriptor) as parent, contextlib.suppress(EOFError, BrokenPipeError):
-        try:
-            limits, module, name = parent.recv()
-            formats = getattr(importlib.import_module(module), name)() if module else FORMATS
-        except Exception as error:  # reported to the parent, which has the log
-            parent.send(f"{type(error).__name__}: {error}")
-            return
-        parent.send(None)
-        _serve(parent, limits, formats)
+    limits, factory = hello
+    formats = factory() if factory else FORMATS
+    start, jobs = address_space(), count(1)
 
-
-def _serve(parent: Connection, limits: JobLimits, formats: Sequence[Format]) -> None:
-    start = _address_space()
-    for count in range(1, _MAX_JOBS + 1):
-        job: Job = parent.recv()
+    def answer(job: Job) -> Reply:
         reply = _run(job, limits, formats)
-        grown = _address_space() - start > limits.memory_bytes // 2
-        tired = reply.tired or grown or count == _MAX_JOBS
-        parent.send(replace(reply, tired=tired))
-        if tired:
-            return
+        grown = address_space() - start > limits.memory_bytes // 2
+        return replace(reply, tired=reply.tired or grown or next(jobs) >= _MAX_JOBS)
+
+    return answer
 
 
 def _run(job: Job, limits: JobLimits, formats: Sequence[Format]) -> Reply:
@@ -87,7 +72,7 @@ def _limited(limits: JobLimits) -> Generator[None]:
     # The timer of processor time ends a worker whose parent died during the job, even inside native code.
     signal.setitimer(signal.ITIMER_PROF, limits.seconds + _GRACE)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    used = _address_space()
+    used = address_space()
     if used:
         wanted = used + limits.memory_bytes
         most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
@@ -97,11 +82,3 @@ def _limited(limits: JobLimits) -> Generator[None]:
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
         signal.setitimer(signal.ITIMER_PROF, 0)
-
-
-def _address_space() -> int:
-    """Bytes of virtual memory in use; 0 on systems other than Linux, which do not limit it."""
-    if not sys.platform.startswith("linux"):
-        return 0
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()

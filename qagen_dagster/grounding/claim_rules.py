@@ -23,6 +23,7 @@ from qagen_dagster.english.facts import (
 from qagen_dagster.english.polarity import leaves_open
 from qagen_dagster.english.words import content_stems, listed, named_words, stem, tokens
 from qagen_dagster.grounding.source import Source, Window, is_statement
+from qagen_dagster.records.grading import SentenceGrade
 
 EACH = 4  # maximum candidate windows of each size
 NEIGHBOURS = 2  # sentences in a window
@@ -154,6 +155,8 @@ LONG = 400  # sentences; in a longer document, absent names and values are not s
 NOTHING_ALIKE = "nothing in the document is like it"
 TOO_FEW = "the document has these words, and they are too few to decide"
 NOT_TOGETHER = "its words are in the document, but no sentence says it in these words"
+LACKS = "the document does not have "
+_WORD = re.compile(r"\w+")
 BAND = 1 / 3  # width of each of three bands of scores: unsupported, then undecided, then supported
 _BOUNDS = frozenset(named_words("bounds"))
 _HEDGES = frozenset(listed("may might could would should if unless except only until"))
@@ -366,8 +369,15 @@ def _lacking(claim: _Claim, source: Source) -> str:
     missing = {word for word in claim.own if not source.has(word)}
     shown = [word for word in claim.words if stem(word) in missing]
     if shown:
-        return f"the document does not have {', '.join(dict.fromkeys(shown[:5]))}"
+        return f"{LACKS}{', '.join(dict.fromkeys(shown[:5]))}"
     return NOT_TOGETHER if claim.own else NOTHING_ALIKE
+
+
+def lacks_one_word(sentence: SentenceGrade) -> bool:
+    """Whether the document lacks one word of an undecided sentence, which is no name and no number."""
+    word = sentence.reason.removeprefix(LACKS)
+    plain = word.isalpha() and word.capitalize() not in _WORD.findall(sentence.sentence)
+    return plain and f"{LACKS}{word}" == sentence.reason
 
 
 def _share(part: int, whole: int) -> float:

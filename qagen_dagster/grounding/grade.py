@@ -36,12 +36,17 @@ _SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the 
 
 
 def grade_question(
-    question: str, source: Source, *, metadata: str = "", hypothetical: bool = False
+    question: str,
+    source: Source,
+    *,
+    metadata: str = "",
+    hypothetical: bool = False,
+    own_words: bool = False,
 ) -> grading.AnswerGrade:
     """Grade a question. It is grounded if the document has everything that the question names, and enough of its words.
 
     `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
-    supposes a different situation, so it may introduce amounts and dates. The confidence is 1 if the question is grounded, else the
+    supposes a different situation, so it may introduce amounts and dates; one in its `own_words` may have few of the document. The confidence is 1 if the question is grounded, else the
     share of its words that the document has, at most `LEAST_WORDS`.
     """
     missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
@@ -49,7 +54,7 @@ def grade_question(
     known = words & set(content_stems(metadata))
     there = sum(source.has(word) or word in known for word in words)
     share = there / len(words) if words else 0.0
-    reason = "" if share >= LEAST_WORDS else "few of its words are in the document"
+    reason = "" if own_words or share >= LEAST_WORDS else "few of its words are in the document"
     if missing:
         reason = f"the document does not have {', '.join(missing[:5])}"
     score = min(share, LEAST_WORDS) if reason else 1.0

@@ -3,8 +3,13 @@
 It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words without stop words. The words of a
 sentence that is too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
 `Amount.same` in `english/amounts.py` decides whether two numbers are equal.
+
+A claim that joins statements by "and" is split: "Both John and Peter were arrested" states two things. It is split only if each part is
+a whole statement. A claim about things together ("the two were brothers", "10 in total") stays whole, and so does a claim with a clause
+that may belong to one part only.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -13,7 +18,6 @@ from itertools import groupby
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import STOP_WORDS, read, tokens
 from qagen_dagster.grounding.claim_rules import Decision, Rule, decide
-from qagen_dagster.grounding.conjunctions import parts_of
 from qagen_dagster.grounding.no_claim import claim_of, is_generic, is_refusal, is_unsure
 from qagen_dagster.grounding.source import Source, Window
 from qagen_dagster.records.grading import UNGROUNDED, AnswerGrade, SentenceGrade, SentenceStatus
@@ -24,6 +28,21 @@ _NAMES = {
     SentenceStatus.NOT_FOUND: "Low similarity",
     SentenceStatus.NOT_MEASURED: "Undecided",
 }
+_SINGULAR = {"were": "was", "are": "is", "have": "has", "do": "does"}
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|did|do|does|will|would|can|could|may|might|must)\b")
+_WHOLE = re.compile(
+    r"\b(?:together|each other|one another|same|between|combined|total|altogether|respectively|jointly|equal|twice|or|nor|neither|either"
+    r"|not|no|never|that|which|who|whom|whose|where|when|while|because|if|unless|although|though|but|than|as|before|after|until"
+    r"|other|others|brothers|sisters|siblings|twins|partners|friends|married|divorced|met|differ\w*|two|three|four|five|all)\b",
+    re.IGNORECASE,
+)
+_SUBJECTS = re.compile(
+    r"(?:both )?(?P<items>.{1,200}?) (?P<verb>were|are|have|had|did|do) (?P<rest>.+)", re.IGNORECASE
+)
+_AND = re.compile(r",? and |, ")
+_CLAUSES = re.compile(r"[,;]? and |; ")
+_MOST_WORDS = 6  # of one subject
+_MOST_PARTS = 8
 
 
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
@@ -108,8 +127,8 @@ def _status(found: Decision) -> SentenceStatus:
 
 
 BOOST = 0.2  # added confidence of an answer that admits not knowing
-SIZES = (3, 2)  # words in a key phrase
-NO_PHRASE = "no phrase of it is in the document"
+_SIZES = (3, 2)  # words in a key phrase
+_NO_PHRASE = "no phrase of it is in the document"
 
 
 def grade_by_keywords(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
@@ -123,7 +142,7 @@ def key_phrases(sentence: str) -> list[str]:
     runs = [list(run) for stop, run in groupby(tokens(sentence), STOP_WORDS.__contains__) if not stop]
     phrases = [
         " ".join(run[first : first + size])
-        for size in SIZES
+        for size in _SIZES
         for run in runs
         for first in range(len(run) - size + 1)
     ]
@@ -138,7 +157,7 @@ def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
     found = sum((f" {phrase} " if phrase.isascii() else phrase) in words for phrase in phrases)
     if found:
         return one.model_copy(update={"reason": f"the document has {found} of its {len(phrases)} phrases"})
-    update = {"status": SentenceStatus.NOT_FOUND, "score": 0.0, "evidence": None, "reason": NO_PHRASE}
+    update = {"status": SentenceStatus.NOT_FOUND, "score": 0.0, "evidence": None, "reason": _NO_PHRASE}
     return one.model_copy(update=update)
 
 
@@ -146,3 +165,29 @@ def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
 def _words(source: Source) -> str:
     """The words of the document, separated by spaces. Scripts without spaces are searched without word boundaries."""
     return f" {' '.join(read(source.text))} "
+
+
+def parts_of(claim: str) -> tuple[str, ...]:
+    """The statements that a claim joins, at least two; nothing if it states one thing or cannot be split."""
+    flat = " ".join(claim.split()).rstrip(".!")
+    if _WHOLE.search(flat):
+        return ()
+    return _of_subjects(flat) or _of_clauses(flat)
+
+
+def _of_subjects(claim: str) -> tuple[str, ...]:
+    """One statement for each subject, if several subjects have one predicate."""
+    found = _SUBJECTS.fullmatch(claim)
+    items = _AND.split(found["items"]) if found else []
+    fits = all(0 < len(item.split()) <= _MOST_WORDS and not _VERB.search(item) for item in items)
+    if found is None or not 2 <= len(items) <= _MOST_PARTS or not fits or _VERB.search(found["rest"]):
+        return ()
+    verb = found["verb"].lower()
+    return tuple(f"{item} {_SINGULAR.get(verb, verb)} {found['rest']}" for item in items)
+
+
+def _of_clauses(claim: str) -> tuple[str, ...]:
+    """Clauses that each have a subject and a verb."""
+    parts = tuple(part.strip() for part in _CLAUSES.split(claim))
+    whole = all((verb := _VERB.search(part)) is not None and part[: verb.start()].strip() for part in parts)
+    return parts if whole and 2 <= len(parts) <= _MOST_PARTS else ()

@@ -30,9 +30,9 @@ try:
 except (OSError, AttributeError):
     closed = False
 for name, value in limits.items():
-    kind = getattr(resource, "RLIMIT_" + name, None)
-    if kind is None:
+    if value is None:
         continue
+    kind = getattr(resource, "RLIMIT_" + name)
     hard = resource.getrlimit(kind)[1]
     value = value if hard == resource.RLIM_INFINITY else min(value, hard)
     try:
@@ -105,15 +105,14 @@ def network_closed() -> bool:
 
 
 def _launcher(limits: ProgramLimits) -> list[str]:
-    values: dict[str, int] = {
+    values = {
         "CPU": limits.seconds,
         "AS": limits.memory_bytes,
         "FSIZE": limits.file_bytes,
         "NOFILE": 256,
         "CORE": 0,
+        "NPROC": limits.processes,
     }
-    if limits.processes is not None:
-        values["NPROC"] = limits.processes
     return [sys.executable, "-I", "-S", "-c", _LAUNCH, json.dumps(values)]
 
 

@@ -20,7 +20,7 @@ from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind
 from qagen_dagster.records.exams import bank as bank_records
-from qagen_dagster.records.exams.responses import Sitting
+from qagen_dagster.records.exams.paper import Sitting
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
@@ -250,7 +250,7 @@ def _json_lines(store: Store, key: str, kind: type[RecordT]) -> Iterator[RecordT
 def _exams(store: Store) -> Iterator[rows.TableRow]:
     """All slots of the current sets. The last bank says which are duplicates and which were rejected by reviewers."""
     # Imported where the catalog is built, because the import is slow.
-    from qagen_dagster.loop.exams.flaws import flaws_of
+    from qagen_dagster.loop.exams.code_checks import flaws_of
 
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     left_out: dict[tuple[ExamPart, int], bank_records.RejectedItem] = {}

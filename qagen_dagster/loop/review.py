@@ -1,5 +1,5 @@
 """Stores the decisions of reviewers, and derives the state of each question, how well reviewers agree, and which rejected
-questions the generator must avoid.
+questions the generator must avoid. Edits of exam items and problems are proven with a solver before they are stored.
 """
 
 from collections import Counter, defaultdict
@@ -10,10 +10,13 @@ from hashlib import sha256
 from itertools import combinations
 from pathlib import PurePosixPath
 
-from qagen_dagster.errors import StoreError
+from qagen_dagster.agents.problems import solve_blind
+from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.judges import Judged, agreement, judge_agreements
 from qagen_dagster.loop.statistics import krippendorff, wilson
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.ids import Combination, check_name, question_id
 from qagen_dagster.records.questions.results import RejectedQA, RejectionReason, ValidatedSet
 from qagen_dagster.records.review import MOST_TEXT, Action, Agreement, Decision, ReviewFacts, review_folder
@@ -283,3 +286,25 @@ def rejected_by_reviewers(space: Workspace, combination: Combination) -> tuple[R
         )
         for one in latest
     )
+
+
+def refuse(faults: Collection[str]) -> None:
+    """Raise ConfigError with the faults of an edit if there are any."""
+    if faults:
+        raise ConfigError(f"the edit is refused: {'; '.join(dict.fromkeys(faults))}")
+
+
+def solver_answer(
+    space: Workspace, profile: str, account: str, question: str, options: str
+) -> BlindSolution | None:
+    """What the solver of the profile answers, who sees only the question and the options; None if no solver is bound.
+
+    Raises ConfigError if the solver gives no answer, and ModelError.
+    """
+    spec = space.profile(profile).roles.get(Role.SOLVER)
+    if spec is None:
+        return None
+    said = solve_blind(space.model(spec), account, question, options)
+    if said.result is None:
+        refuse([f"the solver gave no answer: {said.detail}"])
+    return said.result

@@ -1,4 +1,4 @@
-"""Keeps the processes of a run within their shared budget: adds up what they have paid, and checks it before each paid call.
+"""Keeps the processes of a run within their shared budget: adds up what calls cost, and checks it before each paid call.
 
 Each process writes its own file after each paid call, and reads the files of the others before the next call. So the limits
 hold across ops and machines that share the store, and the spending of a killed process is not lost. A process also
@@ -9,7 +9,7 @@ import os
 import platform
 import threading
 import uuid
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,10 +19,12 @@ from qagen_dagster.configuration.profiles import Profile, check_priced
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget, Holds, Meter, Scope, Spent
+from qagen_dagster.records.run import CallSummary, Usage
 from qagen_dagster.store import Store
 
-KeyT = TypeVar("KeyT")
+_KeyT = TypeVar("_KeyT")
 _IN_FLIGHT = Holds()  # the reservations of all runs in this process
+_ValueT = TypeVar("_ValueT")
 
 
 class RunSpending:
@@ -124,7 +126,7 @@ def metered(model: Model, meter: Meter | None) -> Model:
     return model.metered(meter) if meter is not None and isinstance(model, _Meterable) else model
 
 
-def all_metered(models: Mapping[KeyT, Model], meter: Meter) -> dict[KeyT, Model]:
+def all_metered(models: Mapping[_KeyT, Model], meter: Meter) -> dict[_KeyT, Model]:
     """The models, each with `meter`."""
     return {key: metered(model, meter) for key, model in models.items()}
 
@@ -142,3 +144,27 @@ def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return budget
+
+
+def unique_calls(calls: Iterable[CallSummary]) -> list[Usage]:
+    """The usage of the calls. Calls with the same request count once; calls that were never sent count each."""
+    return _unique(calls, Usage.of)
+
+
+def unique_prices(calls: Iterable[CallSummary]) -> list[float | None]:
+    """The prices of the calls, which are counted as in `unique_calls`."""
+    return _unique(calls, lambda call: call.usd)
+
+
+def _unique(calls: Iterable[CallSummary], value: Callable[[CallSummary], _ValueT]) -> list[_ValueT]:
+    return list({call.request_key or str(number): value(call) for number, call in enumerate(calls)}.values())
+
+
+def total_spent(calls: Iterable[CallSummary]) -> Spent:
+    """The total spending on calls. An unknown price counts as 0, and tokens that no server counted as what was reserved."""
+    made = list(calls)
+    return Spent(
+        usd=sum(call.charged_usd or call.usd or 0.0 for call in made),
+        tokens=sum(call.charged_tokens or call.input_tokens + call.output_tokens for call in made),
+        calls=len(made),
+    )

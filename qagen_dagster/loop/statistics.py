@@ -18,14 +18,11 @@ _LEAST_EFFECT = (
 )
 
 
-def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Cohen's kappa of the pairs of decisions; None if it is not defined, because all decisions of both reviewers are the same."""
-    found = kappa_and_interval(pairs)
-    return None if found is None else found[0]
-
-
 def kappa_and_interval(pairs: Sequence[tuple[str, str]]) -> tuple[float, float, float] | None:
-    """Cohen's kappa and the ends of its 95 % interval, which is Wilson's of the share of equal decisions."""
+    """Cohen's kappa of the pairs of decisions, and the ends of its 95 % interval, which is Wilson's of the share of equal decisions.
+
+    None if it is not defined, because all decisions of both reviewers are the same.
+    """
     count, same = len(pairs), sum(first == second for first, second in pairs)
     ours, theirs = Counter(first for first, _ in pairs), Counter(second for _, second in pairs)
     chance = sum(ours[name] * theirs[name] for name in ours) / count**2

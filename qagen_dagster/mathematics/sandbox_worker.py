@@ -1,21 +1,21 @@
-"""The worker process of the sandbox: it forks a warm child with hard limits for every job."""
+"""The jobs of the sandbox in its worker process, which forks a warm child with hard limits for every job."""
 
 import contextlib
-import importlib
 import json
 import os
 import resource
 import select
 import signal
-import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure, evaluate, parse_form
+from qagen_dagster.worker_process import address_space
 
-MOST_BYTES = 1_000_000  # maximum bytes of a reply
+_MOST_BYTES = 1_000_000  # of a reply
+_REPLY = 0  # the descriptor of a computing process to which it writes its reply
 _WARM_UP = (
     "sqrt(2)*pi**2/3 + sin(pi/7) + cos(1)*tan(1) + cot(1)+sec(1)+csc(1)",
     "asin(1/3)+acos(1/3)+atan(2)+atan2(1,2)+sinh(1)+cosh(1)+tanh(1)+exp(1/2)+log(3)+ln(2)+log(8,2)",
@@ -23,30 +23,34 @@ _WARM_UP = (
     "Sum(k**2,(k,1,4))+Product(k,(k,1,4))+integrate(x**2*sin(x)+exp(x)/2+1/(1+x),(x,0,1))",
     "diff(x**3*sin(x)+log(x),x)+limit(sin(x)/x,x,0)+solve(x**2-3*x+1,x)[0]+solve(x**3-x-1,x)[0]+(F+1)**3",
 )
-Compute = Callable[[dict[str, Any]], object]
+Compute = Callable[[Any], object]
 
 
-def main() -> None:
-    """Answer each line of JSON with one line, until the parent closes the connection."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    hello = json.loads(sys.stdin.readline())
-    compute = _compute(str(hello["compute"]))
-    _send({"ready": True})
-    for line in sys.stdin:
-        _send(_answer(json.loads(line), hello, compute))
+@dataclass(frozen=True)
+class Task:
+    """An expression with its givens; the names in `free` are positive symbols."""
+
+    expression: str
+    givens: Mapping[str, str] = field(default_factory=dict[str, str])
+    free: frozenset[str] = frozenset()
 
 
-def compute_forms(job: dict[str, Any]) -> object:
-    """The result of each form of the job: `exact` and `numbers`, or `failure` and `detail`."""
-    return [_one(form) for form in job["forms"]]
+def prepare(hello: tuple[float, int, Compute]) -> Compute:
+    """The function that does jobs with the function of `hello`, within its seconds and its bytes of memory."""
+    seconds, memory_bytes, compute = hello
+    # Warmed up, because a limited process opens no files
+    compute([Task(one, {"x": "2"}, frozenset("F")) for one in _WARM_UP])
+    return lambda job: _answer(job, seconds, memory_bytes, compute)
 
 
-def _one(form: dict[str, Any]) -> dict[str, object]:
+def compute_forms(tasks: Sequence[Task]) -> object:
+    """The result of each task: `exact` and `numbers`, or `failure` and `detail`."""
+    return [_one(task) for task in tasks]
+
+
+def _one(task: Task) -> dict[str, object]:
     try:
-        exact, numbers = evaluate(
-            parse_form(form["expression"], form.get("givens"), frozenset(form.get("free", ())))
-        )
+        exact, numbers = evaluate(parse_form(task.expression, task.givens, task.free))
         return {"exact": exact, "numbers": numbers}
     except FormError as error:
         return {"failure": error.failure.value, "detail": error.detail}
@@ -56,28 +60,15 @@ def _one(form: dict[str, Any]) -> dict[str, object]:
         return {"failure": FormFailure.TOO_LARGE.value, "detail": "nested too deep"}
 
 
-def _compute(place: str) -> Compute:
-    """Load and warm up the function `module:name` that does the jobs, because a limited process opens no files."""
-    module, _, name = place.partition(":")
-    found = cast("Compute", getattr(importlib.import_module(module), name))
-    found({"forms": [{"expression": one, "free": ["F"], "givens": {"x": "2"}} for one in _WARM_UP]})
-    return found
-
-
-def _send(value: object) -> None:
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
-def _answer(job: dict[str, Any], limits: dict[str, Any], compute: Compute) -> dict[str, object]:
+def _answer(job: object, seconds: float, memory_bytes: int, compute: Compute) -> dict[str, object]:
     reading, writing = os.pipe()
     child = os.fork()  # this process has one thread
     if child == 0:
         os.close(reading)
-        _child(job, limits, compute, writing)
+        _child(job, seconds, memory_bytes, compute, writing)
     os.close(writing)
     try:
-        data = _read(reading, time.monotonic() + float(limits["seconds"]))
+        data = _read(reading, time.monotonic() + seconds)
     finally:
         os.close(reading)
         with contextlib.suppress(ProcessLookupError):
@@ -107,23 +98,23 @@ def _read(descriptor: int, deadline: float) -> bytes | None:
             return None
         piece = os.read(descriptor, 65_536)
         data += piece
-        if not piece or len(data) > MOST_BYTES:
+        if not piece or len(data) > _MOST_BYTES:
             return data
     return None
 
 
-def _child(job: dict[str, Any], limits: dict[str, Any], compute: Compute, writing: int) -> None:
+def _child(job: object, seconds: float, memory_bytes: int, compute: Compute, writing: int) -> None:
     """Compute under limits that cannot be lifted, write the reply, and exit."""
     try:
-        for descriptor in (0, 1, 2):  # the child must not talk to the parent
-            os.close(descriptor)
-        _limit(float(limits["seconds"]), int(limits["memory_bytes"]))
-        os.write(writing, json.dumps(compute(job)).encode()[:MOST_BYTES])
+        os.dup2(writing, _REPLY)
+        os.closerange(_REPLY + 1, 1_024)  # the child must not talk to the parent
+        _limit(seconds, memory_bytes)
+        os.write(_REPLY, json.dumps(compute(job)).encode()[:_MOST_BYTES])
     except MemoryError:
-        os.write(writing, b'[{"failure": "out_of_memory", "detail": "memory ran out"}]')
+        os.write(_REPLY, b'[{"failure": "out_of_memory", "detail": "memory ran out"}]')
     except Exception as error:  # whatever a harmful job raises becomes its outcome
         detail = f"{type(error).__name__}: {error}"[:200]
-        os.write(writing, json.dumps([{"failure": "crashed", "detail": detail}]).encode())
+        os.write(_REPLY, json.dumps([{"failure": "crashed", "detail": detail}]).encode())
     finally:
         os._exit(0)
 
@@ -132,8 +123,7 @@ def _limit(seconds: float, memory_bytes: int) -> None:
     whole = max(1, int(seconds))
     resource.setrlimit(resource.RLIMIT_CPU, (whole, whole))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    if sys.platform.startswith("linux"):
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    if used := address_space():
         resource.setrlimit(resource.RLIMIT_AS, (used + memory_bytes, used + memory_bytes))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))  # prevents opening files and sockets

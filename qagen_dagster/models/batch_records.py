@@ -11,25 +11,13 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Protocol
 
 from pydantic import Field, ValidationError
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.store import Blobs
 
 _PREFIX = "job-"
-
-
-class JobBlobs(Protocol):
-    """The storage of records and marks. `put` must be atomic and durable."""
-
-    def get(self, key: str) -> bytes | None: ...
-
-    def put(self, key: str, data: bytes) -> None: ...
-
-    def remove(self, key: str) -> None: ...
-
-    def keys(self) -> Iterator[str]: ...
 
 
 class JobState(StrEnum):
@@ -55,7 +43,7 @@ class Job(Record):
 class JobBook:
     """The records and marks in `blobs`. A caller must have locked a request in the ledger before it changes the request's mark."""
 
-    def __init__(self, blobs: JobBlobs) -> None:
+    def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
 
     def begin(self, model: str, keys: Sequence[str]) -> Job:

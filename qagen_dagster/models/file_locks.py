@@ -55,29 +55,23 @@ class FairLock:
     """A lock for the threads of this process, which get it in the order of asking."""
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._waiting: deque[threading.Event] = deque()
+        self._changed = threading.Condition()
+        self._waiting: deque[object] = deque()  # the first one holds the lock
 
     def acquire(self, seconds: float) -> bool:
         """Wait for the lock. Returns False if it was not free within `seconds`."""
-        turn = threading.Event()
-        with self._guard:
+        turn = object()
+        with self._changed:
             self._waiting.append(turn)
-            if len(self._waiting) == 1:
-                turn.set()
-        if turn.wait(max(0.0, min(seconds, threading.TIMEOUT_MAX))):
-            return True
-        with self._guard:
-            if turn.is_set():
+            if self._changed.wait_for(lambda: self._waiting[0] is turn, min(seconds, threading.TIMEOUT_MAX)):
                 return True
             self._waiting.remove(turn)
             return False
 
     def release(self) -> None:
-        with self._guard:
+        with self._changed:
             self._waiting.popleft()
-            if self._waiting:
-                self._waiting[0].set()
+            self._changed.notify_all()
 
 
 @cache

@@ -75,17 +75,11 @@ def whole_items(text: str) -> dict[str, Any]:
     """What the first object of a text that is cut off says up to its last whole object in an array; {} if there is none."""
     opened: list[str] = []
     start, end, closing = text.find("{"), 0, ""
-    in_string = escaped = False
-    for position, character in enumerate(text[start:] if start >= 0 else "", start):
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"':
-            in_string = True
-        elif character in "{[":
-            opened.append("}" if character == "{" else "]")
-        elif character in "}]" and opened and opened.pop() == "}" and opened[-1:] == ["]"]:
-            end, closing = position + 1, "".join(reversed(opened))
+    for sign, place in _signs(text, start):
+        if sign in "{[":
+            opened.append("}" if sign == "{" else "]")
+        elif opened and opened.pop() == "}" and opened[-1:] == ["]"]:
+            end, closing = place, "".join(reversed(opened))
     try:
         return loads(_without_trailing_commas(text[start:end] + closing)) if end else {}
     except ValueError:
@@ -98,6 +92,8 @@ _STARTS = 20  # places of a text where an array or object is looked for
 _OPENS = re.compile(r"[\[{]")
 # A string, also one that is cut off, or a comma before the end of an array or object.
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
+# A string, also one that is cut off, a brace or a bracket.
+_STRING_OR_SIGN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 _LISTS = frozenset({"tuple_type", "list_type"})
 _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 
@@ -190,22 +186,25 @@ def _decoded(text: str) -> Any:
 
 def _objects(text: str) -> Generator[tuple[str, bool]]:
     """Each outermost `{...}` of the text, and whether it is closed; braces in strings do not count."""
-    depth, start, in_string, escaped = 0, 0, False, False
-    for position, character in enumerate(text):
-        if in_string:
-            in_string = escaped or character != '"'
-            escaped = character == "\\" and not escaped
-        elif character == '"' and depth:
-            in_string = True
-        elif character == "{":
-            start = start if depth else position
-            depth += 1
-        elif character == "}" and depth:
-            depth -= 1
+    start = text.find("{")
+    while start >= 0:
+        depth = 0
+        for sign, end in _signs(text, start):
+            depth += (sign == "{") - (sign == "}")
             if not depth:
-                yield text[start : position + 1], True
-    if depth:
-        yield text[start:], False
+                yield text[start:end], True
+                start = text.find("{", end)
+                break
+        else:
+            yield text[start:], False
+            return
+
+
+def _signs(text: str, start: int) -> Generator[tuple[str, int]]:
+    """The braces and brackets from `start` on that are not in strings, each with the offset after it."""
+    for found in _STRING_OR_SIGN.finditer(text, start):
+        if found[0] in "{}[]":
+            yield found[0], found.end()
 
 
 def _without_trailing_commas(text: str) -> str:

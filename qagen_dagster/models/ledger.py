@@ -20,10 +20,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
 from qagen_dagster.models.base import ModelSpec, Provider
@@ -35,6 +35,7 @@ from qagen_dagster.models.rate_limits import at_most
 from qagen_dagster.models.retry import call_with_retry
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
+from qagen_dagster.store import Blobs
 
 # After so many useless replies in a row, of all documents together, a model is not asked again.
 STOP_AFTER = 20
@@ -86,24 +87,7 @@ class Breaker:
 _WITHOUT_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EACCES, errno.EPERM})
 _ROOM = 65_536  # bytes that must be free on the disk before a call is paid; few responses are longer
 
-
 T = TypeVar("T")
-
-
-class Blobs(Protocol):
-    """The storage of entries. `put` should be atomic. If it is not, the checksum reveals a half-written value."""
-
-    def get(self, key: str) -> bytes | None: ...
-
-    def put(self, key: str, data: bytes) -> None: ...
-
-    def lock_file(self, key: str) -> Path | None:
-        """The file that processes lock to lock `key`; None if the storage is not on a local disk."""
-        ...
-
-    def lease(self, key: str) -> AbstractContextManager[None]:
-        """Lock `key` in a storage that has no lock file."""
-        ...
 
 
 class Entry(Record):

@@ -152,6 +152,12 @@ class NoAnswerKind(StrEnum):
     UNDERSPECIFIED = "underspecified"  # the question has two readings with different answers
 
 
+class Span(StrEnum):
+    """From how many documents the evidence of a question is, if that is more than one."""
+
+    ACROSS = "across"
+
+
 class Hops(StrEnum):
     """How many passages of the evidence stand apart."""
 
@@ -170,7 +176,8 @@ MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = (
     (Hops,),
     (VisualType,),
 )
-MixKind = NoAnswerKind | QuestionType | Complexity | Hops | VisualType
+Staged = NoAnswerKind | Span  # kinds that are made after the other questions of a document
+MixKind = Staged | QuestionType | Complexity | Hops | VisualType
 
 
 def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list[str]:
@@ -182,7 +189,7 @@ def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list
 
 
 def _kind(value: object) -> object:
-    known = [kind for group in ((NoAnswerKind,), *MIX_GROUPS) for names in group for kind in names]
+    known = [kind for group in ((NoAnswerKind, Span), *MIX_GROUPS) for names in group for kind in names]
     found = next((kind for kind in known if kind == value), None)
     if found is not None:
         return found
@@ -190,7 +197,8 @@ def _kind(value: object) -> object:
 
 
 _NEARLY = 1e-6
-MOST_WITHOUT_ANSWER = 0.5  # questions with an answer test whether the validator finds answers
+# The other questions are made first, and test whether the validator finds answers.
+MOST_WITHOUT_ANSWER, MOST_STAGED = 0.5, 0.9
 
 
 class BatchOptions(Record):
@@ -320,8 +328,7 @@ class ScenarioConfig(Record):
         audience: like whose questions those of the set should be worded; it limits how near they are to their evidence. None: no limit.
         style: the share of the questions in each style; None: whole questions, which code does not check.
         personas: who asks, each in a sentence; only the generator is told.
-        mix: the shares of kinds of questions. Those without an answer are shares of `target_count`, and only of textual mode; types,
-            presets, numbers of passages, and in visual mode visuals, are shares of the questions with an answer.
+        mix: the shares of kinds: without an answer and across documents of `target_count` in textual mode, others of the rest of it.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: which validated questions are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
@@ -368,8 +375,13 @@ class ScenarioConfig(Record):
     def _check_mix(self, mix: dict[MixKind, float]) -> None:
         if mix and self.strategy is Strategy.ACROSS:
             raise ValueError("mix: is not read with `strategy: across`")
-        none, groups = self.without_answer, self.mix_groups(Mode.VISUAL)
-        for kinds, most in ((none, MOST_WITHOUT_ANSWER), *((one, 1.0) for one in groups)):
+        staged, groups = self.staged, self.mix_groups(Mode.VISUAL)
+        none = {kind: share for kind, share in staged.items() if isinstance(kind, NoAnswerKind)}
+        for kinds, most in (
+            (none, MOST_WITHOUT_ANSWER),
+            (staged, MOST_STAGED),
+            *((one, 1.0) for one in groups),
+        ):
             total, whole = sum(kinds.values()), any(set(one) <= kinds.keys() for one in (Complexity, Hops))
             if total > most + _NEARLY or (whole and total < 1 - _NEARLY):
                 wrong = "not 1" if whole else f"more than {most:g}"
@@ -382,9 +394,9 @@ class ScenarioConfig(Record):
             )
 
     @property
-    def without_answer(self) -> dict[NoAnswerKind, float]:
-        """The shares of questions without an answer."""
-        return {kind: share for kind, share in (self.mix or {}).items() if isinstance(kind, NoAnswerKind)}
+    def staged(self) -> dict[Staged, float]:
+        """The shares of questions without an answer, and of those across documents."""
+        return {kind: share for kind, share in (self.mix or {}).items() if isinstance(kind, Staged)}
 
     def mix_groups(self, mode: Mode) -> list[dict[MixKind, float]]:
         """For each of MIX_GROUPS the shares of questions with an answer. In textual mode there are no visuals."""
@@ -410,7 +422,7 @@ class ScenarioConfig(Record):
     @property
     def searches_corpus(self) -> bool:
         """Whether its questions depend on the texts of the whole corpus."""
-        return self.strategy is Strategy.ACROSS or bool(self.without_answer)
+        return self.strategy is Strategy.ACROSS or bool(self.staged)
 
     @field_validator("modes")
     @classmethod

@@ -9,8 +9,8 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.latex.engine import compile_document, find_engine
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather, item_texts
+from qagen_dagster.loop.exams.code_checks import flaws_of
 from qagen_dagster.loop.exams.edited import edited_item, fields_of
-from qagen_dagster.loop.exams.flaws import flaws_of
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.figures import Drawing, draw_figures, first_page
@@ -30,7 +30,7 @@ from qagen_dagster.records.exams.bank import (
     item_id,
 )
 from qagen_dagster.records.exams.config import StyleThresholds
-from qagen_dagster.records.exams.responses import ItemStatistics, Sitting
+from qagen_dagster.records.exams.paper import ItemStatistics, Sitting
 from qagen_dagster.records.review import exam_key
 from qagen_dagster.web import review_set
 

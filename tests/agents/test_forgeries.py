@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer as document_answerer
-from qagen_dagster.agents.evaluation import closed_book, relevance
 from qagen_dagster.agents.exams import retry_prompt
-from qagen_dagster.agents.problems.roles import material, numbered
+from qagen_dagster.agents.problems import material, numbered
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.grounding import judge
 from qagen_dagster.toolkit.excerpt import OPEN, Block, OwnText, block, enclose, neutralise, single_line
@@ -27,8 +27,8 @@ PROMPTS = {
         *(load() for load in ALL),
         retry_prompt().before(load_prompt("exams/implementer")),
         document_answerer.prompt(),
-        *closed_book.prompts(),
-        relevance.prompt(),
+        *evaluation.prompts(),
+        evaluation.relevance_prompt(),
         judge.judge_prompt(),
     )
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.agents import prompts
-from qagen_dagster.agents.problems.roles import role_prompt, scan_prompt, variant_prompt
+from qagen_dagster.agents.problems import role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt, own_prompts
 from qagen_dagster.agents.questions import deduplicator, generator, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner

@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 
 from qagen_dagster.answering.answer_from_document import Place, answer_from_document, bare_doi
-from qagen_dagster.answering.chunk_source import ChunkSource
 from qagen_dagster.answering.full_text import add_fulltext
 from qagen_dagster.errors import PermanentModelError
+from qagen_dagster.index.search import ChunkSource
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.workspace import Workspace

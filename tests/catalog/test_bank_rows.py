@@ -10,7 +10,7 @@ import pytest
 from qagen_dagster.catalog.bank_rows import slot_rows
 from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.run_item import slot_result, work_item
+from qagen_dagster.loop.exams.run_part import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import DUPLICATE_STAGE, REVIEW_STAGE, RejectedItem, SlotResult

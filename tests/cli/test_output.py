@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.output import Terminal, fail, print_json, slashed, warn
-from qagen_dagster.cli.progress import Progress
 from tests.support.source_tree import dotted, package
 
 HOSTILE = "\x1b]0;owned\x07 \x9b2J \u202etxt.exe [link=http://evil.example]click[/link]"

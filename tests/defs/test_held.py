@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from qagen_dagster.definitions import open_graph
-from qagen_dagster.defs import held
+from qagen_dagster.defs import in_process
 from qagen_dagster.errors import StoreError
 from tests.defs.test_in_process import Told
 from tests.support import waterworks
@@ -59,7 +59,7 @@ def files(project: Project) -> list[Path]:
 def test_a_held_instance_is_one_line_without_sql(
     project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
-    monkeypatch.setattr(held, "SECONDS", 0.5)
+    monkeypatch.setattr(in_process, "HELD_SECONDS", 0.5)
     with (
         caplog.at_level(logging.WARNING),
         holding(files(project), how),
@@ -86,7 +86,7 @@ def test_a_file_that_is_no_database_is_named_in_one_line(project: Project, kind:
 
 def test_an_instance_that_is_taken_during_a_run(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_graph(project.settings(), Told()) as graph:
-        monkeypatch.setattr(held, "SECONDS", 0.5)
+        monkeypatch.setattr(in_process, "HELD_SECONDS", 0.5)
         with holding(files(project)), pytest.raises(StoreError, match="the same command again"):
             graph.documents("water")
     with open_graph(project.settings(), Told()) as graph:
@@ -106,14 +106,14 @@ def test_accesses_wait_and_no_sql_is_told(tmp_path: Path, monkeypatch: pytest.Mo
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE t (a)"))
     engine.dispose()
-    monkeypatch.setattr(held, "SECONDS", 0.3)
+    monkeypatch.setattr(in_process, "HELD_SECONDS", 0.3)
     with (
         holding([file]),
         pytest.raises(StoreError) as failed,
-        held.patient(tmp_path),
+        in_process.patient(tmp_path),
         engine.begin() as connection,
     ):
         connection.execute(text("INSERT INTO t VALUES (1)"))
     assert "INSERT" not in str(failed.value)
-    with pytest.raises(ValueError, match="another"), held.patient(tmp_path):
+    with pytest.raises(ValueError, match="another"), in_process.patient(tmp_path):
         raise ValueError("another")

@@ -231,14 +231,6 @@ def test_workers_end_when_the_parent_is_killed(tmp_path: Path) -> None:
     _wait_gone(int(note.read_text()))
 
 
-def test_the_first_call_takes_the_worker_that_was_started() -> None:
-    before = set(psutil.Process().children())
-    with ParserPool(workers=2, seconds=30, formats=misbehaving.formats) as pool:
-        pool.start()
-        (started,) = set(psutil.Process().children()) - before
-        assert text(pool, "pid") == str(started.pid)
-
-
 def test_a_worker_that_died_while_idle_is_replaced() -> None:
     with ParserPool(workers=1, formats=misbehaving.formats) as pool:
         first = int(text(pool, "pid"))
@@ -249,7 +241,10 @@ def test_a_worker_that_died_while_idle_is_replaced() -> None:
 
 def test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time() -> None:
     ours, theirs = Pipe()
-    short = "import sys, qagen_dagster.formats.parser_worker as worker; worker._GRACE = 0.2; worker.main(int(sys.argv[1]))"
+    short = (
+        "import sys; from qagen_dagster.formats import parser_worker; from qagen_dagster.worker_process import serve;"
+        "parser_worker._GRACE = 0.2; serve(int(sys.argv[1]), 'qagen_dagster.formats.parser_worker:prepare')"
+    )
     worker = subprocess.Popen(
         [sys.executable, "-c", short, str(theirs.fileno())],
         cwd=Path(__file__).parents[2],
@@ -257,7 +252,7 @@ def test_a_worker_whose_parent_dies_during_a_job_ends_after_its_time() -> None:
     )
     theirs.close()
     try:
-        ours.send((JobLimits(0.3, 300_000_000), misbehaving.__name__, "formats"))
+        ours.send((JobLimits(0.3, 300_000_000), misbehaving.formats))
         assert ours.recv() is None
         ours.send(Job("parse", order("spin"), OPTIONS))
         ours.close()  # as the end of the parent closes it

@@ -13,6 +13,7 @@ from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.records.document import PageSpan, Section
 
 WESTERN = "Caf\u00e9 na\u00efve \u2013 \u201cquoted\u201d \u20ac5, 12 \u00b5m\u2026 l\u2019\u00e9t\u00e9 d\u00e9j\u00e0 vu.\n"
+ENGLISH = "The mill is older than the bridge beside it."
 RUSSIAN = "Это обычный русский текст, который нужно распознать. Он довольно короткий.\n"
 JAPANESE = "これは日本語の文章です。文字コードを判定する必要があります。今日は天気がいい。\n"
 POLISH = "Zażółć gęślą jaźń, a w piątek pójdę na łąkę i będę śpiewać pieśń o źdźble.\n"
@@ -47,6 +48,11 @@ def test_unicode_encodings_with_and_without_mark(encoding: str, mark: bool) -> N
         ("euc-kr", "이것은 한국어 텍스트입니다. 인코딩을 감지해야 합니다.\n"),
         ("cp1253", "Αυτό είναι ένα κείμενο στα ελληνικά.\n"),
         ("iso8859-2", POLISH),
+        ("iso8859-2", "Prší už třetí den a řeka stoupá. Žáci nešli do školy.\n"),
+        ("cp866", RUSSIAN),
+        ("latin-1", f"{ENGLISH} It costs £12 at 20 °C. {ENGLISH}\n"),
+        ("latin-1", "Londra è una grande città del Regno Unito.\n"),
+        ("latin-1", f"{ENGLISH}\n" * 3_000 + "café\n"),
     ],
 )
 def test_legacy_encodings_are_recognised_and_named(encoding: str, text: str) -> None:

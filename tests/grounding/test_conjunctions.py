@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.grounding.conjunctions import parts_of
-from qagen_dagster.grounding.grade_by_code import grade_by_code, grade_by_keywords
+from qagen_dagster.grounding.grade_by_code import grade_by_code, grade_by_keywords, parts_of
 from qagen_dagster.grounding.source import Source
 
 SOURCE = Source(

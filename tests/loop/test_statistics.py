@@ -7,7 +7,6 @@ import pytest
 from qagen_dagster.loop.statistics import (
     clustered,
     holm,
-    kappa,
     kappa_and_interval,
     krippendorff,
     questions_needed,
@@ -17,16 +16,25 @@ from qagen_dagster.loop.statistics import (
 )
 
 
-def test_kappa_is_that_of_scikit_learn() -> None:
+@pytest.mark.parametrize(
+    ("pairs", "value"),
+    [
+        ([("a", "a")] * 20 + [("a", "r")] * 5 + [("r", "a")] * 10 + [("r", "r")] * 15, 0.4),
+        (
+            [("a", "a")] * 9 + [("e", "a")] * 2 + [("r", "r")] * 3 + [("f", "r")] + [("a", "e")],
+            0.5151515152,
+        ),
+    ],
+)
+def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[str, str]], value: float) -> None:
     """`sklearn.metrics.cohen_kappa_score` of the same decisions."""
-    pairs = [("a", "a")] * 20 + [("a", "r")] * 5 + [("r", "a")] * 10 + [("r", "r")] * 15
-    assert kappa(pairs) == pytest.approx(0.4)
-    pairs = [("a", "a")] * 9 + [("e", "a")] * 2 + [("r", "r")] * 3 + [("f", "r")] + [("a", "e")]
-    assert kappa(pairs) == pytest.approx(0.5151515152)
+    found = kappa_and_interval(pairs)
+    assert found is not None
+    assert found[0] == pytest.approx(value)
 
 
 def test_kappa_is_not_defined_if_nobody_ever_decided_anything_else() -> None:
-    assert kappa([("a", "a"), ("a", "a")]) is None
+    assert kappa_and_interval([("a", "a"), ("a", "a")]) is None
 
 
 def test_the_interval_is_that_of_scipy() -> None:

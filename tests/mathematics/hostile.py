@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -11,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 
-def run(job: dict[str, Any]) -> object:
-    """Do what the job names; `warm` is the call that every sandbox makes first."""
-    name = job.get("do", "warm")
+def run(job: Any) -> object:
+    """Do what the job names; the call that every sandbox makes first is a list of forms."""
+    name = "warm" if isinstance(job, list) else job["do"]
     return {
         "warm": _warm,
         "import os": lambda: os.getpid(),
@@ -60,7 +61,11 @@ def _raise_limits() -> str:
 
 
 def _lie() -> None:
-    os.write(1, b'{"values": [{"exact": "1", "numbers": ["1"]}]}\n')
+    for descriptor in range(1, 64):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b'{"values": [{"exact": "1", "numbers": ["1"]}]}\n')
+            return
+    raise OSError("every descriptor is closed")
 
 
 def _recursion() -> int:

@@ -13,6 +13,7 @@ import pytest
 
 from qagen_dagster.mathematics.evaluator import FUNCTIONS, FormError, FormFailure
 from qagen_dagster.mathematics.sandbox import GRACE, SECONDS, Computed, Sandbox, Task
+from tests.mathematics import hostile
 
 # Each nests three sums: eight thousand million terms, with every number small.
 ENDLESS = "Sum(Sum(Sum(sqrt(i)*j*k,(i,1,2000)),(j,1,2000)),(k,1,2000))"
@@ -157,7 +158,7 @@ BREAKING = {
 
 @pytest.fixture(scope="module")
 def open_box() -> Iterator[Sandbox]:
-    with Sandbox(seconds=1.0, memory_bytes=100_000_000, compute="tests.mathematics.hostile:run") as box:
+    with Sandbox(seconds=1.0, memory_bytes=100_000_000, compute=hostile.run) as box:
         yield box
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.run_item import slot_result, work_item
+from qagen_dagster.loop.exams.run_part import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import ItemLimits
 from qagen_dagster.records.exams.bank import ProofStatus, SlotResult
 from qagen_dagster.records.exams.submissions import QuestionPackage

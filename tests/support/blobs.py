@@ -5,9 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
+from qagen_dagster.store import Blobs
 
-class MemoryBlobs:
-    def __init__(self) -> None:
+
+class MemoryBlobs(Blobs):
+    def __init__(self) -> None:  # without a store
         self.data: dict[str, bytes] = {}
 
     def get(self, key: str) -> bytes | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.questions.combination_run import CombinationRun, Progress
-from qagen_dagster.loop.questions.document_pool import DocumentPool
+from qagen_dagster.loop.questions.document_work import DocumentPool
 from qagen_dagster.loop.questions.plan import CombinationPlan
 from qagen_dagster.loop.workspace import Workspace
 

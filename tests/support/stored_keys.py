@@ -95,7 +95,10 @@ def makers() -> dict[str, Callable[..., Any]]:
 
 def parameters(name: str) -> dict[str, str]:
     """The parameters of a maker with their types."""
-    return {key: str(one.annotation) for key, one in inspect.signature(makers()[name]).parameters.items()}
+    return {
+        key: inspect.formatannotation(one.annotation)
+        for key, one in inspect.signature(makers()[name]).parameters.items()
+    }
 
 
 def make(name: str, **given: Any) -> str:

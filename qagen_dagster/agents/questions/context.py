@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from qagen_dagster.agents.questions import wording
+from qagen_dagster.agents.questions import requirements
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
-from qagen_dagster.agents.questions.mix import Mix
-from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
+from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
@@ -76,7 +75,7 @@ class QAContext:
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
             "scenario_name": self.scenario.name,
-            "scenario_description": wording.description(self.scenario, writes=writes),
+            "scenario_description": requirements.description(self.scenario, writes=writes),
         }
 
     def document_card(self, style: str = "", wanted: str = "") -> excerpt.Block:
@@ -169,7 +168,7 @@ class History:
     rejected: tuple[RejectedQA, ...] = ()
     viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
-    left: Mix | None = None  # what is still wanted; None if the scenario counts no kinds
+    left: requirements.Mix | None = None  # what is still wanted; None if the scenario counts no kinds
     wanted: str = ""  # `left` in words
 
 
@@ -178,7 +177,7 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
     accepted = history.accepted[-_SHOWN_ACCEPTED:]
     # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
-    style = wording.next_style(context.scenario, (pair.question for pair in history.accepted))
+    style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = context.task_values(writes=True) | {
         "document_card": context.document_card(style, history.wanted),
         "accepted": excerpt.block(

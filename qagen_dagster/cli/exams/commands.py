@@ -23,7 +23,7 @@ from qagen_dagster.cli.exams.paper import (
     weight_options,
     weights_of,
 )
-from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     Command,
     budget_options,
@@ -32,7 +32,6 @@ from qagen_dagster.cli.options import (
     with_options,
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
 from qagen_dagster.errors import ConfigError

@@ -20,13 +20,12 @@ from qagen_dagster.loop.exams.bank import gather
 from qagen_dagster.loop.exams.paper import Drawn, draw_paper
 from qagen_dagster.loop.exams.responses import read_responses
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.publishing.exams.papers import PaperHead, paper_files
+from qagen_dagster.publishing.exams.pages import PaperHead, paper_files
 from qagen_dagster.publishing.markup import Figures
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.config import MOST_SEED
-from qagen_dagster.records.exams.paper import MOST_DRAWN, MOST_FORMS, Blueprint
-from qagen_dagster.records.exams.responses import Sitting
+from qagen_dagster.records.exams.paper import MOST_DRAWN, MOST_FORMS, Blueprint, Sitting
 from qagen_dagster.settings import Settings
 
 one_exam_option = click.option("--exam", "exam_key", help="The exam. Required if there are several exams.")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import Command, OneOf, budget_options, json_option, profile_option
 from qagen_dagster.cli.output import (
     Terminal,
@@ -20,7 +21,6 @@ from qagen_dagster.cli.output import (
     print_json,
     warn,
 )
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.code_checks import output_breaches, select_range
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references

@@ -8,16 +8,15 @@ from typing import Any
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import OneOf
 from qagen_dagster.cli.output import Terminal, folder_to_write, print_json
 from qagen_dagster.cli.problems import command_runner
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems import bank as problem_bank
-from qagen_dagster.loop.problems.finding import find_problems
 from qagen_dagster.loop.problems.outdated import expected_calls, told_calls
+from qagen_dagster.loop.problems.sources import find_problems
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace

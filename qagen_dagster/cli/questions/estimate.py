@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.graph import open_quietly, unread
+from qagen_dagster.cli.graph import Progress, open_quietly, unread
 from qagen_dagster.cli.options import (
     Selection,
     asset_config,
@@ -20,12 +20,10 @@ from qagen_dagster.cli.options import (
     target_option,
 )
 from qagen_dagster.cli.output import Terminal, slashed, warn
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.amounts import Amounts, Range
-from qagen_dagster.loop.estimate.combinations import CombinationEstimate, Estimate
+from qagen_dagster.loop.estimate.combinations import BudgetEnd, CombinationEstimate, Estimate
 from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
-from qagen_dagster.loop.estimate.limits import BudgetEnd
 from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace

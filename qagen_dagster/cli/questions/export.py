@@ -1,5 +1,11 @@
-"""`qagen export`: published sets as files of other programs, in a folder or pushed to a server."""
+"""`qagen export`: published sets as files of other programs, in a folder or pushed to a server.
 
+A server is an MLflow server or a dataset repository of the Hugging Face Hub. Pushing a set again changes nothing.
+"""
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +14,6 @@ import click
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import Selection, combination_options, json_option
 from qagen_dagster.cli.output import fail, folder_to_write, print_json, warn
-from qagen_dagster.cli.questions.push import push
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.questions.publication import exports
 from qagen_dagster.loop.workspace import Workspace
@@ -16,7 +21,10 @@ from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
-ALL = "all"
+_ALL = "all"
+_Files = Mapping[str, bytes]
+_AT_ONCE = 1_000  # records of a request
+_SECONDS = 10.0  # until a server counts as absent
 
 
 @click.command()
@@ -25,8 +33,8 @@ ALL = "all"
     "--format",
     "formats",
     multiple=True,
-    type=click.Choice([*(known.name for known in EXPORT_FORMATS), ALL]),
-    default=[ALL],
+    type=click.Choice([*(known.name for known in EXPORT_FORMATS), _ALL]),
+    default=[_ALL],
     help="Only this format. Can be repeated. Default: all.",
 )
 @click.option(
@@ -64,14 +72,14 @@ def export(
     published = chosen.published(space)
     if destination is not None and formats == ("huggingface",) and len(published) > 1:
         raise ConfigError("a repository takes one set: choose it with --corpus, --scenario and --mode")
-    wanted = exports.chosen_formats(() if ALL in formats else formats)
+    wanted = exports.chosen_formats(() if _ALL in formats else formats)
     failures, rows = list[str](), list[dict[str, Any]]()
     for combination in published:
         pushed: dict[str, Any] = {}
         try:
             made = exports.export_set(space, combination, wanted)
             if destination is not None:
-                changed = push(wanted[0].name, destination, combination.key, made.exports[0].files)
+                changed = _push(wanted[0].name, destination, combination.key, made.exports[0].files)
                 pushed = {"pushed": destination, "changed": changed}
         except StoreError as error:
             failures.append(str(error))
@@ -107,3 +115,59 @@ def _print(rows: list[dict[str, Any]], failures: list[str], as_json: bool) -> No
         left_out = f", {len(row['left_out'])} left out" if row["left_out"] else ""
         place = row["folder"] or f"{row['pushed']}, {'changed' if row['changed'] else 'up to date'}"
         echo(f"{row['format']}: {row['questions']} questions{left_out}: {place}")
+
+
+def _push(form: str, destination: str, name: str, files: _Files) -> bool:
+    """Whether the files of a set in the format `form` changed anything at the destination.
+
+    Raises ConfigError if the package for it is missing, and StoreError if the destination does not take the set.
+    """
+    try:
+        return (_to_mlflow if form == "mlflow" else _to_hub)(destination, name, files)
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"--push to {form} needs {error.name}: pip install 'qagen-dagster[{form}]'"
+        ) from None
+    except Exception as error:  # both packages raise many kinds
+        raise StoreError(f"{name} is not pushed to {destination}: {type(error).__name__}: {error}") from error
+
+
+def _to_mlflow(address: str, name: str, files: _Files) -> bool:
+    """Adds and replaces the records of the dataset `name`, and removes those of other questions. Records of other programs stay."""
+    import httpx
+
+    mlflow, datasets = (import_module(module) for module in ("mlflow", "mlflow.genai.datasets"))
+    if address.startswith("http"):  # MLflow itself tries for minutes
+        httpx.get(f"{address.rstrip('/')}/health", timeout=_SECONDS).raise_for_status()
+    mlflow.set_tracking_uri(address)
+    known = datasets.search_datasets(filter_string=f"name = '{name}'")
+    dataset = known[0] if known else datasets.create_dataset(name=name)
+    ours = (one for one in dataset.to_df().to_dict("records") if "question_id" in one["inputs"])
+    before: dict[str, str] = {_content(one): one["dataset_record_id"] for one in ours}
+    wanted = {_content(one): one for one in map(json.loads, files["records.jsonl"].splitlines())}
+    if stale := [record for key, record in before.items() if key not in wanted]:
+        dataset.delete_records(stale)
+    new = [one for key, one in wanted.items() if key not in before]
+    for start in range(0, len(new), _AT_ONCE):
+        dataset.merge_records(new[start : start + _AT_ONCE])
+    return bool(stale or new)
+
+
+def _content(record: Mapping[str, Any]) -> str:
+    """A text that is the same for equal records. MLflow adds tags of its own."""
+    tags = {name: value for name, value in record["tags"].items() if not name.startswith("mlflow.")}
+    return json.dumps([record["inputs"], record["expectations"], tags], sort_keys=True)
+
+
+def _to_hub(repository: str, name: str, files: _Files) -> bool:
+    """Commits the files to the dataset `repository`, which is made, private, if it is not there."""
+    from huggingface_hub import CommitOperationAdd, HfApi
+    from huggingface_hub.utils import disable_progress_bars, logging
+
+    disable_progress_bars()
+    logging.set_verbosity_error()
+    hub = HfApi()
+    hub.create_repo(repository, repo_type="dataset", private=True, exist_ok=True)
+    before = hub.repo_info(repository, repo_type="dataset").sha
+    added = [CommitOperationAdd(path, data) for path, data in files.items()]
+    return hub.create_commit(repository, added, commit_message=name, repo_type="dataset").oid != before

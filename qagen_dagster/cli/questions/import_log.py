@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from qagen_dagster.cli.echo import echo
+from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import (
     asset_config,
     budget_options,
@@ -15,7 +16,6 @@ from qagen_dagster.cli.options import (
     profile_option,
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.cli.questions.run import materialize
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.head_start import Work

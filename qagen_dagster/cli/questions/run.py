@@ -15,7 +15,7 @@ from pydantic import Field
 from rich.table import Table
 
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
-from qagen_dagster.cli.graph import open_quietly
+from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     Selection,
     asset_config,
@@ -27,10 +27,8 @@ from qagen_dagster.cli.options import (
     target_option,
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
-from qagen_dagster.cli.progress import Progress
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.loop.call_totals import unique_prices
 from qagen_dagster.loop.instance_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.before_run import refused, why_kept
@@ -38,6 +36,7 @@ from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations, check_usable
 from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
+from qagen_dagster.loop.shared_budget import unique_prices
 from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance

@@ -1,5 +1,6 @@
-"""Assets of exams: the schemas of an exam, ideas and items per part, the bank with its exports."""
+"""Assets of exams: the schemas of an exam, ideas and items per part, the bank with its exports and checks."""
 
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,24 +8,31 @@ import dagster as dg
 from pydantic import Field
 
 from qagen_dagster.configuration.exams import find_exam
-from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.exams import metadata
-from qagen_dagster.defs.exams.checks import BANK_CHECKS, bank_results
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import log_progress, uri
+from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, log_progress, uri
 from qagen_dagster.defs.partitions import ExamPartitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import close
 from qagen_dagster.defs.spending import ModelConfig, spending_id
-from qagen_dagster.loop.exams.bank import keep_part, publish_bank, schema_library
+from qagen_dagster.loop.exams.bank import Bank, keep_part, publish_bank, schema_library
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
 from qagen_dagster.loop.refresh.products import Group
-from qagen_dagster.records.exams.bank import ItemBank
+from qagen_dagster.publishing.markup import FORMULAS, mathml, split
+from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
 from qagen_dagster.records.exams.submissions import ExamPart
-from qagen_dagster.records.ids import fingerprint
+from qagen_dagster.records.ids import fingerprint, normalise
+
+_CHECKS = {
+    "keys_confirmed": "Fails when the verifier, which does not see the key, found another one, or when the "
+    "computation refutes the key.",
+    "no_duplicates": "Fails when two items have the same stem, or two options of an item are equal.",
+    "verifier_differs": "Fails when an item was verified by the model that implemented it.",
+    "formulas_can_be_set": "Warns when a formula in a stem or an option cannot be typeset.",
+}
 
 
 class ExamRunConfig(ModelConfig, ExamOptions):
@@ -87,7 +95,7 @@ def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.Ass
             partitions_def=partitions.exams,
             kinds={PUBLISHED, "json"},
             deps=[("exam_items", partitions.fan_in)],
-            checks=BANK_CHECKS,
+            checks=_CHECKS,
             description="The item bank: the result of an exam. It has all accepted items without duplicates, statistics, and "
             "exports to other formats.",
         ),
@@ -148,6 +156,41 @@ def item_bank(
     return dg.MaterializeResult(
         metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key)))
         | uri(space.store, ItemBank.file_key(exam.key, "accepted.jsonl"), "exam_items"),
-        check_results=bank_results(found),
+        check_results=_bank_results(found),
         data_version=dg.DataVersion(fingerprint(item.model_dump_json() for item in found.bank.items)),
     )
+
+
+def _bank_results(found: Bank) -> list[dg.AssetCheckResult]:
+    items = found.bank.items
+    wrong = [item.id for item in items if not _confirmed(item)]
+    stems = Counter(normalise(item.question.stem) for item in items)
+    duplicates = [
+        item.id for item in items if stems[normalise(item.question.stem)] > 1 or _equal_options(item)
+    ]
+    same = [item.id for item in items if item.models.get("verifier") == item.models.get("implementer")]
+    unset = [item.id for item in items if not _can_be_set(item)]
+    proven = sum(item.proof.status is ProofStatus.PROVEN for item in items)
+    count = {"items": len(items)}
+    return [
+        failing_result("keys_confirmed", wrong, count | {"also_computed_by_the_form": proven}),
+        failing_result("no_duplicates", duplicates, count),
+        failing_result("verifier_differs", same, count),
+        failing_result("formulas_can_be_set", unset, count, WARN),
+    ]
+
+
+def _equal_options(item: ExamItem) -> bool:
+    return len(set(item.question.options.values())) < len(item.question.options)
+
+
+def _confirmed(item: ExamItem) -> bool:
+    unsolved = bool(item.edited) and not item.blind_solution.right
+    reached = unsolved or item.blind_solution.right == (item.question.correct_option,)
+    return reached and item.proof.status is not ProofStatus.REFUTED
+
+
+def _can_be_set(item: ExamItem) -> bool:
+    texts = (item.question.stem, *item.question.options.values())
+    formulas = (segment for text in texts for segment in split(text) if segment.kind in FORMULAS)
+    return all(mathml(segment.text) is not None for segment in formulas)

@@ -12,7 +12,7 @@ from qagen_dagster.loop.exams.bank import EXPORTS, Bank, caught_by
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.publishing.exams.pages import question_html
 from qagen_dagster.records.exams import bank
-from qagen_dagster.records.exams.responses import ItemStatistics
+from qagen_dagster.records.exams.paper import ItemStatistics
 from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6

@@ -1,5 +1,6 @@
-"""Assets of problem sets: the sources, one asset per stage of the pipeline (ops over shards of problems), the bank."""
+"""Assets of problem sets: the sources, one asset per stage of the pipeline (ops over shards of problems), the bank and its checks."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,22 +9,28 @@ from pydantic import Field
 
 from qagen_dagster.configuration.files import Loaded
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
-from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.layout import Function, Layout
-from qagen_dagster.defs.metadata import fault_list
+from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, fault_list
 from qagen_dagster.defs.presentation import PUBLISHED
 from qagen_dagster.defs.problems import metadata
-from qagen_dagster.defs.problems.checks import PROBLEM_CHECKS, problem_results
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, sharded_asset, split
 from qagen_dagster.defs.spending import spending_id
-from qagen_dagster.loop.problems.bank import keep_sources, open_bank, plan_problem_set, publish_problem_bank
+from qagen_dagster.loop.problems.bank import (
+    PublishedBank,
+    broken_items,
+    keep_sources,
+    open_bank,
+    plan_problem_set,
+    publish_problem_bank,
+)
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
 from qagen_dagster.loop.problems.run_set import run_stages
 from qagen_dagster.loop.refresh.products import PROBLEM_STAGES, Group
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.result import Stage
+from qagen_dagster.publishing.problems.tex_project import left_out
+from qagen_dagster.records.ids import fingerprint, normalise
+from qagen_dagster.records.problems.result import CompileOutcome, Stage
 
 STAGES = {  # asset: its upstream asset, its description
     "classifications": (
@@ -38,6 +45,17 @@ STAGES = {  # asset: its upstream asset, its description
     ),
     "conversions": ("ideas", "Each problem converted to other formats."),
 }  # fmt: skip
+_CHECKS = {
+    "properties_hold": "Checks every item, variant, conversion and alternate solution again. Fails when one no "
+    "longer has the properties that it was accepted for.",
+    "no_duplicates": "Warns when two items of the bank ask the same question.",
+    "latex_compiles": "Warns when LaTeX of the bank failed to compile. `not_compiled` counts LaTeX "
+    "that was not compiled because there is no TeX engine.",
+    "nothing_is_flagged": "Warns when a person should look at a problem: its classification is unsure, or a task "
+    "ended with a warning.",
+    "harmless": "Warns when an item has LaTeX that is not on the list of allowed commands and environments. The TeX "
+    "project leaves such items out.",
+}
 
 
 class ProblemConfig(ShardConfig, ProblemOptions):
@@ -74,7 +92,7 @@ def build_problem_assets(layout: Layout, sets: Loaded[ProblemSet]) -> list[dg.As
             partitions_def=partitions,
             kinds={PUBLISHED, "json"},
             deps=["alternates", "variants", "conversions", "problem_config"],
-            checks=PROBLEM_CHECKS,
+            checks=_CHECKS,
             description="The problem bank: the result of a set. It has all problems with their variants, conversions and "
             "other solutions, and exports to other formats.",
         ),
@@ -165,6 +183,30 @@ def problem_bank(
     found = publish_problem_bank(space, plan, context.run.run_id)
     return dg.MaterializeResult(
         metadata=metadata.of_bank(space, found),
-        check_results=problem_results(found),
+        check_results=_problem_results(found),
         data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.export.items)),
     )
+
+
+def _problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:
+    items = found.export.items
+    broken = broken_items(found.bank)
+    texts = Counter(normalise(f"{one.statement} {[option.text for option in one.options]}") for one in items)
+    duplicates = [one for one, count in texts.items() if count > 1]
+    compiled = [
+        (f"{record.id}--{task.task.key}", task.compiled.outcome)
+        for record in found.bank.accepted
+        for task in record.tasks
+        if task.compiled is not None
+    ]
+    failing = [name for name, outcome in compiled if outcome is CompileOutcome.FAILED]
+    unseen = sum(outcome is CompileOutcome.NOT_COMPILED for _, outcome in compiled)
+    flagged = [one.id for one in found.bank.accepted if one.flagged]
+    count = {"items": len(items)}
+    return [
+        failing_result("properties_hold", [f"{name}: {why}" for name, why in broken.items()], count),
+        failing_result("no_duplicates", duplicates, count, WARN),
+        failing_result("latex_compiles", failing, {"checked": len(compiled), "not_compiled": unseen}, WARN),
+        failing_result("nothing_is_flagged", flagged, {"problems": len(found.bank.accepted)}, WARN),
+        failing_result("harmless", left_out(found.export), count, WARN),
+    ]

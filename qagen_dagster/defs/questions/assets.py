@@ -1,16 +1,26 @@
-"""Assets per combination: candidates (ops over shards of documents), the validated set, the published JSON."""
+"""Assets per combination, with their checks: candidates (ops over shards of documents), the validated set, the published JSON, its exports and its reviews."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.defs.check_results import CheckedResult
 from qagen_dagster.defs.layout import GRADED, Layout
+from qagen_dagster.defs.metadata import (
+    ROW_COUNT,
+    CheckedResult,
+    Metadata,
+    failing_result,
+    markdown_table,
+    uri,
+    warning_result,
+)
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
-from qagen_dagster.defs.questions import checks, metadata
+from qagen_dagster.defs.questions import metadata
 from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.shards import Payload, ShardConfig, close, sharded_asset, split
@@ -20,11 +30,39 @@ from qagen_dagster.loop.questions.before_run import why_kept
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions, collect, keep_plan
-from qagen_dagster.loop.questions.publication.publish import publish
+from qagen_dagster.loop.questions.publication.exports import (
+    FOLDER,
+    SetExports,
+    chosen_formats,
+    exported_formats,
+    store_exports,
+)
+from qagen_dagster.loop.questions.publication.publish import Published, broken_evidence, publish
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
 from qagen_dagster.loop.refresh.products import Group
+from qagen_dagster.loop.review import decisions_of, facts_of, review_facts
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
-from qagen_dagster.records.ids import Combination, fingerprint
+from qagen_dagster.publishing.questions.set_files import agreement_rows
+from qagen_dagster.records.ids import Combination, content_hash, fingerprint, normalise
+from qagen_dagster.records.questions.published import CorpusGenerationResult
+from qagen_dagster.records.questions.results import CandidateSet, QAPair, ValidatedSet
+from qagen_dagster.records.review import ReviewFacts
+from qagen_dagster.store import Store
+
+_VALIDATED_CHECKS = {
+    "no_duplicates": "Fails when two questions have the same words.",
+    "validator_differs": "Fails when a question was validated by the model that generated it.",
+    "pass_rate": "The share of validated candidates that were accepted. "
+    "Warns when it is below `min_pass_rate` of the scenario.",
+}
+_PUBLISHED_CHECKS = {
+    "evidence_in_document": "Fails when a question has no evidence, or a quote is not in its document on the lines that it names."
+}
+_REVIEW_CHECKS = {
+    "unreviewed_share": "The share of questions on which nobody decided. Warns when it is above `max_unreviewed` of the scenario."
+}
+_LAST_DECISIONS = 20  # maximum number of decisions in the table; the latest are shown
 
 
 class PublishConfig(dg.Config):
@@ -108,7 +146,7 @@ def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.Ass
             partitions_def=partitions.combinations,
             kinds={MODELS},
             deps=["candidate_qa"],
-            checks=checks.VALIDATED_CHECKS,
+            checks=_VALIDATED_CHECKS,
             description="The accepted questions without duplicates. Questions of different documents are compared, and "
             "one of two that ask the same is removed.",
         ),
@@ -119,7 +157,7 @@ def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.Ass
             kinds={PUBLISHED, "json"},
             io_manager_key=layout.name(PUBLISHED_SETS),
             deps=["validated_qa", *([GRADED] if layout.has(GRADED) else [])],
-            checks=checks.PUBLISHED_CHECKS,
+            checks=_PUBLISHED_CHECKS,
             metadata={"dagster/column_schema": metadata.COLUMNS},
             description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
             "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
@@ -153,7 +191,7 @@ def validated_qa(
     validated = validate_set(space, combination, embedders.encode, config.allowance, money, progress)
     return dg.MaterializeResult(
         metadata=metadata.of_validated(space, validated),
-        check_results=checks.validated_results(space, combination, validated),
+        check_results=validated_results(space, combination, validated),
         data_version=dg.DataVersion(fingerprint(pair.model_dump_json() for pair in validated.questions)),
     )
 
@@ -165,6 +203,146 @@ def corpus_json(
     published = publish(space, combination, context.run.run_id, replace=config.replace)
     return dg.MaterializeResult(
         metadata=metadata.of_published(space.store, combination, published),
-        check_results=checks.published_results(space, combination, published),
+        check_results=published_results(space, combination, published),
         data_version=dg.DataVersion(published.version),
     )
+
+
+def validated_results(
+    space: Workspace, combination: Combination, validated: ValidatedSet
+) -> list[dg.AssetCheckResult]:
+    questions = validated.questions
+    words = Counter(normalise(pair.question) for pair in questions)
+    duplicates = [pair.id for pair in questions if words[normalise(pair.question)] > 1]
+    same = [pair.id for pair in questions if _is_validated_by_generator(pair)]
+    count = {"questions": len(questions)}
+    return [
+        failing_result("no_duplicates", duplicates, count),
+        failing_result("validator_differs", same, count),
+        _pass_rate(space, combination),
+    ]
+
+
+def published_results(
+    space: Workspace, combination: Combination, published: Published
+) -> list[dg.AssetCheckResult]:
+    questions = published.eval_set.questions
+    broken = broken_evidence(space, combination.corpus, questions)
+    return [failing_result("evidence_in_document", broken, {"questions": len(questions)})]
+
+
+def _is_validated_by_generator(pair: QAPair) -> bool:
+    models = pair.generation_metadata
+    return models.generator_model.casefold() == models.validator_model.casefold()
+
+
+def _pass_rate(space: Workspace, combination: Combination) -> dg.AssetCheckResult:
+    candidates = space.store.read(CandidateSet.key(combination), CandidateSet)
+    counts = [(len(result.verdicts), len(result.accepted)) for result in results_of(space, candidates)]
+    validated, accepted = (sum(count) for count in zip(*counts, strict=True)) if counts else (0, 0)
+    minimum = space.corpus(combination.corpus).scenario(combination.scenario).min_pass_rate
+    rate = accepted / validated if validated else None
+    numbers = {"validated": validated, "accepted": accepted, "minimum": minimum}
+    measured = {} if rate is None else {"pass_rate": round(rate, 4)}
+    return warning_result("pass_rate", rate is None or rate >= minimum, numbers | measured)
+
+
+class ExportConfig(dg.Config):
+    """The option of a launch that exports sets."""
+
+    formats: list[str] = Field(
+        [], description="The formats to write, by name. Empty: the formats of the last export, or all."
+    )
+
+
+def build_exports(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    return layout.asset(
+        exports,
+        Group.QUESTIONS,
+        partitions_def=partitions.combinations,
+        kinds={"json"},
+        deps=["corpus_json"],
+        description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
+        "Fails when a quote is no longer in its document.",
+    )
+
+
+def exports(
+    context: dg.AssetExecutionContext, config: ExportConfig, workspace: WorkspaceResource
+) -> dg.MaterializeResult[Any]:
+    space, combination = workspace.open(), Combination.from_key(context.partition_key)
+    formats = chosen_formats(config.formats or exported_formats(space, combination))
+    made = store_exports(space, combination, formats)
+    return dg.MaterializeResult(
+        metadata=_of_exports(space.store, combination, made),
+        data_version=dg.DataVersion(_exports_version(made)),
+    )
+
+
+def _of_exports(store: Store, combination: Combination, made: SetExports) -> Metadata:
+    """A row per format, the folder of their files, and the visuals that could not be rendered."""
+    rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
+    return {
+        ROW_COUNT: max((one.questions for one in made.exports), default=0),
+        "formats": markdown_table(("format", "questions", "left out", "files"), rows),
+        "folder": CorpusGenerationResult.file_key(combination, FOLDER),
+        **uri(store, CorpusGenerationResult.file_key(combination, FOLDER), "questions"),
+        "left_out": {one.format: list(one.left_out) for one in made.exports if one.left_out} or "none",
+        "no_picture": list(made.no_picture) or "none",
+    }
+
+
+def _exports_version(made: SetExports) -> str:
+    files = ((f"{one.format}/{path}", data) for one in made.exports for path, data in one.files.items())
+    return fingerprint(text for path, data in files for text in (path, content_hash(data)))
+
+
+def build_review_decisions(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
+    return layout.asset(
+        review_decisions,
+        Group.QUESTIONS,
+        partitions_def=partitions.combinations,
+        deps=["corpus_json"],
+        checks=_REVIEW_CHECKS,
+        description="What reviewers decided about the questions: progress, agreement, the last decisions, and the command that opens the "
+        "review page.",
+    )
+
+
+def review_decisions(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
+    space, combination = workspace.open(), Combination.from_key(context.partition_key)
+    validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
+    ids = [pair.id for pair in validated.questions]
+    facts = review_facts(space, combination, validated) or facts_of(ids, {})
+    return dg.MaterializeResult(
+        metadata=_review_metadata(space, combination, facts),
+        check_results=[_unreviewed(space, combination, facts)],
+        data_version=dg.DataVersion(fingerprint([facts.model_dump_json()])),
+    )
+
+
+def _review_metadata(space: Workspace, combination: Combination, facts: ReviewFacts) -> Metadata:
+    found = [one for some in decisions_of(space, combination.key).values() for one in some]
+    last = sorted(found, key=lambda one: (one.time, one.id))[-_LAST_DECISIONS:][::-1]
+    shown = [
+        (f"{one.time:%Y-%m-%d %H:%M}", one.reviewer, one.action.value, one.question, one.reason)
+        for one in last
+    ]
+    return {
+        ROW_COUNT: len(found),
+        "reviewed": f"{facts.questions - facts.unreviewed} of {facts.questions}",
+        "states": facts.states,
+        "reviewers": facts.reviewers or "none",
+        "agreement": markdown_table(("of", "agreement"), list(agreement_rows(facts))),
+        "disagreed": list(facts.disagreed) or "none",
+        "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
+        **metadata.review_of(combination),
+    }
+
+
+def _unreviewed(space: Workspace, combination: Combination, facts: ReviewFacts) -> dg.AssetCheckResult:
+    maximum = space.corpus(combination.corpus).scenario(combination.scenario).max_unreviewed
+    share = facts.unreviewed / facts.questions if facts.questions else 0.0
+    bound = {} if maximum is None else {"maximum": maximum}
+    numbers = {"questions": facts.questions, "unreviewed_share": round(share, 4)}
+    return warning_result("unreviewed_share", maximum is None or share <= maximum, numbers | bound)

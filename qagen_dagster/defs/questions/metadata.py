@@ -7,19 +7,20 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs import metadata
-from qagen_dagster.defs.documents.metadata import crop_markdown
-from qagen_dagster.defs.questions import rejections
+from qagen_dagster.defs.documents.assets import crop_markdown
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import VisualManifest
-from qagen_dagster.records.ids import Combination, Mode
+from qagen_dagster.records.document import Document, VisualManifest
+from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
+    Evidence,
     GenerationResult,
     QAPair,
     RejectedQA,
+    RejectionReason,
     Shortfall,
     ValidatedSet,
 )
@@ -28,6 +29,31 @@ from qagen_dagster.store import Store
 
 MAX_CROPS = 4
 _SCHEMA = PublishedQuestion.model_json_schema()
+MOST_SHOWN = 50  # maximum number of rejections in the report
+_MOST_LINES = 12  # of a document, under one rejection
+_LINE, _FACT = 1_000, 600  # maximum characters of a line of a document, and of another text
+_HAPPENED = {
+    RejectionReason.VALIDATION_FAILED: "The question was not compared with similar ones",
+    RejectionReason.DUPLICATE: "The question asks the same as another one",
+    RejectionReason.UNANSWERABLE: "The validator read the document and found no answer",
+    RejectionReason.WRONG_ANSWER: "The validator read the document and found another answer",
+    RejectionReason.AMBIGUOUS: "The question can be understood in more than one way",
+    RejectionReason.FALSE_PREMISE: "The question takes for granted what the document denies",
+    RejectionReason.TRIVIAL: "The question can be answered without the document",
+    RejectionReason.IRRELEVANT: "The question does not fit the scenario or its type",
+    RejectionReason.EVIDENCE_NOT_FOUND: "The evidence is not in the document",
+    RejectionReason.ANSWER_NOT_SUPPORTED: "The evidence does not contain the answer",
+    RejectionReason.NOT_SELF_CONTAINED: "The question does not tell its reader what it is about",
+    RejectionReason.GENERATION_FAILED: "The generator did not propose a question that can be used",
+    RejectionReason.VALIDATOR_FAILED: "The validator did not decide",
+    RejectionReason.ANSWERABLE_FROM_TEXT: "The question can be answered without looking at a picture",
+    RejectionReason.ANSWERABLE: "A document answers a question that was meant to have no answer",
+    RejectionReason.NOT_MULTI_HOP: "The question can be answered without a second passage",
+    RejectionReason.UNGROUNDED: "The document does not support the answer",
+    RejectionReason.NOT_WANTED: "The mix wants no more questions of this kind",
+    RejectionReason.REJECTED_BY_REVIEWER: "A reviewer rejected the question",
+    RejectionReason.EDITED_BY_REVIEWER: "A reviewer edited the question",
+}
 
 
 def _type(field: Mapping[str, Any]) -> str:
@@ -98,7 +124,7 @@ def of_candidates(
         "outcomes": metadata.bar_chart(
             Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"
         ),
-        **rejections.of_rejected(space, combination, rejected, "rejected"),
+        **of_rejected(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
         "documents": metadata.markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
         "documents_reused": sum(one.result_key is not None for one in found.documents) - fresh,
@@ -120,7 +146,7 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata
         "rejected": sum(one.rejected for one in made) + len(validated.removed),
         "questions": _questions(validated.questions),
         "removed": len(validated.removed),
-        **rejections.of_rejected(space, combination, validated.removed, "removed"),
+        **of_rejected(space, combination, validated.removed, "removed"),
         **metadata.cost(validated.calls),
     }
     if validated.mode is Mode.VISUAL:
@@ -156,7 +182,7 @@ def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetada
             pair.id,
             pair.question,
             pair.answer,
-            ", ".join([rejections.place_of(pair.document_id, pair.evidence), *pair.content_refs]),
+            ", ".join([_place_of(pair.document_id, pair.evidence), *pair.content_refs]),
         )
         for pair in pairs
     ]
@@ -193,3 +219,86 @@ def _crops(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
         if text is not None:
             crops.append("\n\n".join([text, *questions]))
     return metadata.pictures("crops", crops, "\n\n---\n\n")
+
+
+def of_rejected(
+    space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str
+) -> metadata.Metadata:
+    """The table, and if anything was rejected, the report and the links. Their labels contain `verb`: "rejected" or "removed"."""
+    ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
+    rows = [
+        (name, one.rejection_reason.value, one.question, _place_of(one.document_id, one.evidence))
+        for name, one in zip(ids, rejected, strict=True)
+    ]
+    shown: metadata.Metadata = {
+        f"{verb}_questions": metadata.markdown_table(("id", "reason", "question", "document"), rows)
+    }
+    if rejected:
+        numbered = list(enumerate(zip(ids, rejected, strict=True), 1))[:MOST_SHOWN]
+        cases = [_case(space, combination, number, name, one) for number, (name, one) in numbered]
+        if len(rejected) > len(cases):
+            cases.append(f"... and {len(rejected) - len(cases)} more: `qagen questions --outcome rejected`")
+        shown[f"why_{verb}"] = dg.MetadataValue.md("\n\n---\n\n".join(cases))
+        shown |= _links(space, combination.corpus, [(number, one) for number, (_, one) in numbered], verb)
+    return shown
+
+
+def _case(space: Workspace, combination: Combination, number: int, name: str, one: RejectedQA) -> str:
+    """One rejection in the report: the reason, the question and its answer, and the lines of the document."""
+    parts = [f"**{number}. {name}: {_HAPPENED[one.rejection_reason]}** (`{one.rejection_reason.value}`)"]
+    facts = {
+        "Asked": one.question,
+        "Proposed answer": one.answer,
+        "Finding": one.rejection_detail,
+        "The other question": one.duplicate_of,
+    }
+    parts += [f"**{label}:** {metadata.cell(fact, _FACT)}" for label, fact in facts.items() if fact]
+    lines = list(_lines(space, combination.corpus, one)) or [
+        metadata.cell(place.quote, _LINE) for place in one.evidence
+    ]
+    if lines:
+        parts.append(f"**The document says** ({metadata.cell(_place_of(one.document_id, one.evidence))}):")
+        parts.append("\n".join(f"> {line}\\" for line in lines).removesuffix("\\"))
+    parts.append(f"`qagen questions {name}`")
+    return "\n\n".join(parts)
+
+
+def _lines(space: Workspace, corpus: str, one: RejectedQA) -> Iterator[str]:
+    """The lines of the quotes, with their numbers in bold, and the lines directly before and after them."""
+    quoted = {
+        number
+        for place in one.evidence
+        if place.start_line is not None and place.end_line is not None
+        for number in range(place.start_line, place.end_line + 1)
+    }
+    data = space.store.get(Document.text_key(corpus, one.document_id)) if quoted else None
+    text = dict(enumerate((data or b"").decode("utf-8").split("\n"), 1))
+    near = sorted({number + step for number in quoted for step in (-1, 0, 1)})
+    for number in [number for number in near if text.get(number, "").strip()][:_MOST_LINES]:
+        mark = "**" if number in quoted else ""
+        yield f"{mark}{number}{mark} {metadata.cell(text[number], _LINE)}"
+
+
+def _links(
+    space: Workspace, corpus: str, rejected: Sequence[tuple[int, RejectedQA]], verb: str
+) -> metadata.Metadata:
+    """Links that open the texts of the documents in an editor, at the lines of the evidence."""
+    links: list[dg.LocalFileCodeReference] = []
+    for number, one in rejected:
+        file = space.store.local_path(Document.text_key(corpus, one.document_id))
+        line = next((place.start_line for place in one.evidence if place.start_line is not None), None)
+        if file is not None and line is not None:
+            label = f"{number}. {_place_of(one.document_id, one.evidence)}"
+            links.append(dg.LocalFileCodeReference(file_path=str(file), line_number=line, label=label))
+    return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=[*links])} if links else {}
+
+
+def _place_of(document: str, evidence: Sequence[Evidence]) -> str:
+    """The document, and the page and lines of the first evidence."""
+    parts = [document]
+    for place in evidence[:1]:
+        parts += [f"page {place.page}"] if place.page else []
+        if place.start_line is not None:
+            last = "" if place.end_line in (None, place.start_line) else f"-{place.end_line}"
+            parts.append(f"line{'s' if last else ''} {place.start_line}{last}")
+    return ", ".join(parts)

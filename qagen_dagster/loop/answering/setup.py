@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qagen_dagster.answering.answer_from_document import Place
-from qagen_dagster.answering.chunk_source import ChunkSource, Indexed
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, StoreError, TooLargeError
+from qagen_dagster.index.search import ChunkSource, Indexed
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.build import open_index

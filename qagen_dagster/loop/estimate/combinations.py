@@ -1,25 +1,47 @@
-"""Estimates the calls, tokens, cost and time of each combination as ranges, before anything is paid.
+"""Estimates the calls, tokens, cost and time of each combination as ranges, before anything is paid, and where a budget may end the run.
 
 Documents that have a result cost nothing and are left out. For the others, finished documents of the store are the examples.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.estimate.amounts import METRICS, Amounts, Range, Use, price, total, use_of
-from qagen_dagster.loop.estimate.assumed_calls import LABELS, TABLE
-from qagen_dagster.loop.estimate.documents import Document, DocumentEstimator, Example
-from qagen_dagster.loop.estimate.limits import BudgetEnd, budget_ends, run_time
-from qagen_dagster.loop.estimate.past import PastRun, document_of, example_of, kind_of, past_run, visual_count
+from qagen_dagster.loop.estimate.amounts import (
+    LABELS,
+    METRICS,
+    NOTHING,
+    PANEL,
+    TABLE,
+    Amounts,
+    Range,
+    Use,
+    price,
+    total,
+    use_of,
+)
+from qagen_dagster.loop.estimate.documents import (
+    Document,
+    DocumentEstimator,
+    Example,
+    PastRun,
+    document_of,
+    example_of,
+    kind_of,
+    past_run,
+    visual_count,
+)
 from qagen_dagster.loop.evaluation.labels import labels_setup
+from qagen_dagster.loop.evaluation.panel import answerers
 from qagen_dagster.loop.evaluation.run_questions import configured_evaluation
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
@@ -27,9 +49,13 @@ from qagen_dagster.records.ids import Combination
 # share of questions that are compared with those of other documents, before any set was compared
 _RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
-LABEL_JUDGE = "judge of labels"
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 _BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
+_USED_PACE = 0.95  # share of a limit that is used, see models/rate_limits.py
+_LOCAL_WORKERS = 2  # models in this process share its interpreter, so more parallel documents hardly help
+_LOCAL_STEP = 0.003  # seconds per call for tools and journal, besides the model
+_LOCAL_START = 3.0  # seconds that models in this process may take to load
+_UNEVEN = 0.3  # share of a document's time by which the last worker ends after the others
 
 
 class RoleEstimate(Amounts):
@@ -56,6 +82,21 @@ class CombinationEstimate(Amounts):
     basis: str  # what the numbers are based on, in words
     unknown_prices: tuple[str, ...] = ()
     roles: tuple[RoleEstimate, ...] = ()
+
+
+class BudgetEnd(Record):
+    """A limit that is likely to end the work, and the point at which it ends it.
+
+    `documents` is the number of documents, out of `of`, that are finished when the limit is reached. For the scope `document`, each
+    document stops at its own limit, and `documents` is the total work that is done until then, in documents.
+    """
+
+    scope: str  # run, partition or document
+    combination: str | None  # None: the whole run
+    limit: str  # max_usd, max_tokens or max_calls
+    allowed: float
+    of: int
+    documents: Range
 
 
 class Estimate(Record):
@@ -149,11 +190,7 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
             else {role.value: (models[role], 1.0)}
         ).items()
     )
-    judge = labels_setup(configured_evaluation(space, planned.combination, planned.profile_name)).judge
-    if judge is not None:
-        known = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
-        use = LABELS.times(accepted if known else accepted + made)  # those of earlier runs have no labels yet
-        roles += (_role(LABEL_JUDGE, judge, use, estimator, 1.0),)
+    roles += tuple(_evaluations(space, planned, estimator, accepted, made))
     sums = Amounts()
     for one in roles:
         sums = sums.plus(one)
@@ -179,6 +216,26 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
     )
 
 
+def _evaluations(
+    space: Workspace, planned: CombinationPlan, estimator: DocumentEstimator, accepted: float, made: float
+) -> Iterator[RoleEstimate]:
+    """The evaluations that the run brings up to date: labels, if a judge grades them, and a panel that answered before."""
+    evaluation = configured_evaluation(space, planned.combination, planned.profile_name)
+    known = {
+        kind: space.store.exists(EvaluationReport.key(planned.combination, kind))
+        for kind in (Kind.LABELS, Kind.PANEL)
+    }
+    judge = labels_setup(evaluation).judge
+    if judge is not None:  # questions of earlier runs may have no labels yet
+        use = LABELS.times(accepted if known[Kind.LABELS] else accepted + made)
+        yield _role("judge of labels", judge, use, estimator, 1.0)
+    readers = [one.reader for one in answerers(evaluation)] if known[Kind.PANEL] else []
+    counts = Counter(one.name for one in readers)
+    for name, spec in {one.name: one for one in readers}.items():
+        if spec.provider not in FREE_PROVIDERS:
+            yield _role(f"panel: {name}", spec, PANEL.times(counts[name] * accepted), estimator, 0.0)
+
+
 def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, ModelSpec]) -> bool:
     """Whether a past run had the strategy, the mode and the kinds of models that are planned."""
     same = (run.strategy, run.combination.mode) == (planned.strategy, planned.combination.mode)
@@ -196,9 +253,9 @@ def _work(space: Workspace, planned: CombinationPlan, earlier: PastRun | None) -
             min(target, earlier.target_count) if earlier is not None and entry.id in earlier.dry else target
         )
         most += len(planned.missing(entry.id))
-        without = sum(planned.without_answer(entry.id).values())
-        target_of = max(most, without) + imported
-        document = replace(document_of(entry, mode, visuals, target_of, without), imported=imported)
+        staged = sum(planned.staged(entry.id).values())
+        target_of = max(most, staged) + imported
+        document = replace(document_of(entry, mode, visuals, target_of, staged), imported=imported)
         if why_unusable(entry, mode, has_text=entry.char_count > 0, visuals=visuals) is not None:
             work.without += 1
         elif (result := finished(space, planned, entry)) is not None:
@@ -236,3 +293,75 @@ def _role(
         **{name: estimator.around.times(amount) for name, amount in zip(METRICS, use, strict=True)},
         usd=None if usd is None else estimator.around.times(usd),
     )
+
+
+def run_time(
+    specs: Mapping[Role, ModelSpec], uses: Mapping[Role, Use], around: Range, *, documents: int, workers: int
+) -> Range:
+    """Wall-clock seconds for `documents` documents with `workers` in parallel. `uses` has the total amounts of each role.
+
+    `around` is the range of the amounts, as factors.
+    """
+    parallel, everything = max(1, min(workers, documents)), total(uses.values())
+    if not documents or not everything.calls:
+        return NOTHING
+    if all(spec.provider in FREE_PROVIDERS for spec in specs.values()):
+        # The seconds of past documents include waiting for a model to load, so the lower end is far below.
+        own = _LOCAL_STEP * everything.calls
+        return Range(
+            low=around.low * everything.seconds / parallel / 2,
+            expected=everything.seconds / min(parallel, _LOCAL_WORKERS) + own,
+            high=around.high * (everything.seconds + own) + _LOCAL_START,
+        )
+    shared: dict[tuple[str, str | None], tuple[ModelSpec, Use]] = {}  # roles of a model share its limits
+    for role, use in uses.items():
+        spec = specs[role]
+        _, others = shared.get((spec.name, spec.base_url), (spec, Use()))
+        shared[spec.name, spec.base_url] = spec, others.plus(use)
+    uneven = (1 / parallel + _UNEVEN / documents) * everything.seconds
+    return around.times(max(uneven, *(_least(spec, use) for spec, use in shared.values())))
+
+
+def _least(spec: ModelSpec, use: Use) -> float:
+    """The shortest time in seconds that the limits of a model allow."""
+    bounds = [0.0]
+    if spec.requests_per_minute is not None:
+        bounds.append(use.calls * 60 / (_USED_PACE * spec.requests_per_minute))
+    if spec.tokens_per_minute is not None:
+        bounds.append((use.input_tokens + use.output_tokens) * 60 / (_USED_PACE * spec.tokens_per_minute))
+    if spec.concurrency is not None:
+        bounds.append(use.seconds / spec.concurrency)
+    return max(bounds)
+
+
+def budget_ends(
+    scope: str, combination: str | None, allowance: Allowance, amounts: Amounts, of: int
+) -> Iterator[BudgetEnd]:
+    """The limits of `allowance` that the upper ends of `amounts` exceed. A limit per document is multiplied by `of`."""
+    expected = {
+        "max_usd": amounts.usd,
+        "max_tokens": amounts.input_tokens.plus(amounts.output_tokens),
+        "max_calls": amounts.calls,
+    }
+    for limit, taken in expected.items():
+        allowed: float | None = getattr(allowance, limit)
+        if allowed is None or taken is None:
+            continue
+        most = allowed * of if scope == "document" else allowed
+        if taken.high > most:
+            yield BudgetEnd(
+                scope=scope,
+                combination=combination,
+                limit=limit,
+                allowed=allowed,
+                of=of,
+                documents=Range(
+                    low=_reached(most, taken.high, of),
+                    expected=_reached(most, taken.expected, of),
+                    high=_reached(most, taken.low, of),
+                ),
+            )
+
+
+def _reached(allowed: float, taken: float, of: int) -> float:
+    return float(of) if taken <= allowed else of * allowed / taken

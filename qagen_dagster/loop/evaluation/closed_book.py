@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qagen_dagster.agents.evaluation import closed_book
+from qagen_dagster.agents import evaluation as judges
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
@@ -25,7 +25,7 @@ def closed_book_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     config = found.space.corpus(found.combination.corpus).config
     answerer, comparer = _spec(found, Role.ANSWERER), _spec(found, _comparer_of(found))
     identities = run_questions.identities(answerer, comparer)
-    how = (VERSION, config.corpus_context, *identities, *(prompt.hash for prompt in closed_book.prompts()))
+    how = (VERSION, config.corpus_context, *identities, *(prompt.hash for prompt in judges.prompts()))
     specs = {Role.ANSWERER: answerer, Role.JUDGE: comparer}
     return run_questions.Setup(how, answerer.name, comparer, specs)
 
@@ -83,7 +83,7 @@ class _ClosedBookEvaluator:
         """The question with the model's guess, and whether the guess is right."""
         pair = session.pair
         unanswered = run_questions.blank(evaluation.ClosedBookAnswer, pair)
-        guess = closed_book.guess(
+        guess = judges.guess(
             session.recorded(self.answerer, Role.ANSWERER.value), pair.question, self.corpus_context
         )
         if guess.result is None:

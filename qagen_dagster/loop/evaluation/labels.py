@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import lru_cache
 
-from qagen_dagster.agents.evaluation import relevance
+from qagen_dagster.agents import evaluation as judges
 from qagen_dagster.agents.questions.evidence.answer_support import unsupported
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.facts import facts, missing_names
@@ -19,7 +19,7 @@ from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
-from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of, shared_lines
+from qagen_dagster.loop.questions.publication.published_set import PassageText, hash_of, shared_lines
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.publishing.questions.exported_set import Passage
@@ -43,7 +43,7 @@ def labels_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     combination = found.combination
     options = found.space.corpus(combination.corpus).scenario(combination.scenario).evaluation
     judge = found.profile.find(Role.JUDGE, combination.mode) if options.judge_labels else None
-    asked = () if judge is None else (*run_questions.identities(judge), relevance.prompt().hash)
+    asked = () if judge is None else (*run_questions.identities(judge), judges.relevance_prompt().hash)
     return run_questions.Setup((VERSION, *asked), judge=judge)
 
 
@@ -129,10 +129,10 @@ class _Labeller:
         if self._judge is None:
             return grades, ""
         judge, failure = session.recorded(self._judge, Role.JUDGE.value), ""
-        for start in range(0, len(passages), relevance.AT_ONCE):
-            some = passages[start : start + relevance.AT_ONCE]
+        for start in range(0, len(passages), judges.AT_ONCE):
+            some = passages[start : start + judges.AT_ONCE]
             shown = [one.shown for one in some]
-            told = relevance.grade(judge, Role.JUDGE.value, session.pair.question, shown)
+            told = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
             grades |= dict(zip(some, () if told.result is None else told.result.grades, strict=False))
             failure = failure or told.failure
         return grades, failure

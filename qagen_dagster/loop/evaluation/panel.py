@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import isnan
 from statistics import fmean
 
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer as document_answer
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
-from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.judge import RecordingModel
@@ -75,7 +75,7 @@ def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     """The setup, with the model that compares answers if code cannot decide; there is none if the profile has none."""
     panel, judge = answerers(found), found.profile.find(Role.JUDGE, found.combination.mode)
     readers = _readers(panel)
-    prompts = (*closed_book.prompts(), document_answer.prompt())
+    prompts = (*evaluation.prompts(), document_answer.prompt())
     known = run_questions.identities(*readers.values(), judge)
     how = (VERSION, *known, *(one.name for one in panel), *(one.hash for one in prompts))
     return run_questions.Setup(how, ", ".join(readers), judge)
@@ -159,7 +159,7 @@ class _Panel:
         """What a reader answers; empty if it finds no answer."""
         if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
-            guess = closed_book.guess(model, pair.question, context).result
+            guess = evaluation.guess(model, pair.question, context).result
             return "" if guess is None else guess.answer
         told = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
         return told.answer if told is not None and told.answerable else ""

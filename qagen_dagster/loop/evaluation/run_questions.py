@@ -18,7 +18,7 @@ from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, M
 from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.grading.report import RunMark
 from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel, worker_count
-from qagen_dagster.loop.questions.publication.evaluated import dropped
+from qagen_dagster.loop.questions.publication.publish import dropped
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec

@@ -14,14 +14,18 @@ from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.evaluation.answer_marks import Marked, abstained, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import graded_measures
-from qagen_dagster.loop.evaluation.self_preference import with_own
-from qagen_dagster.loop.evaluation.system_scores import compare_systems, grouped, plan_questions, scores
+from qagen_dagster.loop.evaluation.system_scores import (
+    compare_systems,
+    grouped,
+    plan_questions,
+    scores,
+    with_own,
+)
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.loop.parallel import map_in_parallel
-from qagen_dagster.loop.questions.publication.evaluated import labels_of
-from qagen_dagster.loop.questions.publication.passages import shared_lines
-from qagen_dagster.loop.questions.publication.published_set import PublishedSet
+from qagen_dagster.loop.questions.publication.publish import labels_of
+from qagen_dagster.loop.questions.publication.published_set import PublishedSet, shared_lines
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import (
     Decided,

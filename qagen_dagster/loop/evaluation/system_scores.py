@@ -1,32 +1,52 @@
-"""Scores of systems under test, as means with 95 % intervals, and paired comparisons of two systems.
+"""Scores of systems under test, as means with 95 % intervals, paired comparisons of two systems, and whether a set favours a system.
 
-Questions about one document are not independent: intervals and tests count documents.
+Questions about one document are not independent: intervals and tests count documents. A set may favour a system because a model of
+its family wrote questions: published work finds that models rank themselves first.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
-from statistics import pvariance
+from statistics import fmean, pvariance
+from typing import TypeVar
 
-from qagen_dagster.loop.evaluation.intervals import mean_of
+from qagen_dagster.english.words import listed
 from qagen_dagster.loop.evaluation.ranking_measures import (
     CUTS,
+    NAMES,
+    UNTITLED,
+    placed,
     recall,
     reciprocal_rank,
 )
-from qagen_dagster.loop.statistics import cluster_variance, holm, questions_needed, sign_flips
+from qagen_dagster.loop.statistics import (
+    bounds,
+    cluster_variance,
+    clustered,
+    holm,
+    questions_needed,
+    sign_flips,
+)
+from qagen_dagster.models.providers import PROVIDERS
+from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
+    BaselineAnswer,
     Comparison,
     Decided,
+    EvaluatedQuestion,
     Measure,
+    OwnQuestions,
+    Placement,
     Plan,
+    RetrievedQuestion,
     ScoredAnswer,
     Scores,
     SystemScores,
 )
 
-CORRECT, FACTS, BALANCED, FOUND_CUT = "correct", "key_facts", "balanced", 5
-FOUND = f"document_recall_at_{FOUND_CUT}"
+_CORRECT, _FACTS, _BALANCED, _FOUND_CUT = "correct", "key_facts", "balanced", 5
+_FOUND_DOCUMENT = f"document_recall_at_{_FOUND_CUT}"
 _GROUPS: Mapping[str, Callable[[ScoredAnswer], str]] = {
     "type": lambda one: one.question_type or "none",
     "mode": lambda one: one.mode.value,
@@ -38,6 +58,13 @@ _PLACES: Mapping[str, Callable[[ScoredAnswer], Sequence[int | None]]] = {
     "document": lambda one: (one.document_rank,),
     "evidence": lambda one: one.evidence_ranks,
 }
+_AskedT = TypeVar("_AskedT", bound=EvaluatedQuestion)
+_SAME = {"gemma": "gemini", "qwq": "qwen"} | dict.fromkeys(
+    listed("mixtral ministral magistral codestral devstral pixtral"), "mistral"
+)
+_KNOWN = listed("embedded deepseek gpt claude gemini llama mistral qwen phi command grok nova")
+_FAMILY = re.compile(rf"(?<![a-z])(?:chat|code)?({'|'.join((*_KNOWN, *_SAME))})")
+_OPENAI = re.compile(r"(?:^|[:/])o\d")
 
 
 def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) -> Scores:
@@ -51,8 +78,8 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
         wrong = sum(one.right is False for one in answers) - silent
         undecided = sum(one.right is None for one in answers)
         counts = {"right": right, "wrong": wrong, "unanswered": silent, "undecided": undecided}
-        measures[CORRECT] = mean_of(answers, lambda one: one.right)
-        measures[FACTS] = mean_of([one for one in answers if one.answerable], lambda one: one.key_facts)
+        measures[_CORRECT] = mean_of(answers, lambda one: one.right)
+        measures[_FACTS] = mean_of([one for one in answers if one.answerable], lambda one: one.key_facts)
         measures |= _abstentions(answers)
     if retrieved:
         answers = [one for one in answers if one.answerable]
@@ -82,7 +109,7 @@ def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
         "answerable_accuracy": accuracy,
         "abstention": abstention,
         "over_abstention": mean_of(having, lambda one: one.abstained),
-        BALANCED: None if accuracy is None or abstention is None else _balanced(accuracy, abstention),
+        _BALANCED: None if accuracy is None or abstention is None else _balanced(accuracy, abstention),
     }
 
 
@@ -123,16 +150,16 @@ def grouped(
     return found
 
 
-OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
-    CORRECT: lambda one: one.right,
-    FOUND: lambda one: recall((one.document_rank,), FOUND_CUT) == 1,
+_OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
+    _CORRECT: lambda one: one.right,
+    _FOUND_DOCUMENT: lambda one: recall((one.document_rank,), _FOUND_CUT) == 1,
 }
 
 
 def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparison, ...]:
-    """Compare two systems by correctness and, if they gave passages, by whether the document is among the first FOUND_CUT."""
+    """Compare two systems by correctness and, if they gave passages, by whether the document is among the first _FOUND_CUT."""
     both = set(first.overall.measures) & set(second.overall.measures)
-    found = [_compared_systems(name, of, first, second) for name, of in OUTCOMES.items() if name in both]
+    found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
     corrected = holm([one.p_value for one in found])
     return tuple(
         one.model_copy(update={"corrected_p_value": value})
@@ -164,14 +191,14 @@ def _compared_systems(
 
 
 def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[Plan, ...]:
-    """How many questions and documents show a difference of `difference` in each measure of `OUTCOMES` that the systems have.
+    """How many questions and documents show a difference of `difference` in each measure of `_OUTCOMES` that the systems have.
 
     Two systems say how often they differ on a question. With one the other counts as equally good and independent of it, so that
     the number is an upper bound.
     """
     return tuple(
         _planned(name, of, systems, difference)
-        for name, of in OUTCOMES.items()
+        for name, of in _OUTCOMES.items()
         if all(name in one.overall.measures for one in systems)
     )
 
@@ -198,3 +225,120 @@ def _planned(
         documents=math.ceil(needed * len(by_document) / len(values)),
         design_effect=round(effect, 2),
     )
+
+
+def mean_of(questions: Sequence[_AskedT], value: Callable[[_AskedT], float | None]) -> Measure | None:
+    """The mean of values from 0 to 1 with its interval; a value of None was not measured. None without values."""
+    by_document: dict[str, list[float]] = {}
+    for one in questions:
+        measured = value(one)
+        if measured is not None:
+            by_document.setdefault(one.document_id, []).append(float(measured))
+    found = list(chain.from_iterable(by_document.values()))
+    if not found:
+        return None
+    interval = clustered(by_document.values())
+    lower, upper = bounds(sum(found), len(found), len(questions))
+    return Measure(
+        value=round(fmean(found), 4),
+        low=round(interval.low, 4),
+        high=round(interval.high, 4),
+        questions=len(found),
+        documents=len(by_document),
+        design_effect=None if interval.design_effect is None else round(interval.design_effect, 2),
+        lower=lower,
+        upper=upper,
+        not_measured=len(questions) - len(found),
+    )
+
+
+def report_intervals(questions: Sequence[EvaluatedQuestion]) -> dict[str, Measure]:
+    """The main measures of an evaluation with their intervals, under the names of its metrics."""
+    found = {name: mean_of(questions, value) for name, value in _MAIN.items()}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _field(name: str) -> Callable[[EvaluatedQuestion], float | None]:
+    """The value of a field that only the questions of one evaluation have."""
+    return lambda one: getattr(one, name, None)
+
+
+def _grounded(one: EvaluatedQuestion) -> float | None:
+    if not isinstance(one, BaselineAnswer) or one.f1 is None or one.grading is None:
+        return None
+    return one.grading.is_grounded
+
+
+def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:
+    """Whether the document is among the first five of the fused ranking, or the share of the quotes that is."""
+
+    def value(one: EvaluatedQuestion) -> float | None:
+        if not isinstance(one, RetrievedQuestion):
+            return None
+        places = (one.untitled_placements if untitled else ()) or one.placements
+        place: Placement | None = placed(places, Ranking.BOTH)
+        if place is None or (level == "evidence" and not (one.relevant and place.evidence)):
+            return None
+        return recall((place.document,) if level == "document" else place.evidence, _FOUND_CUT)
+
+    return value
+
+
+_FUSED = NAMES[Ranking.BOTH]
+_MAIN: Mapping[str, Callable[[EvaluatedQuestion], float | None]] = {
+    "leaked_share": _field("leaked"),
+    "suspected_share": _field("suspected"),
+    f"{_FUSED}_document_recall_at_{_FOUND_CUT}": _found("document"),
+    f"{UNTITLED}{_FUSED}_document_recall_at_{_FOUND_CUT}": _found("document", untitled=True),
+    f"{_FUSED}_evidence_recall_at_{_FOUND_CUT}": _found("evidence"),
+    "exact_match": _field("exact"),
+    "token_f1": _field("f1"),
+    "grounded_share": _grounded,
+}
+
+
+def family(model: str) -> str:
+    """The family of a model: "gpt" for `openai:gpt-6-sol`, "llama" for `meta-llama/Llama-3.1-8B`; empty for an empty name.
+
+    Unknown models are known by the first letters of their names.
+    """
+    name = model.casefold()
+    found = _FAMILY.search(name)
+    if found:
+        return _SAME.get(found[1], found[1])
+    if _OPENAI.search(name):
+        return "gpt"
+    provider, _, rest = name.partition(":")
+    first = re.search(r"[^\W\d_]+", (rest if provider in PROVIDERS else name).rpartition("/")[2])
+    return first[0] if first else ""
+
+
+def with_own(systems: Sequence[SystemScores], models: Sequence[str]) -> tuple[SystemScores, ...]:
+    """The scores, with those of questions that a model of the system's family wrote. `models` has the model of each system, or ""."""
+    return tuple(
+        one.model_copy(update={"own": _own(at, systems, family(model))})
+        for at, (one, model) in enumerate(zip(systems, models, strict=True))
+    )
+
+
+def _own(at: int, systems: Sequence[SystemScores], name: str) -> OwnQuestions | None:
+    measured = (one for one in _OUTCOMES if all(one in each.overall.measures for each in systems))
+    measure = next(measured, "")
+    parts = [[_own_mean(one, measure, name, own=own) for one in systems] for own in (True, False)]
+    (mine, others), several = (part[at] for part in parts), len(systems) > 1
+    if not name or mine is None:
+        return None
+    ranks = [
+        1 + sum(each is not None and each.value > value.value for each in part)
+        for part, value in zip(parts, (mine, others), strict=True)
+        if value is not None and several
+    ]
+    questions = sum(family(one.writer) == name for one in systems[at].answers)
+    return OwnQuestions(
+        family=name, questions=questions, measure=measure, own=mine, others=others, ranks=tuple(ranks)
+    )
+
+
+def _own_mean(system: SystemScores, measure: str, name: str, *, own: bool) -> Measure | None:
+    answers = [one for one in system.answers if (family(one.writer) == name) is own]
+    return mean_of(answers, _OUTCOMES[measure]) if measure else None

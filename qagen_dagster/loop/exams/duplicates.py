@@ -1,6 +1,7 @@
-"""Finds items of a bank that ask the same: with the same stem, or with the same computation on the same numbers in other words.
+"""Finds items of a bank that are alike: duplicates, which ask the same, and families, which vary one template or one idea.
 
-Items from the same template with different numbers are not duplicates. The author of the exam decides which variants it has.
+Duplicates have the same stem, or the same computation on the same numbers in other words. Items of a family have other numbers or
+another scene. They are not duplicates: the author of the exam decides which variants it has.
 """
 
 import ast
@@ -8,18 +9,21 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.submissions import CheckableForm, QuestionPackage
+from qagen_dagster.records.ids import normalise
 
-SAME_WORDS = 0.85  # minimum share of common words of two duplicates whose stems have the same numbers
-ALIKE = 0.3  # minimum share of common words of two duplicates with the same short computation
-LONG = 4  # minimum operations of a computation that alone shows two items to be duplicates
+_SAME_WORDS = 0.85  # minimum share of common words of two duplicates whose stems have the same numbers
+_ALIKE = 0.3  # minimum share of common words of two duplicates with the same short computation
+_LONG = 4  # minimum operations of a computation that alone shows two items to be duplicates
 _SUMS, _PRODUCTS = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 _WORD = re.compile(r"[a-z]{2,}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SIGN = re.compile(r"(?<![\^{])[-+<>]")  # signs of formulas, but not of exponents
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
+_LEAST_OPERATIONS = 2  # of a form that says something about the family
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,11 @@ def find_duplicates(items: Sequence[ExamItem]) -> dict[str, tuple[str, str]]:
 def _same(first: _Comparable, second: _Comparable) -> str:
     if first.stem == second.stem:
         return "the stems are the same"
-    if first.order == second.order and overlap(first.words, second.words) >= SAME_WORDS:
+    if first.order == second.order and _overlap(first.words, second.words) >= _SAME_WORDS:
         return "the stems have the same numbers and nearly the same words"
     if first.computation and first.computation == second.computation:
-        alike = first.numbers == second.numbers and overlap(first.words, second.words) >= ALIKE
-        if alike or min(first.operations, second.operations) >= LONG:
+        alike = first.numbers == second.numbers and _overlap(first.words, second.words) >= _ALIKE
+        if alike or min(first.operations, second.operations) >= _LONG:
             return "the answer is the same computation on the same numbers"
     return ""
 
@@ -80,7 +84,7 @@ def _comparable(package: QuestionPackage) -> _Comparable:
     return _Comparable(stem, words, order, Counter(order), computation, operations)
 
 
-def overlap(first: Counter[str], second: Counter[str]) -> float:
+def _overlap(first: Counter[str], second: Counter[str]) -> float:
     """The share of common words of two texts."""
     union = (first | second).total()
     return (first & second).total() / union if union else 0.0
@@ -132,3 +136,54 @@ def _operands(
         yield from _operands(node.right, chain, inverse ^ isinstance(node.op, chain[1]))
     else:
         yield node, inverse
+
+
+def families(items: Sequence[ExamItem]) -> dict[str, str]:
+    """By id of an item the id of the first item of its family.
+
+    Two items of a schema are of one family if their ideas are the same, if their stems have nearly the same words,
+    or if their checkable forms differ only in names and numbers (after a short computation the words must be alike, too).
+    """
+    first: dict[str, str] = {item.id: item.id for item in items}
+
+    def root(key: str) -> str:
+        while first[key] != key:
+            key = first[key]
+        return key
+
+    by_schema: dict[str, list[tuple[ExamItem, Counter[str], str, int]]] = defaultdict(list)
+    for item in items:
+        words = Counter(_WORD.findall(item.question.stem.lower()))
+        by_schema[item.schema_id].append((item, words, *_template(item)))
+    for group in by_schema.values():
+        for one, other in combinations(group, 2):
+            if root(one[0].id) != root(other[0].id) and _related(one, other):
+                first[root(other[0].id)] = root(one[0].id)
+    return {item.id: root(item.id) for item in items}
+
+
+def _related(
+    one: tuple[ExamItem, Counter[str], str, int], other: tuple[ExamItem, Counter[str], str, int]
+) -> bool:
+    ideas = {normalise(each.idea_plan.idea_summary) for each in (one[0], other[0])}
+    if len(ideas) == 1:
+        return True
+    alike = _overlap(one[1], other[1])
+    same_form = one[2] == other[2] and one[3] >= _LEAST_OPERATIONS
+    return alike >= _SAME_WORDS or (same_form and (one[3] >= _LONG or alike >= _ALIKE))
+
+
+def _template(item: ExamItem) -> tuple[str, int]:
+    """The checkable form with its names in the order in which they occur and without numbers, and its number of operations."""
+    check = item.question_package.check
+    try:
+        tree = ast.parse(check.expression.strip() if check else "", mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return "", 0
+    names: dict[str, str] = {}
+    operations = 0
+    for node in ast.walk(tree):
+        operations += isinstance(node, (ast.BinOp, ast.Call))
+        if isinstance(node, ast.Name) and check and node.id in check.givens:
+            node.id = names.setdefault(node.id, f"x{len(names)}")
+    return ast.unparse(tree), operations

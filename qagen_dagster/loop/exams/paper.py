@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.exams.families import families
+from qagen_dagster.loop.exams.duplicates import families
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.records.base import Difficulty

@@ -1,36 +1,40 @@
-"""Runs the slots of one part of an exam and stores each result as soon as it is done.
+"""Runs the slots of one part of an exam: works each item to its end, and stores each result as soon as it is done.
 
-Designs run one after another, because the designer is shown the earlier ideas. The other steps of the slots run in parallel.
+Designs run one after another, because the designer is shown the earlier ideas. The other steps of the slots run in parallel. Each step is
+stored in the journal before the next step.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from typing import Any, TypeVar
 
-from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError
-from qagen_dagster.loop.call_totals import total_spent
-from qagen_dagster.loop.exams.plan import PartPlan, finished_slot
-from qagen_dagster.loop.exams.run_item import Worked, slot_result, work_item
-from qagen_dagster.loop.exams.state_machine import Designed, Ended, ExamEvent, replay
+from qagen_dagster.agents import exams
+from qagen_dagster.agents.runner import unfinished
+from qagen_dagster.configuration.profiles import EXAM_ROLES, Role
+from qagen_dagster.errors import BudgetExhaustedError, ModelError
+from qagen_dagster.loop.exams import state_machine
+from qagen_dagster.loop.exams.plan import ItemWork, PartPlan, finished_slot
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, work_on_each
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, all_metered
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, all_metered, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.exams.bank import SlotPlan, SlotResult
+from qagen_dagster.records.exams import bank
+from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import IdeaPlan
 
-STOP_AFTER = 3  # a part ends early after this many permanent model failures without any success
-Progress = Callable[[int, int, str], None]
+_STOP_AFTER = 3  # a part ends early after this many permanent model failures without any success
+_Progress = Callable[[int, int, str], None]
+_ValueT = TypeVar("_ValueT")
 
 
 def run_part(
     workspace: Workspace,
     plan: PartPlan,
     run_id: str,
-    progress: Progress | None = None,
+    progress: _Progress | None = None,
     spending_id: str | None = None,
     *,
     design_only: bool = False,
@@ -45,9 +49,9 @@ def run_part(
     return designed if design_only else run.finish(designed)
 
 
-def part_results(workspace: Workspace, plan: PartPlan) -> tuple[SlotResult, ...]:
+def part_results(workspace: Workspace, plan: PartPlan) -> tuple[bank.SlotResult, ...]:
     """The results of the slots, in order. There is none for a slot that was not worked or whose model failed."""
-    return tuple(workspace.store.read(key, SlotResult) for key in result_keys(workspace, plan).values())
+    return tuple(workspace.store.read(key, bank.SlotResult) for key in result_keys(workspace, plan).values())
 
 
 def result_keys(workspace: Workspace, plan: PartPlan) -> dict[int, str]:
@@ -55,26 +59,45 @@ def result_keys(workspace: Workspace, plan: PartPlan) -> dict[int, str]:
     found = dict(plan.kept)
     for slot in plan.numbers:
         for key in (plan.result_key(slot), plan.partial_key(slot)):
-            if slot not in found and workspace.store.find_valid(key, SlotResult) is not None:
+            if slot not in found and workspace.store.find_valid(key, bank.SlotResult) is not None:
                 found[slot] = key
     return dict(sorted(found.items()))
 
 
-def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[SlotPlan, ...]:
+def part_plans(workspace: Workspace, plan: PartPlan) -> tuple[bank.SlotPlan, ...]:
     """The state of the design of every slot, in order."""
-    found: list[SlotPlan] = []
+    found: list[bank.SlotPlan] = []
     for slot in plan.numbers:
         key = plan.kept.get(slot, plan.result_key(slot))
         if key != plan.result_key(slot):
-            idea = workspace.store.read(key, SlotResult).plan
-            found.append(SlotPlan(part=plan.part, slot=slot, plan=idea))
+            idea = workspace.store.read(key, bank.SlotResult).plan
+            found.append(bank.SlotPlan(part=plan.part, slot=slot, plan=idea))
             continue
         events = plan.journal(slot, workspace).events
-        state, taken = replay(events, plan.limits)
-        calls = tuple(call for event in events[:taken] if isinstance(event, Designed) for call in event.calls)
+        state, taken = state_machine.replay(events, plan.limits)
+        calls = tuple(
+            call
+            for event in events[:taken]
+            if isinstance(event, state_machine.Designed)
+            for call in event.calls
+        )
         idea, failures = state.plan, state.design_failures
-        found.append(SlotPlan(part=plan.part, slot=slot, plan=idea, failures=failures, calls=calls))
+        found.append(bank.SlotPlan(part=plan.part, slot=slot, plan=idea, failures=failures, calls=calls))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class Worked:
+    """The progress of an item. `step` is the final or the next step. `stopped` says which budget is exhausted."""
+
+    state: state_machine.ItemState
+    step: state_machine.Step
+    events: tuple[state_machine.ExamEvent, ...]
+    stopped: str = ""
+
+    @property
+    def over(self) -> bool:
+        return isinstance(self.step, state_machine.Ended)
 
 
 @dataclass
@@ -83,9 +106,9 @@ class _PartRun:
     plan: PartPlan
     run_id: str
     spending_id: str
-    progress: Progress | None
+    progress: _Progress | None
     ideas: dict[int, str] = field(default_factory=dict[int, str])  # by slot
-    stop: EarlyStop = field(default_factory=lambda: EarlyStop(STOP_AFTER))
+    stop: EarlyStop = field(default_factory=lambda: EarlyStop(_STOP_AFTER))
 
     @cached_property
     def models(self) -> dict[Role, Model]:
@@ -139,7 +162,13 @@ class _PartRun:
                 note = "budget exhausted"
             else:
                 outcome.finished.append(slot)
-                note = "designed" if design_only else "accepted" if worked.step == Ended() else "rejected"
+                note = (
+                    "designed"
+                    if design_only
+                    else "accepted"
+                    if worked.step == state_machine.Ended()
+                    else "rejected"
+                )
             if self.progress is not None:
                 count = len(outcome.finished) + len(outcome.reused)
                 self.progress(count, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")
@@ -161,7 +190,7 @@ class _PartRun:
             self.workspace.store.write(key, result.model_copy(update=done))
         return worked
 
-    def _charged(self, journal: JournalFile[ExamEvent]) -> Mapping[Role, Model]:
+    def _charged(self, journal: JournalFile[state_machine.ExamEvent]) -> Mapping[Role, Model]:
         """The models; if there is a budget, with a meter for the item."""
         if self.plan.budget.unlimited:
             return self.models
@@ -172,3 +201,156 @@ class _PartRun:
 def _idea(plan: IdeaPlan) -> str:
     """The idea in the form in which the designer of other slots is shown it."""
     return f"{plan.idea_summary} Asked for: {plan.what_is_asked}"
+
+
+def work_item(
+    work: ItemWork,
+    journal: JournalFile[state_machine.ExamEvent],
+    ideas: Sequence[str],
+    *,
+    design_only: bool = False,
+) -> Worked:
+    """Start or resume an item, and work it to its end, to its design (`design_only`), or until its budget is exhausted.
+
+    The designer must avoid `ideas`. A later run resumes from the journal. Raises ModelError, also if no reply was usable in the failed
+    steps: the item is unfinished then, and a later run asks again.
+    """
+    known = journal.events
+    state, taken = state_machine.replay(known, work.limits)
+    used: list[state_machine.ExamEvent] = list(known[:taken])
+    step = state_machine.next_step(state, work.limits)
+    while not isinstance(step, state_machine.Ended) and not (design_only and state.plan is not None):
+        try:
+            event = _perform(step, work, state, ideas)
+        except BudgetExhaustedError as error:
+            return Worked(state, step, tuple(used), str(error))
+        journal.append(event)
+        used.append(event)
+        state = state_machine.transition(state, event)
+        step = state_machine.next_step(state, work.limits)
+    useless = state_machine.useless_end(state, work.limits)
+    if useless:
+        raise unfinished(useless)
+    return Worked(state, step, tuple(used))
+
+
+def _perform(
+    step: bank.Stage, work: ItemWork, state: state_machine.ItemState, ideas: Sequence[str]
+) -> state_machine.ExamEvent:
+    """Work one stage. Raises ModelError."""
+    context, number = work.context, len(state.attempts)
+    designer, implementer, verifier, style_judge = (work.models[role] for role in EXAM_ROLES)
+    if step is bank.Stage.DESIGNER:
+        idea = exams.design(context, designer, ideas, state.design_failures)
+        return state_machine.Designed(plan=idea.result, **_about(idea))
+    if step is bank.Stage.IMPLEMENTER:
+        failed = _failed(state.last, work.limits.thresholds)
+        question = exams.implement(context, implementer, _known(state.plan), number + 1, failed)
+        return state_machine.Implemented(package=question.result, **_about(question))
+    last = _known(state.last)
+    package = _known(last.package)
+    if step is bank.Stage.GATES:
+        return state_machine.Examined(examination=work.examine(package), at=_now())
+    if step is bank.Stage.BLIND_SOLUTION:
+        solution = exams.solve(context, verifier, package.question, number)
+        return state_machine.Solved(blind=solution.result, **_about(solution))
+    if step is bank.Stage.VERIFIER:
+        verdict = exams.verify(context, verifier, package, _known(last.blind), number)
+        return state_machine.Verified(report=verdict.result, **_about(verdict))
+    style = exams.judge_style(context, style_judge, package, _known(last.report), number)
+    return state_machine.Styled(report=style.result, **_about(style))
+
+
+def _known(value: _ValueT | None) -> _ValueT:
+    """What an earlier stage gave. Raises ValueError if it gave nothing."""
+    if value is None:
+        raise ValueError("a stage was worked before those that it needs")
+    return value
+
+
+def _about(reply: exams.Reply[Any]) -> dict[str, Any]:
+    """The fields that all events for replies of models have."""
+    return {"failure": reply.failure, "raw": reply.raw, "calls": reply.calls, "at": _now()}
+
+
+def _failed(last: bank.Attempt | None, thresholds: StyleThresholds) -> exams.Failed | None:
+    finding = None if last is None else state_machine.finding_of(last, thresholds)
+    return None if last is None or finding is None else exams.Failed(last, finding)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> bank.SlotResult:
+    """The result of a slot. The caller adds the run and the time."""
+    step, end, detail = worked.step, bank.SlotEnd.BUDGET_EXHAUSTED, worked.stopped
+    item = rejected = None
+    if isinstance(step, state_machine.Ended) and step.finding is not None:
+        rejected = _rejected(work, worked, step.finding)
+        end, detail = bank.SlotEnd.REJECTED, step.finding.detail
+    elif worked.over:
+        item, end = _item(work, worked), bank.SlotEnd.ACCEPTED
+    return bank.SlotResult(
+        part=work.part,
+        slot=work.slot,
+        end=end,
+        end_detail=detail,
+        plan=worked.state.plan,
+        attempts=worked.state.attempts,
+        item=item,
+        rejected=rejected,
+        log=tuple(_log(worked.events, work.limits.thresholds)),
+        calls=tuple(call for event in worked.events for call in event.calls),
+        fingerprint=fingerprint,
+    )
+
+
+def _item(work: ItemWork, worked: Worked) -> bank.ExamItem:
+    told = _ended(work, worked)
+    identity = bank.item_id(work.part.schema_id, work.part.difficulty, told["question_package"].question)
+    return bank.ExamItem(id=identity, proof=_known(_known(worked.state.last).examination).proof, **told)
+
+
+def _rejected(work: ItemWork, worked: Worked, finding: bank.Finding) -> bank.RejectedItem:
+    return bank.RejectedItem(
+        slot=work.slot,
+        stage=finding.stage.value,
+        failure_type=finding.name,
+        severity=finding.severity,
+        reasons=(finding.detail,),
+        **_ended(work, worked),
+    )
+
+
+def _ended(work: ItemWork, worked: Worked) -> dict[str, Any]:
+    """The fields that accepted and rejected items have of the work on them."""
+    last = worked.state.last or bank.Attempt(number=0)
+    return {
+        **{name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")},
+        "schema_title": work.context.schema.title,
+        "models": work.model_names,
+        "idea_plan": worked.state.plan,
+        "question_package": last.package,
+        "blind_solution": last.blind,
+        "verifier_report": last.report,
+        "style_report": last.style,
+        "attempts": last.number,
+        "timestamp": worked.events[-1].at,
+    }
+
+
+def _log(events: tuple[state_machine.ExamEvent, ...], thresholds: StyleThresholds) -> Iterator[bank.StageLog]:
+    state = state_machine.ItemState()
+    for event in events:
+        state = state_machine.transition(state, event)
+        stage, raw = state_machine.stage_of(event), getattr(event, "raw", "")
+        if isinstance(event, state_machine.Designed):
+            attempt, detail = len(state.design_failures) + (event.plan is not None), event.failure
+        else:
+            attempt, found = len(state.attempts), state_machine.finding_of(state.attempts[-1], thresholds)
+            detail = "" if found is None else f"{found.name} ({found.severity.value}): {found.detail}"
+        ok = event.plan is not None if isinstance(event, state_machine.Designed) else not detail
+        if ok and isinstance(event, state_machine.Examined):
+            detail = f"proof: {event.examination.proof.status.value}"
+        yield bank.StageLog(stage=stage, attempt=attempt, ok=ok, detail=detail, raw_text=raw, at=event.at)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from qagen_dagster.agents.problems.roles import prompts
+from qagen_dagster.agents.problems import prompts
 from qagen_dagster.agents.prompts import own_prompts
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import problem_specs

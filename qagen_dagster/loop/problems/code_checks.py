@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from qagen_dagster.agents.problems.roles import FALLBACK, prompts
+from qagen_dagster.agents.problems import FALLBACK, prompts
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.latex.comparison import (
     boxed_answers,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-from qagen_dagster.agents.problems.roles import ASSIGNMENTS, role_prompt, scan_prompt, variant_prompt
+from qagen_dagster.agents.problems import ASSIGNMENTS, role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.index.references import ReferenceStore, read_references

@@ -3,8 +3,8 @@
 from collections import Counter
 from functools import lru_cache
 
-from qagen_dagster.agents.problems.roles import prompts as shipped
-from qagen_dagster.agents.problems.roles import role_prompt
+from qagen_dagster.agents.problems import prompts as shipped
+from qagen_dagster.agents.problems import role_prompt
 from qagen_dagster.agents.prompts import own_prompts
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import Role, problem_specs

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from qagen_dagster.agents.problems.roles import prompts
+from qagen_dagster.agents.problems import prompts
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.problems import ProblemSet
 from qagen_dagster.configuration.profiles import Role, problem_specs

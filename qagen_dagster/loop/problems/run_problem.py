@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from qagen_dagster.agents.problems import roles
-from qagen_dagster.agents.problems.task import Asking, Reply, ask
+from qagen_dagster.agents import problems
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import BudgetExhaustedError
@@ -121,11 +120,13 @@ class _TaskRun:
 
     def _read_again(self, found: TaskResult, reader: Model, prompt: Prompt, word: str) -> TaskResult:
         """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
-        job = dataclasses.replace(roles.ASSIGNMENTS[Stage.SCAN], role=Role.SOLVER)
+        job = dataclasses.replace(problems.ASSIGNMENTS[Stage.SCAN], role=Role.SOLVER)
         account, pictures = self.work.problem.id, self._pictures()
-        asking: Asking[items.ScanResult] = Asking(reader, account, pictures=pictures, sample=self.work.seed)
+        asking: problems.Asking[items.ScanResult] = problems.Asking(
+            reader, account, pictures=pictures, sample=self.work.seed
+        )
         values = self._shown_input("") | {"kind": word, "has_diagram": _HAS_DIAGRAM[None]}
-        said = ask(job, prompt, asking, values)
+        said = problems.ask(job, prompt, asking, values)
         told = f"not read twice: {said.detail}"
         if said.result is not None and found.scan is not None:
             told = differing_values(found.scan, said.result) or "same values"
@@ -135,7 +136,7 @@ class _TaskRun:
     def _shown_input(self, text: str) -> dict[str, str]:
         """The problem as the classifier and the scanner are shown it: as a picture, or as `text`."""
         pictured = bool(self._pictures())
-        shown = roles.material("problem", text, pictured=pictured)
+        shown = problems.material("problem", text, pictured=pictured)
         return {"input": "image" if pictured else "tex", "problem": shown}
 
     def _draw(self) -> TaskResult:
@@ -153,8 +154,8 @@ class _TaskRun:
         kind = known.diagram_type if known is not None else items.DiagramKind.NONE
         values = {
             "diagram": kind.value if kind is not items.DiagramKind.NONE else "not known",
-            "problem": roles.material("problem", _to_draw(item) if item else ""),
-            "description": roles.material("description", described, pictured=bool(self._pictures())),
+            "problem": problems.material("problem", _to_draw(item) if item else ""),
+            "description": problems.material("description", described, pictured=bool(self._pictures())),
         }
         found = self._ask(
             values,
@@ -172,7 +173,7 @@ class _TaskRun:
 
     def _shown_parts(self) -> dict[str, str]:
         item = inputs.item_of(self.work.problem, self.state)
-        return {"problem": roles.shown(statement_of(item)), "solution": roles.shown(solution_of(item))}
+        return {"problem": problems.shown(statement_of(item)), "solution": problems.shown(solution_of(item))}
 
     def _solve_again(self) -> TaskResult:
         item = inputs.item_of(self.work.problem, self.state)
@@ -180,8 +181,8 @@ class _TaskRun:
         known = [one.solution for one in before]
         values = self._shown_parts() | {
             "number": str(self.task.number),
-            "ideas": roles.shown_ideas(self._ideas()),
-            "earlier": roles.numbered("alternate", [f"{one.method}\n{one.solution}" for one in before]),
+            "ideas": problems.shown_ideas(self._ideas()),
+            "earlier": problems.numbered("alternate", [f"{one.method}\n{one.solution}" for one in before]),
         }
         return self._ask(
             values,
@@ -192,11 +193,11 @@ class _TaskRun:
     def _vary(self) -> TaskResult:
         kind, problem = self.task.variant or items.VariantKind.NUMERICAL, self.work.problem
         before = [one.variant.latex for one in earlier(self.state, self.task) if one.variant is not None]
-        values = {"number": str(self.task.number), "earlier": roles.numbered("variant", before)}
+        values = {"number": str(self.task.number), "earlier": problems.numbered("variant", before)}
         if kind is items.VariantKind.MULTI:
             style = " ".join(problem.style.split()) or "not named"
             return self._ask(
-                values | {"items": roles.numbered("problem", problem.parts), "style": style},
+                values | {"items": problems.numbered("problem", problem.parts), "style": style},
                 lambda one: code_checks.combined_breaches(problem.parts, one.latex, before),
                 _latex_of,
             )
@@ -208,8 +209,8 @@ class _TaskRun:
             return self._without(TaskEnd.DECLINED, "there is no number in it that could be another one")
         values |= {
             "variant": kind.value,
-            "item": roles.shown(item),
-            "ideas": roles.shown_ideas(self._ideas()),
+            "item": problems.shown(item),
+            "ideas": problems.shown_ideas(self._ideas()),
         }
         return self._ask(
             values,
@@ -225,7 +226,7 @@ class _TaskRun:
         if source is target:
             return self._without(TaskEnd.SKIPPED, f"it is {target.value} already")
         return self._ask(
-            {"source_format": source.value, "target_format": target.value, "item": roles.shown(item)},
+            {"source_format": source.value, "target_format": target.value, "item": problems.shown(item)},
             lambda one: code_checks.conversion_breaches(item, target, one.latex),
             _latex_of,
             item,
@@ -257,7 +258,7 @@ class _TaskRun:
             code, libraries = latex(result)
             return work.compiler.compile(code, work.problem.preamble, (*self._libraries(), *libraries))
 
-        asking = Asking[Any](
+        asking = problems.Asking[Any](
             model=self._model,
             account=work.problem.id,
             judge=judged,
@@ -270,7 +271,9 @@ class _TaskRun:
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
             sample=work.seed,
         )
-        said = ask(roles.ASSIGNMENTS[stage], inputs.prompt_of(self.task, work, self.state), asking, values)
+        said = problems.ask(
+            problems.ASSIGNMENTS[stage], inputs.prompt_of(self.task, work, self.state), asking, values
+        )
         told: dict[str, Any] = {
             "calls": (*said.calls, *(call for _, calls in self.solutions for call in calls)),
             "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
@@ -302,13 +305,13 @@ class _TaskRun:
         if why:
             self.solutions.append((f"{NOT_SOLVED}: {why}", ()))
             return ()
-        prompt = self.work.own(roles.role_prompt(Role.SOLVER))
-        said = roles.solve_blind(solver, self.work.problem.id, *asked(item), prompt, self.work.seed)
+        prompt = self.work.own(problems.role_prompt(Role.SOLVER))
+        said = problems.solve_blind(solver, self.work.problem.id, *asked(item), prompt, self.work.seed)
         told, fault = (f"{NOT_SOLVED}: {said.detail}", "")
         if said.result is not None and said.end is TaskEnd.DONE:
             told, fault = compared(item, said.result)
         self.solutions.append((f"{told} ({solver.spec.name})", said.calls))
-        return (items.Breach(property=roles.SOLVE.shape, detail=fault),) if fault else ()
+        return (items.Breach(property=problems.SOLVE.shape, detail=fault),) if fault else ()
 
     def _pictures(self) -> tuple[Image, ...]:
         """The pictures for the role; empty if the role reads no pictures or its model does not accept them."""
@@ -354,7 +357,7 @@ class _TaskRun:
         return said or ""
 
 
-def result_of(task: Task, said: Reply[Any], model: Model, **fields: Any) -> TaskResult:
+def result_of(task: Task, said: problems.Reply[Any], model: Model, **fields: Any) -> TaskResult:
     """The result of a task from the reply of a role, without what the role submitted."""
     told = {one.name: getattr(said, one.name) for one in dataclasses.fields(said) if one.name != "result"}
     return TaskResult(task=task, model=model.spec.name, **told, **fields)

@@ -6,12 +6,11 @@ from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
-from qagen_dagster.loop.call_totals import total_spent
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, counter, work_on_each
 from qagen_dagster.loop.problems.inputs import ROLE_OF
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.problems.item import Problem, VariantKind

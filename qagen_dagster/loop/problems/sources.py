@@ -1,26 +1,52 @@
-"""Reads files into problems: each item of a TeX file, each picture and each page of a PDF is one problem.
+"""Reads files into problems: each item of a TeX file, each picture and each page of a PDF is one problem, or the problems on it are found.
 
-The parser workers decode and render pictures, which are kept in the store.
+The parser workers decode and render pictures, which are kept in the store. The model of the classifier names the boxes of the problems on
+a page, and each is cut out as a picture of its own. Its reply is in the ledger, so a resumed command pays nothing twice.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 
 from qagen_dagster import untrusted_file
+from qagen_dagster.agents.problems import FIND, Asking, ask, find_prompt
 from qagen_dagster.configuration.problems import ProblemSet
+from qagen_dagster.configuration.profiles import Role, problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError, TooLargeError
 from qagen_dagster.formats.base import PageImage, ParsedText, ParseOptions, RenderOptions
 from qagen_dagster.formats.decoding import decode
+from qagen_dagster.formats.image import cut, enlarge
 from qagen_dagster.formats.parser_pool import FileSource
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.problems.code_checks import select_range
-from qagen_dagster.loop.problems.plan import keep_picture
+from qagen_dagster.loop.problems.plan import ProblemOptions, keep_picture, see_picture
+from qagen_dagster.loop.problems.run_problem import BLIND, result_of
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.models.base import Model
+from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.config import IMAGES
-from qagen_dagster.records.problems.item import Problem, ProblemInput, QuestionKind
-from qagen_dagster.records.problems.result import ProblemSources, SourceReport
+from qagen_dagster.records.problems.item import (
+    Breach,
+    PageResult,
+    PlaceOnPage,
+    Problem,
+    ProblemInput,
+    QuestionKind,
+)
+from qagen_dagster.records.problems.result import (
+    ProblemBank,
+    ProblemSources,
+    SourceReport,
+    Stage,
+    Task,
+    TaskEnd,
+    TaskResult,
+)
+from qagen_dagster.records.run import CallSummary
 
 TEX, PDF = ".tex", ".pdf"
 MOST_TEX_BYTES = 20_000_000
@@ -29,6 +55,8 @@ _BODY = re.compile(r"\\begin[ \t]*\{document\}(.*?)(?:\\end[ \t]*\{document\}|\Z
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _QUIET = ParseOptions(ocr=False)
 Range = tuple[int, int]
+_MOST_COVERED = 0.5  # share of a box that another box must not cover
+_MARGIN = 0.005  # share of the page around a box
 
 
 @dataclass(frozen=True)
@@ -63,7 +91,7 @@ def read_file(space: Workspace, named: Named) -> tuple[Problem, ...]:
     if suffix == PDF:
         return tuple(_of_pdf(space, named))
     if suffix in IMAGES:
-        return select_range((of_picture(space, named, 1, prefix_of(named.path)),), named.wanted)
+        return select_range((_of_picture(space, named, 1, _prefix_of(named.path)),), named.wanted)
     raise ConfigError(f"{named.shown}: {suffix or 'a file without a suffix'} is not supported; {_KINDS}")
 
 
@@ -115,7 +143,7 @@ def _of_tex(named: Named) -> tuple[Problem, ...]:
     width = max(2, len(str(len(items))))
     problems = [
         Problem(
-            id=f"{prefix_of(named.path)}-{number:0{width}d}",
+            id=f"{_prefix_of(named.path)}-{number:0{width}d}",
             input=ProblemInput.TEX,
             source_path=named.shown,
             index=number,
@@ -138,17 +166,17 @@ def _bytes_of(named: Named) -> bytes:
 
 
 def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
-    pages = page_count(space, named)
+    pages = _page_count(space, named)
     first, last = named.wanted or (1, pages)
     if not 1 <= first <= last:
         raise ConfigError(f"a range is START END with 1 <= START <= END, not {first} {last}")
     if last > pages:
         raise DocumentError("unsupported", f"{named.shown}: there is no page {last}: it has {pages}")
     for page in range(first, last + 1):
-        yield of_picture(space, named, page, f"{prefix_of(named.path)}-p{page}")
+        yield _of_picture(space, named, page, f"{_prefix_of(named.path)}-p{page}")
 
 
-def page_count(space: Workspace, named: Named) -> int:
+def _page_count(space: Workspace, named: Named) -> int:
     """The number of pages of a PDF. Raises DocumentError if the PDF cannot be read."""
     parsed = space.parsers().parse(named.source, _QUIET)
     count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
@@ -157,7 +185,7 @@ def page_count(space: Workspace, named: Named) -> int:
     return count
 
 
-def of_picture(
+def _of_picture(
     space: Workspace,
     named: Named,
     page: int,
@@ -189,7 +217,7 @@ def drawn(space: Workspace, named: Named, page: int, how: RenderOptions | None =
     return image
 
 
-def prefix_of(path: Path) -> str:
+def _prefix_of(path: Path) -> str:
     """The name of a file as the beginning of an id."""
     return _UNSAFE.sub("-", path.stem).strip("-")[:60] or "problem"
 
@@ -202,3 +230,91 @@ def _renamed(problems: Sequence[Problem], taken: set[str]) -> list[Problem]:
     while any(f"{one.id}.{number}" in taken for one in problems):
         number += 1
     return [one.model_copy(update={"id": f"{one.id}.{number}"}) for one in problems]
+
+
+def find_problems(
+    space: Workspace, path: Path, wanted: Range, options: ProblemOptions, run_id: str, name: str
+) -> tuple[tuple[Problem, ...], list[CallSummary]]:
+    """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1; and the calls that found them.
+
+    Pages after the last wanted problem are not looked at. Raises ConfigError for a range that the file does not have, which says how many
+    problems there are, and for a model that takes no pictures; DocumentError for a page on which no problem is found; ModelError.
+    """
+    first, last = wanted
+    if not 1 <= first <= last:
+        raise ConfigError(f"a range is START END with 1 <= START <= END, not {first} {last}")
+    named = Named(path, str(path))
+    model = _classifier(space, options, run_id, name)
+    pages = _page_count(space, named) if path.suffix.lower() == PDF else 1
+    found: list[tuple[int, PlaceOnPage]] = []
+    calls: list[CallSummary] = []
+    for page in range(1, pages + 1):
+        if len(found) < last:
+            places, asked = _look(space, named, page, model, name)
+            found += [(page, place) for place in places]
+            calls += asked
+    if len(found) < last:
+        raise beyond(path, len(found), wanted)
+    numbered = enumerate(found[first - 1 : last], first)
+    return tuple(_cut_out(space, named, number, page, place) for number, (page, place) in numbered), calls
+
+
+def _classifier(space: Workspace, options: ProblemOptions, run_id: str, name: str) -> Model:
+    """The classifier's model, within the budget of the run. Raises ConfigError if it takes no pictures."""
+    profile_name = options.profile or space.settings.profile
+    profile = space.profile(profile_name)
+    spec = problem_specs(profile, profile_name)[Role.CLASSIFIER]
+    if not spec.images:
+        raise ConfigError(BLIND.format(name=spec.name, role=Role.CLASSIFIER.value))
+    spending = RunSpending(space.store, ProblemBank.spending_folder(run_id, name))
+    meter = BudgetMeter(effective_budget(profile, options.limits), spending, subject="problem")
+    return metered(space.model(spec), meter)
+
+
+def _look(
+    space: Workspace, named: Named, page: int, model: Model, name: str
+) -> tuple[tuple[PlaceOnPage, ...], tuple[CallSummary, ...]]:
+    """The places of the problems on a page. The result is stored with its calls, so that the catalog knows what it cost."""
+    image = drawn(space, named, page)
+    picture = keep_picture(space.store, image.data, image.media_type)
+    account = f"{_prefix_of(named.path)}-p{page}"
+    asking = Asking(model, account, _box_faults, pictures=(see_picture(space.store, picture),))
+    said = ask(FIND, find_prompt(), asking, {})
+    result = result_of(
+        Task(stage=Stage.FIND),
+        said,
+        model,
+        fingerprint=fingerprint([model.spec.name, find_prompt().hash, picture.sha256]),
+        at=datetime.now(UTC).isoformat(),
+    )
+    space.store.write(TaskResult.key(name, account, result.task.key, result.fingerprint), result)
+    if said.end is not TaskEnd.DONE or said.result is None:
+        raise DocumentError(
+            "unsupported", f"{named.shown}: no problem was found on page {page}: {said.detail}"
+        )
+    return said.result.problems, said.calls
+
+
+def _box_faults(result: PageResult) -> tuple[Breach, ...]:
+    """Boxes without an area, and boxes around the same part of the page."""
+    boxes = list(enumerate(result.problems, 1))
+    empty = [f"box {number} has no area" for number, box in boxes if box.is_empty]
+    twice = [
+        f"boxes {one} and {other} hold the same part of the page"
+        for (one, first), (other, second) in combinations(boxes, 2)
+        if max(first.covers(second), second.covers(first)) > _MOST_COVERED
+    ]
+    return tuple(Breach(property=FIND.shape, detail=detail) for detail in (*empty, *twice))
+
+
+def _cut_out(space: Workspace, named: Named, number: int, page: int, place: PlaceOnPage) -> Problem:
+    """The problem in a box, drawn finer than the whole page, with a narrow margin."""
+    part = (
+        max(0.0, place.left - _MARGIN),
+        max(0.0, place.top - _MARGIN),
+        min(1.0, place.right + _MARGIN),
+        min(1.0, place.bottom + _MARGIN),
+    )
+    how = RenderOptions()
+    image = cut(drawn(space, named, page, enlarge(how, part)), part, how)
+    return _of_picture(space, named, page, f"{_prefix_of(named.path)}-{number:02d}", number, image)

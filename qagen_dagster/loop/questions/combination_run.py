@@ -1,7 +1,8 @@
 """The work of one run on a combination: hands its documents to a pool, and lets each op wait for the documents of its shard.
 
 Each result is stored as soon as it is done. The first op hands all documents to the pool, in order. So the documents of a later op
-are worked on while an earlier op still waits.
+are worked on while an earlier op still waits. The agents search by meaning in the index of the corpus; documents that are not in it are
+embedded when they are searched.
 """
 
 import threading
@@ -12,22 +13,22 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.mix import Mix
-from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import ModelError
+from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.configuration.corpora import Corpus
+from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.errors import ModelError, StoreError
+from qagen_dagster.index.search import ChunkSource, Indexed, index_fingerprint
 from qagen_dagster.ingest.files import open_view
-from qagen_dagster.loop.call_totals import total_spent
-from qagen_dagster.loop.index.semantic_search import SemanticSearch
+from qagen_dagster.loop.index.build import embedder_of, open_index
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
-from qagen_dagster.loop.questions.across.stage import AcrossStage
+from qagen_dagster.loop.questions.across_documents import AcrossStage
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
-from qagen_dagster.loop.questions.document_pool import DocumentPool
-from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels, question_models
+from qagen_dagster.loop.questions.document_work import DocumentPool, DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.imported.stage import ImportStage, Matched, match_log
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import loop_limits
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import (
     Stage,
     StageEvent,
@@ -40,17 +41,58 @@ from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.loop.review import rejected_by_reviewers
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending
+from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_config import Strategy
-from qagen_dagster.records.document import IndexEntry
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.models.budget import Allowance, Meter
+from qagen_dagster.records.corpus_config import NoAnswerKind, Span, Strategy
+from qagen_dagster.records.document import ChunkHit, IndexEntry, SearchIndex
+from qagen_dagster.records.ids import Mode, fingerprint
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA
+from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.search_passages import Meaning
 
 STOP_AFTER = 5  # a combination ends early after this many permanent model failures without any success
 Progress = Callable[[str, GenerationResult | None], None]
 _Results = dict[str, Future[GenerationResult | None]]
+
+
+class SemanticSearch:
+    """Finds passages in documents of one corpus with the embedder of the profile. Thread-safe.
+
+    The results are the same with and without an index: an index with another embedder or chunking is not used, and a document that is
+    not in the index is embedded when it is first searched.
+    """
+
+    def __init__(
+        self, space: Workspace, corpus: Corpus, profile: Profile, meter: Meter | None = None
+    ) -> None:
+        """`meter` checks the budget of embeddings and records their cost. Raises ConfigError if the embedder cannot be built."""
+        options = corpus.config.index
+        index = _indexed(space, corpus.key, index_fingerprint(profile.embedder, options), meter)
+        self._chunks = ChunkSource(embedder_of(space, profile.embedder, meter=meter), options, index)
+
+    def of(self, view: DocumentView) -> Meaning:
+        """A function that searches in one document."""
+        text = "\n".join(view.lines)
+
+        def find(query: str, most: int) -> Sequence[ChunkHit]:
+            try:
+                return self._chunks.searcher(view.document.id, text).search(view.document.id, query, most)
+            except StoreError as error:
+                raise ModelError(str(error)) from None
+
+        return find
+
+
+def _indexed(space: Workspace, corpus: str, wanted: str, meter: Meter | None) -> Indexed | None:
+    known = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
+    if known is None or known.fingerprint != wanted:
+        return None
+    try:
+        opened = open_index(space, corpus, meter)
+    except StoreError:  # the index is incomplete: all documents are embedded when they are searched
+        return None
+    return Indexed(opened.searcher, opened.index.texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +243,8 @@ class CombinationRun:
             max_image_pixels=spec.max_image_pixels,
         )
         meaning = None if self._meanings is None else self._meanings.of(view)
-        without_answer = sum(planned.without_answer(entry.id).values())
-        limits = loop_limits(planned.limits, without_answer, len(planned.missing(entry.id)))
+        staged = sum(planned.staged(entry.id).values())
+        limits = loop_limits(planned.limits, staged, len(planned.missing(entry.id)))
         mix = Mix.of(planned.scenario, mode, limits.target_count, entry.id, view.visuals)
         return DocumentWork(
             combination=planned.combination,
@@ -229,7 +271,7 @@ class CombinationRun:
         else:
             writers = several if planned.strategy is Strategy.AGENT else models
             result = run_document(work, writers, journal, earlier)
-        result = self._with_no_answer(entry, work, models, result, before)
+        result = self._with_staged(entry, work, models, result, before)
         return self._kept(entry, self._with_imported(entry, work, models, result))
 
     def _across(self, entry: IndexEntry, work: DocumentWork, models: QAModels) -> GenerationResult:
@@ -248,7 +290,7 @@ class CombinationRun:
         workspace.store.write((planned.partial_key if partial_ else planned.result_key)(entry), dated)
         return dated
 
-    def _with_no_answer(
+    def _with_staged(
         self,
         entry: IndexEntry,
         work: DocumentWork,
@@ -256,13 +298,19 @@ class CombinationRun:
         result: GenerationResult,
         before: GenerationResult | None,
     ) -> GenerationResult:
-        """The result with as many questions without an answer as the mix of the scenario wants."""
-        wanted = self.planned.without_answer(entry.id)
-        if not wanted or not is_finished(result) or self._passages is None:
+        """The result with as many questions without an answer and across documents as the mix of the scenario wants."""
+        wanted, corpus, proof = self.planned.staged(entry.id), self._passages, self.planned.proof_work(entry)
+        if not wanted or not is_finished(result) or corpus is None:
             return result
-        journal = self._stage_journal(entry, self.planned.proof_work(entry))
-        stage = Stage(work, models, self._passages, journal, wanted)
-        return stage.add(result, () if before is None else reproved(work, before))
+        across = wanted.get(Span.ACROSS, 0)
+        none = {kind: count for kind, count in wanted.items() if isinstance(kind, NoAnswerKind)}
+        if none:
+            stage = Stage(work, models, corpus, self._stage_journal(entry, proof), none)
+            result = stage.add(result, () if before is None else reproved(work, before))
+        if across and is_finished(result):
+            journal = self._stage_journal(entry, fingerprint([proof, Span.ACROSS]))
+            result = AcrossStage(work, models, corpus, journal).add(result, across)
+        return result
 
     def _with_imported(
         self, entry: IndexEntry, work: DocumentWork, models: QAModels, result: GenerationResult

@@ -1,16 +1,16 @@
-"""The last checks of a candidate that the validator accepts: a multi-hop question must need its passages, a visual one its picture,
-and every one its document.
+"""The model checks of a candidate in its document: a comparison with the accepted questions, a blind answer, and the last checks.
 
-Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text alone. A candidate that
-passed everything else is answered once more without anything.
+The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual one its picture, and
+every one its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered once more from the text
+alone. A candidate that passed everything else is answered once more without anything.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
-from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.evidence import computation
@@ -21,10 +21,10 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.amounts import amounts
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.no_claim import says_nothing
-from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import RULES, DocumentWork, QAModels
+from qagen_dagster.loop.questions.duplicates import similarity as dedupe
 from qagen_dagster.loop.questions.fingerprint import has_text_control, has_types
-from qagen_dagster.loop.questions.state import Controlled, Judged, QAState, Validate
+from qagen_dagster.loop.questions.state import Compared, Controlled, Dedupe, Judged, QAState, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_config import QuestionType
@@ -44,10 +44,10 @@ def same_fact(
     alike = match(given, candidate.answer)
     if alike in (Match.SAME, Match.CONFLICT):
         return alike is Match.SAME, "", ()
-    run = closed_book.marking(model, role, candidate.question, candidate.answer, given)
+    run = evaluation.marking(model, role, candidate.question, candidate.answer, given)
     calls = call_summaries(run, role, model.spec, work.context.view.document.id, step.attempt)
     if isinstance(run.end, Finish):
-        return closed_book.Mark.model_validate(run.end.result).right, "", calls
+        return evaluation.Mark.model_validate(run.end.result).right, "", calls
     return False, str(run.end), calls
 
 
@@ -59,14 +59,14 @@ def without_document(step: Validate, work: DocumentWork, models: QAModels, judge
     context, found = work.context, judged.verdict
     if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
-    run = closed_book.guessing(
+    run = evaluation.guessing(
         models.validator, validator.ROLE, step.candidate.question, context.corpus.corpus_context
     )
     spec, document = models.validator.spec, context.view.document.id
     calls = call_summaries(run, validator.ROLE, spec, document, step.attempt)
     same, failure, given = False, "" if isinstance(run.end, Finish) else str(run.end), ""
     if isinstance(run.end, Finish):
-        given = closed_book.SubmittedGuess.model_validate(run.end.result).answer.strip()
+        given = evaluation.SubmittedGuess.model_validate(run.end.result).answer.strip()
         if not says_nothing(given):
             same, failure, more = same_fact(step, work, models, given)
             calls = (*calls, *more)
@@ -78,18 +78,18 @@ def without_document(step: Validate, work: DocumentWork, models: QAModels, judge
     return judged.model_copy(update={"verdict": verdict})
 
 
-SEVERAL = frozenset(
+_SEVERAL = frozenset(
     (QuestionType.MULTI_HOP, QuestionType.COMPARISON, QuestionType.AGGREGATION, QuestionType.SYNTHESIS)
 )
-NEEDED = 2  # minimum number of passages that a multi-hop question must need
+_NEEDED = 2  # minimum number of passages that a multi-hop question must need
 _NAME = re.compile(r"(?<=\s)[^\W\d_a-z][\w-]*(?: [^\W\d_a-z][\w-]*)*")  # "the Orrin Bay ferry" has one
-OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
+_OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
 
 
 def control(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
 ) -> Judged | Controlled:
-    """Reject an accepted candidate of which fewer than NEEDED passages are needed. Raises ModelError.
+    """Reject an accepted candidate of which fewer than _NEEDED passages are needed. Raises ModelError.
 
     Three kinds of candidates pass without enough needed passages. Evidence of one passage proves nothing, because one sentence or table
     row may hold both sides of a comparison. The same holds if a second quote is not needed beside such a passage. And a result that
@@ -103,7 +103,7 @@ def control(
         or validator.rejection(judged.verdict) is not None
     ):
         return judged
-    if not applies(work, step.candidate.question_type) or len(passages) < NEEDED:
+    if not applies(work, step.candidate.question_type) or len(passages) < _NEEDED:
         return judged
     if _is_worked_out(step.candidate):
         return judged
@@ -120,7 +120,7 @@ def control(
         if is_malformed(failure):
             return judged.model_copy(update={"verdict": None, "failure": failure})
         needed += [] if same else [hidden]
-        if len(needed) == NEEDED:
+        if len(needed) == _NEEDED:
             return judged
     if len(needed) == 1 and _holds_both_sides(step.candidate, needed[0]):
         return judged
@@ -134,7 +134,7 @@ def control(
 
 def applies(work: DocumentWork, question_type: str) -> bool:
     """Whether questions of this type must need several passages. In visual mode none must, because pictures cannot be hidden."""
-    return work.context.mode is Mode.TEXTUAL and question_type in SEVERAL
+    return work.context.mode is Mode.TEXTUAL and question_type in _SEVERAL
 
 
 def _is_worked_out(candidate: Candidate) -> bool:
@@ -143,7 +143,7 @@ def _is_worked_out(candidate: Candidate) -> bool:
     results = {abs(one.value) for one in amounts(result)}
     stated = {abs(one.value) for place in candidate.evidence for one in amounts(place.quote)}
     several = computation.BETWEEN in steps
-    return candidate.question_type in OF_VALUES and several and bool(results) and not results & stated
+    return candidate.question_type in _OF_VALUES and several and bool(results) and not results & stated
 
 
 def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
@@ -151,7 +151,7 @@ def _holds_both_sides(candidate: Candidate, passage: set[int]) -> bool:
     text = " ".join(" ".join(candidate.evidence[number].quote.split()) for number in passage)
     values = {one.value for one in amounts(text)} - {one.value for one in amounts(candidate.question)}
     names = {name for name in _NAME.findall(candidate.question) if name in text}
-    return candidate.question_type in OF_VALUES and max(len(values), len(names)) >= NEEDED
+    return candidate.question_type in _OF_VALUES and max(len(values), len(names)) >= _NEEDED
 
 
 def _passages(work: DocumentWork, places: Sequence[Evidence]) -> list[set[int]]:
@@ -207,7 +207,7 @@ def judge(
     first = state.first
     if found is None and first is not None and first.question == step.candidate.question:
         # a mended candidate: the ledger replays the earlier blind answer
-        found = replace(model_checks.answer_blind(step, work, models), calls=())
+        found = replace(answer_blind(step, work, models), calls=())
     event = control(step, work, models, _validated(step, work, models, found, rule))
     if isinstance(event, Controlled):
         return event
@@ -230,7 +230,7 @@ def _validated(
         rule = questioner.rule_of(step.candidate.question_type)
     context, model = work.context, models.validator
     needs_picture = has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text
-    found = found or (model_checks.answer_blind(step, work, models) if needs_picture else None)
+    found = found or (answer_blind(step, work, models) if needs_picture else None)
     judged = validator.judge(context, model, step.candidate, step.attempt, rule, found)
     if not needs_picture or judged.verdict is None or validator.rejection(judged.verdict) is not None:
         return judged
@@ -257,3 +257,32 @@ def _answered_from_text(
     if not same:
         return judged
     return Controlled.of(judged, _REASON, f"without pictures the validator answered {given[:300]!r}")
+
+
+def compare(
+    step: Dedupe,
+    state: QAState,
+    work: DocumentWork,
+    models: QAModels,
+    before_asking: Callable[[], None] = lambda: None,
+) -> Compared:
+    """Compare the candidate with the accepted questions of its document. `before_asking` runs first if a model decides.
+
+    Raises ModelError.
+    """
+    known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
+    new = dedupe.Known(step.candidate.question, step.candidate.answer)
+    return dedupe.compare(
+        models.deduplicator,
+        new,
+        known,
+        models.encode,
+        document_id=work.context.view.document.id,
+        attempt=step.attempt,
+        before_asking=before_asking,
+    )
+
+
+def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindFinding:
+    """The validator's own answer to the question. Raises ModelError."""
+    return validator.answer_blind(work.context, models.validator, step.candidate.question, step.attempt)

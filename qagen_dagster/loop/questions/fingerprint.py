@@ -4,10 +4,11 @@ Timeouts, prices and retries are left out, because they do not change a response
 """
 
 import json
+from collections.abc import Collection
 from typing import Any
 
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer as excerpts_answerer
-from qagen_dagster.agents.evaluation import closed_book
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
@@ -21,12 +22,13 @@ from qagen_dagster.records.corpus_config import (
     CorpusConfig,
     QuestionType,
     ScenarioConfig,
+    Span,
     Strategy,
 )
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "9"  # increase if the same responses would give another result
-BATCH_VERSION = "10"  # the same for the batch strategy, including the grading of its answers
+BATCH_VERSION = "11"  # the same for the batch strategy, including the grading of its answers
 PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
 IMPORT_VERSION = "1"  # the same for imported questions
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
@@ -40,28 +42,30 @@ def prompt_hashes(
     *,
     control: bool = False,
     closed: bool = True,
-    without_answer: bool = False,
+    staged: Collection[str] = (),
 ) -> dict[str, str]:
     """The hashes of the prompts that a mode and a strategy use, by name.
 
-    `control` adds the prompts of the text control, `closed` those of the closed-book call, `without_answer` that for questions
-    without an answer.
+    `control` adds the prompts of the text control, `closed` those of the closed-book call, `staged` those for questions
+    without an answer and across documents.
     """
+    staged = staged if mode is Mode.TEXTUAL else ()
+    spans = strategy is Strategy.ACROSS or Span.ACROSS in staged
     prompts = (
         *(_batch_prompts() if strategy is Strategy.BATCH else ()),
         *((generator.prompt_for(mode),) if strategy is Strategy.AGENT else ()),
-        *((across.prompt(),) if strategy is Strategy.ACROSS else ()),
+        *((across.prompt(),) if spans else ()),
         *(
             (validator.blind_prompt(mode), validator.compare_prompt())
             if strategy is not Strategy.ACROSS
             else ()
         ),
         deduplicator.prompt(),
-        *(closed_book.prompts() if closed else ()),
-        *((no_answer.prompt(),) if without_answer and mode is Mode.TEXTUAL else ()),
-        *((excerpts_answerer.several_prompt(),) if strategy is Strategy.ACROSS or without_answer else ()),
-        *((validator.blind_prompt(Mode.TEXTUAL), closed_book.marking_prompt()) if control else ()),
-        *((excerpts_answerer.prompt(), closed_book.marking_prompt()) if mode is Mode.TEXTUAL else ()),
+        *(evaluation.prompts() if closed else ()),
+        *((no_answer.prompt(),) if {*staged} - {Span.ACROSS} else ()),
+        *((excerpts_answerer.several_prompt(),) if spans or staged else ()),
+        *((validator.blind_prompt(Mode.TEXTUAL), evaluation.marking_prompt()) if control else ()),
+        *((excerpts_answerer.prompt(), evaluation.marking_prompt()) if mode is Mode.TEXTUAL else ()),
     )
     return {prompt.name: prompt.hash for prompt in prompts}
 
@@ -98,7 +102,7 @@ def prompts_of(profile: Profile, config: ScenarioConfig, mode: Mode) -> dict[str
         config.strategy,
         control=has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode)),
         closed=config.closed_book,
-        without_answer=bool(config.without_answer),
+        staged=config.staged,
     ) | ({one.name: one.hash for one in (validator.type_prompt(),)} if has_types(config) else {})
 
 

@@ -16,7 +16,7 @@ from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.ingest.parsing import ParsingResult, build_manifests, parse_corpus
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination_run import CombinationRun
-from qagen_dagster.loop.questions.document_pool import DocumentPool
+from qagen_dagster.loop.questions.document_work import DocumentPool
 from qagen_dagster.loop.questions.plan import RunOptions, is_current, plan, unfinished
 from qagen_dagster.loop.unfinished import DOCUMENTS, mark
 from qagen_dagster.loop.workspace import Workspace

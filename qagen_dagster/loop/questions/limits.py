@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.agents.questions.mix import OTHER, Mix, apportioned
+from qagen_dagster.agents.questions.requirements import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
@@ -25,7 +25,7 @@ LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 
 
 _QUESTION, _ANSWER, _BLIND = 80, 220, 160  # output tokens of one item, with its quotes, in a reply of several
-MOST = 12  # answers of one request
+MOST = 15  # answers of one request: twelve questions and their reserve
 
 
 class Fit(Record):
@@ -122,26 +122,26 @@ _LEAST_OUTPUT = {
 }  # tokens of one result
 
 
-def no_answer_of(
+def staged_of(
     scenario: corpus_config.ScenarioConfig, mode: Mode, target_count: int, document_id: str
-) -> dict[corpus_config.NoAnswerKind, int]:
-    """The number of wanted questions of each kind without an answer. They are part of the target, and never all of it.
+) -> dict[corpus_config.Staged, int]:
+    """The number of wanted questions of each kind without an answer or across documents. They are part of the target, and never all of it.
 
     `apportioned` rounds the shares.
     """
-    shares = scenario.without_answer if mode is Mode.TEXTUAL else {}
+    shares = scenario.staged if mode is Mode.TEXTUAL else {}
     found = apportioned(shares, target_count, target_count - 1, document_id)
     return {kind: count for kind, count in found.items() if count}
 
 
-def loop_limits(limits: QALimits, without_answer: int, missing: int = 0) -> QALimits:
-    """The limits of a document's loop, from which `without_answer` questions of the target are left out, and which wants `missing` more.
+def loop_limits(limits: QALimits, staged: int, missing: int = 0) -> QALimits:
+    """The limits of a document's loop, from which `staged` questions of the target are left out, and which wants `missing` more.
 
     A mix of types stays.
     """
     if mix_of(limits) is not None:
         return limits
-    return limits.model_copy(update={"target_count": limits.target_count - without_answer + missing})
+    return limits.model_copy(update={"target_count": limits.target_count - staged + missing})
 
 
 def room_notes(

@@ -1,4 +1,4 @@
-"""Plans a combination and collects the results of its documents.
+"""Plans a combination, collects the results of its documents, and compares the wanted configuration with that of the stored set.
 
 The name of a stored result contains a fingerprint of everything that the result depends on. So a result that exists is used again.
 """
@@ -12,7 +12,7 @@ from qagen_dagster.agents.questions.batch import answerer
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.configuration import model_names
+from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
 from qagen_dagster.loop.questions.carry_over import EarlierSet
 from qagen_dagster.loop.questions.document_work import RULES, answering_role, question_models
 from qagen_dagster.loop.questions.fingerprint import (
@@ -23,12 +23,12 @@ from qagen_dagster.loop.questions.fingerprint import (
     work_fingerprint,
 )
 from qagen_dagster.loop.questions.journal import DocumentJournal
-from qagen_dagster.loop.questions.limits import QALimits, mix_of, no_answer_of, wanted_limits
+from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import NoAnswerKind, ScenarioConfig, Strategy, Style
+from qagen_dagster.records.corpus_config import ScenarioConfig, Staged, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
@@ -41,6 +41,13 @@ from qagen_dagster.records.questions.results import (
 )
 
 _QUESTIONS = {Style.QUESTION: 1.0}
+_TEXTS = {  # the fields of a RunPlan, by the names of parts
+    "strategy": "strategy",
+    "corpus name": "corpus_name",
+    "corpus_context": "corpus_context",
+    "scenario name": "scenario_name",
+    "scenario description": "scenario_description",
+}
 
 
 class RunOptions(Record):
@@ -138,14 +145,14 @@ class CombinationPlan:
     def _mix(self) -> list[str]:
         mode = self.combination.mode
         groups = [
-            self.scenario.without_answer if mode is Mode.TEXTUAL else {},
+            self.scenario.staged if mode is Mode.TEXTUAL else {},
             *self.scenario.mix_groups(mode),
         ]
         return [f"{kind.value} {share}" for kinds in groups for kind, share in kinds.items()]
 
-    def without_answer(self, document_id: str) -> dict[NoAnswerKind, int]:
-        """The number of questions without an answer that a document should give, by kind."""
-        return no_answer_of(self.scenario, self.combination.mode, self.limits.target_count, document_id)
+    def staged(self, document_id: str) -> dict[Staged, int]:
+        """The number of questions without an answer and across documents that a document should give, by kind."""
+        return staged_of(self.scenario, self.combination.mode, self.limits.target_count, document_id)
 
     def earlier(self, workspace: Workspace) -> EarlierSet:
         """The results of the former candidate set, if models, prompts and scenario are the same."""
@@ -348,3 +355,54 @@ def _line(
         rejected=0 if result is None else len(result.rejected),
     )
     return line, result
+
+
+def wanted_questions(
+    space: Workspace, combination: Combination, options: RunOptions | None = None
+) -> Configuration:
+    """The configuration with which a run would make the combination. Raises ConfigError if its profile cannot be used."""
+    planned = plan_without_documents(space, combination, options or RunOptions())
+    specs = specs_of(planned.profile, combination.mode, planned.strategy)
+    asked = planned.record(run_id="", started="")
+    options_of_loop = planned.scenario.model_dump(
+        mode="json",
+        include={
+            "max_consecutive_failures",
+            "max_attempts",
+            "batch",
+            "closed_book",
+            "mix",
+            "language",
+            "max_overlap",
+            "audience",
+            "style",
+            "personas",
+        },
+    )
+    settings = {f"scenario {name}": str(value) for name, value in options_of_loop.items()}
+    settings |= {"embedder": planned.profile.embedder.name} if planned.scenario.search_meaning else {}
+    parts = _parts(asked) | {"target_count": str(asked.target_count)} | _run_texts(asked)
+    return Configuration(planned.configuration, parts, model_settings(specs) | settings)
+
+
+def made_questions(space: Workspace, combination: Combination, wanted: Configuration) -> Configuration | None:
+    """The configuration of the stored candidate set; None if there is none.
+
+    If the plan of its run was not stored, as by older versions, the texts are taken from `wanted`.
+    """
+    made = space.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    if made is None:
+        return None
+    asked = space.store.find_valid(combination.history_key(made.run_id, PLAN), RunPlan)
+    texts = {name: wanted.parts[name] for name in _TEXTS} if asked is None else _run_texts(asked)
+    parts = _parts(made) | texts | {"target_count": str(made.target_count)}
+    return Configuration(made.configuration, parts)
+
+
+def _parts(one: RunPlan | CandidateSet) -> dict[str, str]:
+    prompts = {f"prompt {name}": value[:12] for name, value in one.prompts.items()}
+    return {"profile": one.profile, **one.models, **prompts}
+
+
+def _run_texts(one: RunPlan) -> dict[str, str]:
+    return {name: str(getattr(one, field)) for name, field in _TEXTS.items()}

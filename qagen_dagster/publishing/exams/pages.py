@@ -1,21 +1,34 @@
-"""Banks of exam items as pages: a paper in LaTeX, and a web page.
+"""Banks of exam items and forms of exam papers as pages in LaTeX and in HTML that prints.
+
+The paper for candidates and its answer sheet say nothing about schemas, difficulties or keys; the mark scheme does. No item is broken
+over two pages.
 
 TeX can read files, and models wrote the items. So in LaTeX prose is escaped, and a formula is typeset only if a converter knows all
 its commands: that converter has no commands for files, definitions or category codes. Other formulas are shown as written.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
 from qagen_dagster.publishing.allowed_tex import refused
-from qagen_dagster.publishing.markup import figures_of, mathml, paragraphs, split, with_mathml, xml_text
+from qagen_dagster.publishing.markup import (
+    Figures,
+    figures_of,
+    mathml,
+    paragraphs,
+    split,
+    with_figures,
+    with_mathml,
+    xml_text,
+)
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
-HEAD = Path(__file__).with_name("exam.tex").read_text(encoding="utf-8")
-QUESTIONS = "\\begin{questions}\n"  # how HEAD ends
-TAIL = "\\end{questions}\n\\end{document}\n"
+_HEAD = Path(__file__).with_name("exam.tex").read_text(encoding="utf-8")
+_QUESTIONS = "\\begin{questions}\n"  # how _HEAD ends
+_TAIL = "\\end{questions}\n\\end{document}\n"
 _PROSE = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_",
     "%": r"\%", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
@@ -34,7 +47,7 @@ _DRAWING = (
 )
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
 _NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
-STYLE = Path(__file__).with_name("pages.css").read_text(encoding="utf-8")
+_STYLE = Path(__file__).with_name("pages.css").read_text(encoding="utf-8")
 _DOT = " \u00b7 "
 _PROOFS = {
     "both": "key computed by the form and reached by the verifier",
@@ -42,6 +55,9 @@ _PROOFS = {
     "solver": "key reached by the verifier alone",
     "neither": "key not proven",
 }
+_SHEET, _SCHEME = "Answer sheet", "Mark scheme"
+_RULES = "Each question has one right option. Mark it on the answer sheet."
+_PRINT = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
 
 
 class LatexExam:
@@ -50,33 +66,33 @@ class LatexExam:
     name = "latex"
 
     def export(self, bank: ItemBank) -> dict[str, bytes]:
-        lines = [head_of(bank.items).replace("%(title)s", tex(bank.name))]
+        lines = [_head_of(bank.items).replace("%(title)s", tex(bank.name))]
         for number, (_, items) in enumerate(bank.sections(), 1):
             lines.append(f"\\fullwidth{{\\textbf{{Section {number}}}}}\n")
-            lines += [latex_question(item) for item in items]
-        return {"exam.tex": ("".join(lines) + TAIL).encode()}
+            lines += [_latex_question(item) for item in items]
+        return {"exam.tex": ("".join(lines) + _TAIL).encode()}
 
 
-def head_of(items: Iterable[ExamItem]) -> str:
+def _head_of(items: Iterable[ExamItem]) -> str:
     """The beginning of the file, with TikZ if an item has a figure."""
     drawn = any(figures_of(item.question.stem, *item.question.options.values()) for item in items)
     return (
-        HEAD.replace("\\usepackage{amsmath,amssymb}\n", f"\\usepackage{{amsmath,amssymb}}\n{_DRAWING}")
+        _HEAD.replace("\\usepackage{amsmath,amssymb}\n", f"\\usepackage{{amsmath,amssymb}}\n{_DRAWING}")
         if drawn
-        else HEAD
+        else _HEAD
     )
 
 
 def one_question(item: ExamItem) -> str:
     """A document with one solved question."""
-    head = head_of([item]).replace("% \\printanswers", "\\printanswers %").replace("%(title)s", "")
-    return f"{head}{latex_question(item)}{TAIL}"
+    head = _head_of([item]).replace("% \\printanswers", "\\printanswers %").replace("%(title)s", "")
+    return f"{head}{_latex_question(item)}{_TAIL}"
 
 
-def latex_question(item: ExamItem, *, solved: bool = True) -> str:
+def _latex_question(item: ExamItem, *, solved: bool = True) -> str:
     """The question on one page. If `solved`, also its id, its key, its solution, and the mistakes behind the wrong options."""
     choices = "".join(
-        f"  \\{'CorrectChoice' if solved and item.is_key(letter) else 'choice'} {guarded(item.question.options[letter])}\n"
+        f"  \\{'CorrectChoice' if solved and item.is_key(letter) else 'choice'} {_guarded(item.question.options[letter])}\n"
         for letter in item.letters
     )
     wrong = "".join(
@@ -85,14 +101,14 @@ def latex_question(item: ExamItem, *, solved: bool = True) -> str:
         if not item.is_key(letter)
     )
     question = (
-        f"\\question \\begin{{minipage}}[t]{{\\linewidth}}{guarded(item.question.stem)}\\smallskip\n"
+        f"\\question \\begin{{minipage}}[t]{{\\linewidth}}{_guarded(item.question.stem)}\\smallskip\n"
         f"\\begin{{choices}}\\itemsep2pt\n{choices}\\end{{choices}}\n\\end{{minipage}}\\par\\medskip\n"
     )
-    solution = f"\\begin{{solution}}\n{guarded(item.solution_text)}\n{wrong}\\end{{solution}}\n"
+    solution = f"\\begin{{solution}}\n{_guarded(item.solution_text)}\n{wrong}\\end{{solution}}\n"
     return f"% {item.id}\n{question}{solution}\n" if solved else f"{question}\n"
 
 
-def guarded(text: str) -> str:
+def _guarded(text: str) -> str:
     """The text as TeX after a command. Without the braces, TeX might take a bracket of the text as an optional argument."""
     return f"{{}}{tex(text)}"
 
@@ -137,10 +153,10 @@ class HtmlPreview:
             for schema, items in groups
         )
         body = f"<p>{len(bank.items)} items</p><nav>{links}</nav>{sections}"
-        return {"preview.html": html_page(bank.name, STYLE, body).encode()}
+        return {"preview.html": _html_page(bank.name, _STYLE, body).encode()}
 
 
-def html_page(name: str, style: str, body: str) -> str:
+def _html_page(name: str, style: str, body: str) -> str:
     title = escape(name)
     return (
         f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"/><title>{title}</title>'
@@ -168,3 +184,104 @@ def question_html(item: ExamItem) -> str:
     """The stem and options as a candidate sees them, as HTML that is also well-formed XML."""
     options = "".join(f"<li>{with_mathml(item.question.options[letter])}</li>" for letter in item.letters)
     return f"{paragraphs(item.question.stem, with_mathml)}<ol>{options}</ol>"
+
+
+@dataclass(frozen=True)
+class PaperHead:
+    """What stands on top of the papers of a form. `form` is 0 if there is only one, `minutes` None if no time is set."""
+
+    title: str
+    form: int = 0
+    minutes: float | None = None
+
+    def line(self, kind: str) -> str:
+        """What is under the title: the kind of the file, the form and the time."""
+        form = f"Form {self.form}" if self.form else ""
+        time = "" if self.minutes is None else f"{self.minutes:g} minutes"
+        return " \u00b7 ".join(filter(None, (kind, form, time)))
+
+
+def paper_files(
+    head: PaperHead, items: Sequence[ExamItem], number: int, figures: Figures
+) -> dict[str, bytes]:
+    """The files of form `number` by name. `items` have their options in the printed order."""
+    kinds = {
+        "paper": (_paper_tex(head, items), _paper_html(items), ""),
+        "answer-sheet": (_sheet_tex(head, items), _sheet_html(items), _SHEET),
+        "mark-scheme": (_scheme_tex(head, items), _scheme_html(items), _SCHEME),
+    }
+    found: dict[str, bytes] = {}
+    for name, (latex, body, kind) in kinds.items():
+        found[f"{name}-{number}.tex"] = latex.encode()
+        page = f"<p>{escape(head.line(kind))}</p>{body}"
+        html = _html_page(head.title, f"{_STYLE}{_PRINT}", page).encode()
+        found[f"{name}-{number}.html"] = with_figures(html, figures)
+    return found
+
+
+def _head_tex(head: PaperHead, items: Sequence[ExamItem], kind: str = "", extra: str = "") -> str:
+    """The preamble and the title; a fixed trailer, so that engines write the same bytes again."""
+    fixed = "\\ifPDFTeX\\pdftrailerid{}\\fi\n\\usepackage{multicol}\n"
+    start = _head_of(items).replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
+    lines = tex(head.line(kind))
+    before = start.removesuffix(_QUESTIONS).replace("%(title)s", tex(head.title))
+    return f"{before}\\noindent {lines}\\par\\bigskip\n" if lines else before
+
+
+def _paper_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
+    questions = "".join(_latex_question(item, solved=False) for item in items)
+    return f"{_head_tex(head, items)}\\noindent {_RULES}\\par\\bigskip\n{_QUESTIONS}{questions}{_TAIL}"
+
+
+def _sheet_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
+    lines = "".join(
+        f"\\noindent\\makebox[2em][r]{{{number}.}}"
+        + "".join(f"\\ \\textcircled{{\\scriptsize {letter}}}" for letter in item.letters)
+        + "\\par\\medskip\n"
+        for number, item in enumerate(items, 1)
+    )
+    blank = "\\noindent Name: \\hrulefill\\quad Number: \\makebox[4cm]{\\hrulefill}\\par\\bigskip\n"
+    return f"{_head_tex(head, (), _SHEET)}{blank}\\begin{{multicols}}{{3}}\n{lines}\\end{{multicols}}\n\\end{{document}}\n"
+
+
+def _scheme_tex(head: PaperHead, items: Sequence[ExamItem]) -> str:
+    keys = "".join(
+        f"\\noindent\\makebox[2em][r]{{{number}.}} \\textbf{{{item.question.correct_option}}}\\par\n"
+        for number, item in enumerate(items, 1)
+    )
+    questions = "".join(
+        f"{_latex_question(item)}\\par{{\\small {tex(_about(item))}}}\\par\\bigskip\n\n" for item in items
+    )
+    start = _head_tex(head, items, _SCHEME, "\\printanswers\n")
+    return f"{start}\\begin{{multicols}}{{5}}\n{keys}\\end{{multicols}}\n{_QUESTIONS}{questions}{_TAIL}"
+
+
+def _about(item: ExamItem) -> str:
+    return f"{item.id}: {item.schema_id} {item.schema_title}, {item.difficulty.value}"
+
+
+def _paper_html(items: Sequence[ExamItem]) -> str:
+    articles = (
+        f'<article class="item"><b>{number}</b><div>{question_html(item)}</div></article>'
+        for number, item in enumerate(items, 1)
+    )
+    return f"<p>{_RULES}</p>{''.join(articles)}"
+
+
+def _sheet_html(items: Sequence[ExamItem]) -> str:
+    lines = (
+        f"<p><b>{number}</b>{''.join(f'<span>{letter}</span>' for letter in item.letters)}</p>"
+        for number, item in enumerate(items, 1)
+    )
+    return f'<p>Name: {"_" * 40} Number: {"_" * 14}</p><div class="sheet">{"".join(lines)}</div>'
+
+
+def _scheme_html(items: Sequence[ExamItem]) -> str:
+    rows = "".join(
+        f"<tr><td>{number}</td><td>{item.question.correct_option}</td><td>{escape(_about(item))}</td></tr>"
+        for number, item in enumerate(items, 1)
+    )
+    shown = "".join(f"<h2>{number}</h2>{item_html(item)}" for number, item in enumerate(items, 1)).replace(
+        "<details>", "<details open>"
+    )
+    return f"<table><tr><th>Question</th><th>Key</th><th>Item</th></tr>{rows}</table>{shown}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record, Share
-from qagen_dagster.records.corpus_config import mix_kinds
+from qagen_dagster.records.corpus_config import Span, mix_kinds
 from qagen_dagster.records.document import Box, VisualType
 from qagen_dagster.records.grading import Decider, Grade
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, store_key
@@ -87,7 +87,9 @@ class PublishedQuestion(Record):
     @property
     def kinds(self) -> list[str]:
         """The names under which the mix of a scenario may count it."""
-        return mix_kinds(self.question_type, self.hops or 0, (one.type for one in self.visuals))
+        own = mix_kinds(self.question_type, self.hops or 0, (one.type for one in self.visuals))
+        across = self.no_answer is None and results.spans_documents(self.evidence)
+        return [*own, *([Span.ACROSS.value] if across else [])]
 
     @property
     def writer(self) -> str:

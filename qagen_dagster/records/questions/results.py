@@ -29,6 +29,13 @@ class Evidence(Record):
     # of a question across documents: the document that has it, if it is not the question's own
     document_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
+    def within(self, other: "Evidence") -> bool:
+        """Whether another span of the same document has it."""
+        if self.start_line is None or other.start_line is None or self.document_id != other.document_id:
+            return False
+        lines = range(other.start_line, (other.end_line or other.start_line) + 1)
+        return self.start_line in lines and " ".join(self.quote.split()) in " ".join(other.quote.split())
+
 
 class RejectionReason(StrEnum):
     """Why a candidate was not accepted. The first six reasons are from the reference, the others were added."""
@@ -73,6 +80,11 @@ class GenerationMetadata(Record):
     generator_model: str
     validator_model: str
     attempt_number: int
+
+
+def spans_documents(evidence: Iterable[Evidence]) -> bool:
+    """Whether a passage is of another document than that of the question."""
+    return any(one.document_id for one in evidence)
 
 
 class QAPair(Record):
@@ -284,7 +296,7 @@ class GenerationResult(Record):
     surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
-    no_answer_target: int = 0  # of the target, the questions without an answer
+    no_answer_target: int = 0  # of the target, the questions without an answer and across documents
     controls: tuple[int, int] = (
         0,
         0,

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus_config import AcrossKind
 
 
 class EvidenceQuote(Record):
@@ -308,3 +309,32 @@ class GroundingVerdict(Record):
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None if isinstance(value, bool) else value
         return value / 100 if 10 < value <= 100 else value
+
+
+class DocumentQuote(EvidenceQuote):
+    """A passage copied from one of the documents."""
+
+    document: Annotated[int, Field(ge=1, description="Number of the document that has it.")]
+
+
+class DraftAcross(Record):
+    """One question that no single document answers."""
+
+    kind: Annotated[AcrossKind, Field(description="Its kind.")]
+    question: QuestionText
+    answer: AnswerText
+    evidence: Annotated[
+        tuple[DocumentQuote, ...],
+        Field(
+            min_length=2,
+            max_length=20,
+            description="Every passage needed to prove the answer, of each document at least one.",
+        ),
+    ]
+    computation: Computed = None
+
+
+class SubmitAcross(Record):
+    """Submit all questions at once; none if the documents give none."""
+
+    questions: Annotated[tuple[DraftAcross, ...], Field(max_length=10)]

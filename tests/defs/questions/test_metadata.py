@@ -7,21 +7,35 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from qagen_dagster.defs.questions.metadata import COLUMNS, log_comparisons, of_candidates, of_validated
+from qagen_dagster.defs.questions.metadata import (
+    COLUMNS,
+    MOST_SHOWN,
+    log_comparisons,
+    of_candidates,
+    of_rejected,
+    of_validated,
+)
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.document import Document
+from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import (
     CandidateSet,
+    Evidence,
     GenerationMetadata,
     GenerationResult,
     GenerationStats,
     QAPair,
+    RejectedQA,
+    RejectionReason,
     Shortfall,
     ValidatedSet,
 )
 from qagen_dagster.settings import Settings
 from tests.defs.conftest import VISUAL, Made
 from tests.support.graph import plain
+
+WATER = Combination(corpus="water", scenario="facts", mode=Mode.TEXTUAL)
+TEXT = "Intake\nThe intake | lies at 12 m.\nIt opened in 1931.\nThe weir is older."
 
 
 def test_deduplication_logs_how_many_questions_are_compared(capfd: pytest.CaptureFixture[str]) -> None:
@@ -77,3 +91,58 @@ def test_the_columns_of_a_set_have_types_of_json() -> None:
     types = {one.name: one.type for one in COLUMNS.columns}
     assert set(types.values()) == {"string", "integer", "boolean", "array", "object"}
     assert (types["row"], types["category"], types["evidence"]) == ("string", "string", "array")
+
+
+def test_a_rejection_tells_what_happened_what_was_asked_and_what_the_document_says(tmp_path: Path) -> None:
+    space = _space(tmp_path)
+    space.store.write_bytes(Document.text_key("water", "ridge.txt"), TEXT.encode())
+    wrong, nothing = _rejections()
+    shown = of_rejected(space, WATER, (wrong, nothing), "rejected")
+    ids = [question_id(WATER, "ridge.txt", each.question, each.answer) for each in (wrong, nothing)]
+    assert str(plain(shown)["rejected_questions"]).splitlines()[2:] == [
+        f"| {ids[0]} | wrong_answer | How deep is the intake? | ridge.txt, line 2 |",
+        f"| {ids[1]} | generation_failed |  | ridge.txt |",
+    ]
+    report = str(plain(shown)["why_rejected"]).split("\n\n---\n\n")
+    assert report[0].split("\n\n") == [
+        f"**1. {ids[0]}: The validator read the document and found another answer** (`wrong_answer`)",
+        "**Asked:** How deep is the intake?",
+        "**Proposed answer:** 21 m",
+        "**Finding:** the validator answered '12 m'",
+        "**The document says** (ridge.txt, line 2):",
+        "> 1 Intake\\\n> **2** The intake \\| lies at 12 m.\\\n> 3 It opened in 1931.",
+        f"`qagen questions {ids[0]}`",
+    ]
+    assert report[1].split("\n\n")[1:] == ["**Finding:** no tool was called", f"`qagen questions {ids[1]}`"]
+    links = shown["rejected_lines"]
+    assert isinstance(links, dg.CodeReferencesMetadataValue)
+    (link,) = links.code_references
+    assert link == dg.LocalFileCodeReference(
+        file_path=str(space.store.local_path(Document.text_key("water", "ridge.txt"))),
+        line_number=2,
+        label="1. ridge.txt, line 2",
+    )
+
+
+def test_a_report_of_many_rejections_says_how_to_see_the_others(tmp_path: Path) -> None:
+    (_, nothing) = _rejections()
+    shown = plain(of_rejected(_space(tmp_path), WATER, [nothing] * (MOST_SHOWN + 2), "removed"))
+    assert str(shown["why_removed"]).endswith("... and 2 more: `qagen questions --outcome rejected`")
+    assert plain(of_rejected(_space(tmp_path), WATER, [], "removed")) == {"removed_questions": "none"}
+
+
+def _rejections() -> tuple[RejectedQA, RejectedQA]:
+    wrong = RejectedQA(
+        question="How deep is the intake?", answer="21 m", document_id="ridge.txt",
+        rejection_reason=RejectionReason.WRONG_ANSWER, rejection_detail="the validator answered '12 m'",
+        evidence=(Evidence(quote="The intake | lies", start_line=2, end_line=2),),
+    )  # fmt: skip
+    nothing = RejectedQA(
+        question="", answer="", document_id="ridge.txt",
+        rejection_reason=RejectionReason.GENERATION_FAILED, rejection_detail="no tool was called",
+    )  # fmt: skip
+    return wrong, nothing
+
+
+def _space(folder: Path) -> Workspace:
+    return Workspace(Settings(corpora=folder, assets=str(folder / "assets")))

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
-from qagen_dagster.loop.estimate.amounts import METRICS, Use
-from qagen_dagster.loop.estimate.assumed_calls import TABLE
+from qagen_dagster.loop.estimate.amounts import METRICS, TABLE, Use
 from qagen_dagster.loop.estimate.documents import (
     ENOUGH,
     FROM_FEW,
@@ -20,9 +19,12 @@ from qagen_dagster.loop.estimate.documents import (
     Document,
     DocumentEstimator,
     Example,
+    document_of,
+    kind_of,
 )
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.document import IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
 
 SERVER = ModelSpec(provider="openai", model="m")
@@ -180,9 +182,32 @@ def test_the_range_is_the_spread_of_documents_but_not_too_narrow() -> None:
 
 def test_questions_without_an_answer_take_the_calls_of_their_proofs() -> None:
     """A proof asks the validator up to seven times, and each document tests the validator first."""
-    base, mixed = Document(20_000, 20_000, 10), Document(20_000, 20_000, 10, without_answer=2)
+    base, mixed = Document(20_000, 20_000, 10), Document(20_000, 20_000, 10, staged=2)
     plain, proved = agent().uses(base), agent().uses(mixed)
     per_answer = (plain["validator"].calls) / 10
     assert proved["validator"].calls == pytest.approx(8 * per_answer + 3 + 2 * 8.5)
     assert proved["generator"].calls == pytest.approx(plain["generator"].calls - 2 * 3.5 + 1.5)
     assert mixed.questions == base.questions
+
+
+def entry(characters: int, pages: int, lines: int) -> IndexEntry:
+    return IndexEntry(
+        id="d", source="d", format="text", outcome=Outcome.PARSED, source_sha256="", char_count=characters,
+        page_count=pages, line_count=lines,
+    )  # fmt: skip
+
+
+def test_text_is_asked_about_in_one_mode_and_visuals_in_the_other() -> None:
+    text, looks = (document_of(entry(900, 3, 20), mode, 4, 5) for mode in (Mode.TEXTUAL, Mode.VISUAL))
+    assert (text.size, text.subjects, text.target) == (900, 900, 5)
+    assert (looks.size, looks.subjects) == (900, 2_000)
+
+
+def test_a_document_without_text_has_the_size_of_its_pages() -> None:
+    assert document_of(entry(0, 3, 20), Mode.VISUAL, 1, 5).size == 6_000
+    assert document_of(entry(0, 0, 20), Mode.TEXTUAL, 0, 5).size == 1_000
+
+
+def test_models_on_servers_are_of_one_kind() -> None:
+    assert kind_of("openai:gpt") == kind_of("anthropic:claude")
+    assert len({kind_of(name) for name in ("openai:gpt", "embedded:rules", "scripted:writer")}) == 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.loop.exams.flaws import flaws_of
+from qagen_dagster.loop.exams.code_checks import flaws_of
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.records.exams.bank import Attempt, Examination, Stage
 from qagen_dagster.records.exams.config import StyleThresholds

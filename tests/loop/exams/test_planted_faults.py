@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.run_item import slot_result, work_item
+from qagen_dagster.loop.exams.run_part import slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Ended, ItemLimits
 from qagen_dagster.mathematics import sandbox
 from qagen_dagster.models.messages import Request

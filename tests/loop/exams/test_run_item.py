@@ -1,3 +1,5 @@
+"""Items of a part that are worked to their end: what is recorded, what is told to whom, and what ends an item."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -11,7 +13,7 @@ from qagen_dagster.errors import (
     TransientModelError,
 )
 from qagen_dagster.loop.exams import code_checks
-from qagen_dagster.loop.exams.run_item import Worked, slot_result, work_item
+from qagen_dagster.loop.exams.run_part import Worked, slot_result, work_item
 from qagen_dagster.loop.exams.state_machine import Ended, ItemLimits
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult, Stage, item_id

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from qagen_dagster.agents.problems.roles import prompts, scan_prompt
+from qagen_dagster.agents.problems import prompts, scan_prompt
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,

@@ -1,3 +1,5 @@
+"""Decisions of reviewers on accepted questions: what they remove, and edits that are checked anew."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Profile, Role
-from qagen_dagster.loop.questions.limits import batch_limits, limits_of, loop_limits, no_answer_of, room_notes
+from qagen_dagster.loop.questions.limits import batch_limits, limits_of, loop_limits, room_notes, staged_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.records.corpus_config import (
     Complexity,
     NoAnswerKind,
     QuestionType,
     ScenarioConfig,
+    Span,
     Strategy,
 )
 from qagen_dagster.records.grading import Method
@@ -87,23 +88,32 @@ def with_mix(**shares: float) -> ScenarioConfig:
 @given(st.integers(1, 40), st.text(min_size=1, max_size=20))
 def test_questions_without_an_answer_are_a_part_of_the_target(target: int, document: str) -> None:
     scenario = with_mix(unanswerable=0.3, false_premise=0.2)
-    counts = no_answer_of(scenario, Mode.TEXTUAL, target, document)
+    counts = staged_of(scenario, Mode.TEXTUAL, target, document)
     assert sum(counts.values()) <= min(target - 1, -(-target // 2))
     limits = limits_of(scenario, target)
     assert loop_limits(limits, sum(counts.values())).target_count + sum(counts.values()) == target
-    assert no_answer_of(scenario, Mode.VISUAL, target, document) == {}
+    assert staged_of(scenario, Mode.VISUAL, target, document) == {}
 
 
 def test_over_a_corpus_the_shares_of_the_mix_hold() -> None:
     scenario = with_mix(unanswerable=0.1, false_premise=0.05, underspecified=0.04)
     found = Counter[NoAnswerKind]()
     for number in range(1_000):
-        found.update(no_answer_of(scenario, Mode.TEXTUAL, 5, f"paper-{number}.pdf"))
+        found.update(staged_of(scenario, Mode.TEXTUAL, 5, f"paper-{number}.pdf"))
     for kind, share in (("unanswerable", 0.1), ("false_premise", 0.05), ("underspecified", 0.04)):
         assert abs(found[NoAnswerKind(kind)] - 5_000 * share) < 60
 
 
-@pytest.mark.parametrize("mix", [{}, {"unanswerable": 0.4, "false_premise": 0.2}, {"unknown": 0.1}])
+def test_a_share_across_documents_is_a_part_of_the_target_of_textual_mode() -> None:
+    counts = staged_of(with_mix(across=0.4, unanswerable=0.2), Mode.TEXTUAL, 5, "paper.pdf")
+    assert counts == {NoAnswerKind.UNANSWERABLE: 1, Span.ACROSS: 2}
+    assert staged_of(with_mix(across=0.4), Mode.VISUAL, 5, "paper.pdf") == {}
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [{}, {"unanswerable": 0.4, "false_premise": 0.2}, {"unknown": 0.1}, {"across": 0.6, "unanswerable": 0.4}],
+)
 def test_a_mix_that_cannot_be_is_refused(mix: dict[str, float]) -> None:
     with pytest.raises(ValidationError):
         with_mix(**mix)

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from qagen_dagster.agents.runner import response_summaries
-from qagen_dagster.loop.call_totals import total_spent
+from qagen_dagster.loop.shared_budget import total_spent
 from qagen_dagster.models.budget import Spent
 from qagen_dagster.models.ledger import LedgeredModel
 from tests.models.conftest import ModelMaker, ask

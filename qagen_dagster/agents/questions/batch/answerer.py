@@ -26,6 +26,10 @@ from qagen_dagster.toolkit.excerpt import block, one_line
 
 ROLE = "answerer"
 INSUFFICIENT = "insufficient information in the document"
+OF_QUESTION = (
+    RejectionReason.NOT_SELF_CONTAINED,
+    RejectionReason.IRRELEVANT,
+)  # faults that no other answer mends
 NO_QUOTE = "the answer quotes no passage of the document"
 
 
@@ -130,8 +134,11 @@ class _AnswerCheck:
     def fault(self, submitted: SubmitGroundedAnswer) -> str:
         """What is wrong with the answer or its evidence; empty if nothing is, or if the fault is that of the question."""
         found = self.candidate_of(submitted)
-        of_question = found.gate in (None, RejectionReason.NOT_SELF_CONTAINED, RejectionReason.IRRELEVANT)
-        return "" if of_question or _is_insufficient(submitted.answer) else found.gate_detail
+        return (
+            ""
+            if found.gate in (None, *OF_QUESTION) or _is_insufficient(submitted.answer)
+            else found.gate_detail
+        )
 
     def candidate_of(self, submitted: SubmitGroundedAnswer) -> Candidate:
         """The question with this answer and its evidence in the words of the document."""

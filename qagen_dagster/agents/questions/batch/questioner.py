@@ -16,8 +16,8 @@ from qagen_dagster.agents.questions.batch import one_reply
 from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.drafts import listed, refused
-from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.generator import listed, refused
+from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
@@ -185,12 +185,14 @@ class Rewritten(Record):
     """The generator was asked for another wording of a question.
 
     If `question` is empty, the wording stays as it is. Then `failure` may say why, and `refused` is a new wording that was not accepted.
+    `dropped` says why the old wording cannot be used any more, if so.
     """
 
     kind: Literal["rewritten"] = "rewritten"
     question: str
     failure: str = ""
     refused: str = ""
+    dropped: str = ""
     calls: tuple[CallSummary, ...] = ()
 
 

@@ -83,6 +83,7 @@ ROUNDS = 5  # most rounds of questions; each shows other parts of a long documen
 BUDGETS = (100_000, 50_000, 25_000, 12_000, 6_000)  # characters; the next if a text is too long for a model
 PART = 3_000  # characters
 PASSAGE = 500  # characters of a part that is shown around a line
+MOST = 0.75  # share of a document that is nearly all of it
 NEAR = 4  # parts of a long document that are added because they share words with a question
 _GOES_ON = " [line {number} goes on]"
 _WORD = re.compile(r"\w{3,}")
@@ -143,6 +144,11 @@ class Reading:
         if not chosen or (self._body and set(self._body) <= set(chosen)):
             return chosen
         return self.about(words, budget // PART) or chosen
+
+    def is_most(self, chosen: tuple[int, ...]) -> bool:
+        """Whether the chosen parts are nearly the whole document, so that leaving out the rest saves little."""
+        whole = sum(part.size for part in self.parts)
+        return sum(self.parts[index].size for index in chosen) >= MOST * whole
 
     def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
         """`chosen` and the parts of the body that share most of the question's rare words; () stays ()."""

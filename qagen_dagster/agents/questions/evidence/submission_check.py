@@ -6,7 +6,6 @@ It refuses questions that point at a text which their reader does not see: "this
 import re
 from collections.abc import Callable, Sequence
 
-from qagen_dagster.agents.questions import wording
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.answer_support import (
     numbers_of,
@@ -16,7 +15,7 @@ from qagen_dagster.agents.questions.evidence.answer_support import (
 )
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
-from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.requirements import Mix, fault_of
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import ToolCall
 from qagen_dagster.records.base import Record
@@ -76,7 +75,7 @@ def fault_of_question(context: QAContext, question: str, evidence: list[Evidence
         return RejectionReason.NOT_SELF_CONTAINED, detail
     if language := context.other_language(question):
         return RejectionReason.IRRELEVANT, f"the question must be in the language {language!r}"
-    worded = wording.fault_of(context.scenario, question, "\n".join(one.quote for one in evidence))
+    worded = fault_of(context.scenario, question, "\n".join(one.quote for one in evidence))
     return (RejectionReason.IRRELEVANT, worded) if worded else None
 
 
@@ -169,7 +168,8 @@ class EvidenceCheck:
         """The evidence with whole sentences and rows, each once. In visual mode it stays as it is: text of figures has no sentences."""
         if self._context.mode is Mode.VISUAL:
             return evidence
-        return list(dict.fromkeys(widened(self._context.view.lines, place) for place in evidence))
+        whole = list(dict.fromkeys(widened(self._context.view.lines, place) for place in evidence))
+        return [one for one in whole if not any(one is not other and one.within(other) for other in whole)]
 
     def _heads(self, evidence: list[Evidence]) -> list[Evidence]:
         """The heads of the tables whose rows are quoted, as evidence, unless they are quoted too. None in visual mode."""

@@ -1,38 +1,41 @@
-"""Works on one document by the batch strategy. The event of each step is stored in the journal before the next step.
+"""Works on one document by the batch strategy, and makes its result: what is stored, with the missing questions and the reasons.
 
-New questions are first compared without a model. The deduplicator compares them again later, together with their answers.
+The event of each step is stored in the journal before the next step. New questions are first compared without a model. The deduplicator
+compares them again later, together with their answers.
 """
 
+from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property, singledispatchmethod
+from functools import cached_property, partial, singledispatchmethod
 
-from qagen_dagster.agents.questions import validator
+from qagen_dagster.agents.questions import requirements, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Reading
 from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
-from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.agents.questions.validator import BlindFinding
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
 from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import quoted_lines
-from qagen_dagster.loop.questions import controls, model_checks
+from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.batch.result import batch_result
 from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
-from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies
+from qagen_dagster.loop.questions.result import ENDED, result_of, shortfalls, why_ended, with_missing
+from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies, wanted_only
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
 
@@ -68,7 +71,7 @@ def run_batch(
         state = transition(state, event)
     check_replies(state.qa, step)
     calls = tuple(call for event in used for call in event.calls)
-    return batch_result(work, models, state, limits, step, run.reading, calls)
+    return _batch_result(work, models, state, limits, step, run.reading, calls)
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ class DocumentRun:
 
     @perform.register
     def _compare(self, step: qa.Dedupe, state: batch.BatchState) -> qa.Compared:
-        return model_checks.compare(step, state.qa, self.work, self.models)
+        return controls.compare(step, state.qa, self.work, self.models)
 
     @perform.register
     def _grade_question(self, step: batch.GradeQuestion, _state: batch.BatchState) -> batch.QuestionGraded:
@@ -128,8 +131,10 @@ class DocumentRun:
         about = document.metadata
         known = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
         hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
+        limits, metadata = requirements.limits_of(context.scenario), "\n".join(known)
+        own_words = limits is not None and limits.shared < 1
         grade = grade_question(
-            step.question, self.source, metadata="\n".join(known), hypothetical=hypothetical
+            step.question, self.source, metadata=metadata, hypothetical=hypothetical, own_words=own_words
         )
         return batch.QuestionGraded(number=step.draft.number, grade=grade)
 
@@ -185,8 +190,8 @@ class DocumentRun:
             self._passages(state, step.question, step.current.rewrites),
         )
         why = self._refused(found.question, step.current, state) if found.question else ""
-        refused = {"question": "", "failure": why, "refused": found.question}
-        return found.model_copy(update=refused) if why else found
+        refused = {"question": "", "failure": why, "refused": found.question} if why else {}
+        return found.model_copy(update={**refused, "dropped": step.reason if step.drop else ""})
 
     def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
         """Why a new wording is refused: it is a former wording, or repeats another question. Empty if it is not refused."""
@@ -231,12 +236,13 @@ class DocumentRun:
     def _near(self, drafts: tuple[batch.Draft, ...]) -> tuple[int, ...]:
         """The narrow parts around the lines that the generator named.
 
-        Empty if it named no lines for a draft, or if a draft asks for a count, which needs the whole document.
+        Empty if it named no lines for a draft, if a draft asks for a count, which needs the whole document, or if the parts are most of it.
         """
         counts = any(one.question_type is QuestionType.AGGREGATION for one in drafts)
         if counts or not all(one.lines for one in drafts):
             return ()
-        return self._narrow.around(line for one in drafts for line in one.lines)
+        near = self._narrow.around(line for one in drafts for line in one.lines)
+        return () if self._narrow.is_most(near) else near
 
     @perform.register
     def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:
@@ -415,3 +421,54 @@ def _rejected(state: batch.BatchState) -> list[tuple[str, str]]:
         for one in state.qa.rejected
         if one.candidate.question
     ]
+
+
+def _batch_result(
+    work: DocumentWork,
+    models: QAModels,
+    state: batch.BatchState,
+    limits: BatchLimits,
+    done: qa.Done,
+    reading: Reading,
+    calls: tuple[results.CallSummary, ...],
+) -> results.GenerationResult:
+    """The result of a finished document. It has the wanted questions, and a shortfall for each kind of which some are missing."""
+    chosen = state.qa.model_copy(update={"accepted": wanted_only(state.qa.accepted, limits)})
+    written = Counter(one.question_type.value for one in state.drafts)
+    missing = shortfalls(chosen, limits.mix, partial(_why, state, done), written)
+    shown = reading.spans(state.parts) if state.parts else ()
+    end = done.model_copy(update={"detail": _detail(done, missing, shown, work)})
+    result = result_of(work, models, chosen, end, calls)
+    return result.model_copy(update={"shortfalls": missing, "grades": _grades(state, work), "shown": shown})
+
+
+def _why(state: batch.BatchState, done: qa.Done, kind: str) -> str:
+    """What the generator said about a type, or why the work ended."""
+    said = {one.value: why for one, why in state.not_possible.items()}.get(kind)
+    told = f"the generator: {said}" if said else ""
+    if said and done.end not in ENDED:
+        return told
+    return "; ".join(filter(None, (told, why_ended(done))))
+
+
+def _detail(
+    done: qa.Done,
+    missing: tuple[results.Shortfall, ...],
+    shown: tuple[results.LineSpan, ...],
+    work: DocumentWork,
+) -> str:
+    lines = sum(span.end - span.start + 1 for span in shown)
+    parts = [
+        with_missing(done.detail, missing),
+        f"the generator was shown {lines} of {len(work.context.view.lines)} lines, in {len(shown)} places"
+        if shown
+        else "",
+    ]
+    return "; ".join(filter(None, parts))
+
+
+def _grades(state: batch.BatchState, work: DocumentWork) -> dict[str, AnswerGrade]:
+    document = work.context.view.document.id
+    return {
+        question_id(work.combination, document, one.question, one.answer): one.grade for one in state.graded
+    }

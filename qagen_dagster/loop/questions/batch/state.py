@@ -9,7 +9,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.questions.batch.answerer import Answered
 from qagen_dagster.agents.questions.batch.questioner import Rewritten
-from qagen_dagster.grounding.claim_rules import NOT_TOGETHER, TOO_FEW
+from qagen_dagster.grounding.claim_rules import NOT_TOGETHER, TOO_FEW, lacks_one_word
 from qagen_dagster.loop.questions import state
 from qagen_dagster.loop.questions.limits import Fit, Wanted
 from qagen_dagster.records.base import Record
@@ -26,13 +26,17 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
     """Why a text is not grounded enough; None if it is.
 
     With `whole`, as for an answer, every sentence must be grounded. Without it, as for a question, only the confidence counts. A text
-    without a confidence is undecided. It counts as grounded, except if a sentence is doubtful: if the document lacks words of it, and
-    most of its content. Even then it counts as grounded if code has `computed` it from the quotes.
+    without a confidence is undecided. It counts as grounded, except if a sentence is doubtful: if the document lacks a name or several
+    words of it, and most of its content. Even then it counts as grounded if code has `computed` it from the quotes.
     """
     if grade.confidence is None and computed:
         return None
     if grade.confidence is None:
-        scores = [one.score for one in grade.sentences if one.reason not in (NOT_TOGETHER, TOO_FEW)]
+        scores = [
+            one.score
+            for one in grade.sentences
+            if one.reason not in (NOT_TOGETHER, TOO_FEW) and not lacks_one_word(one)
+        ]
         doubtful = any(score is not None and score < DOUBTFUL for score in scores)
         return "; ".join(grade.issues) if doubtful else None
     if grade.confidence >= least and (grade.is_grounded is not False or not whole):
@@ -235,9 +239,12 @@ class GradeQuestion(Record):
 
 
 class Rewrite(Record):
+    """Replace a question. With `drop`, its wording was refused together with an answer, and is not used any more."""
+
     current: Current
     question: str
     reason: str
+    drop: bool = False
 
 
 class Answer(Record):

@@ -10,6 +10,7 @@ does not, so a journal can be resumed with a higher target.
 from collections import Counter
 
 from qagen_dagster.agents.questions.batch import questioner
+from qagen_dagster.agents.questions.batch.answerer import OF_QUESTION
 from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
@@ -260,6 +261,11 @@ def _on_answer(current: batch.Current, limits: BatchLimits) -> batch.Step:
     fault = _fault_of_try(last, limits)
     if fault is None or _gave_up(last):
         return batch.Settle(candidate=_candidate_of(last, None))
+    if last.candidate is not None and last.candidate.gate in OF_QUESTION:
+        if current.rewrites < limits.options.question_regenerations:
+            why = fault or "it cannot be asked as it is worded"
+            return batch.Rewrite(current=current, question=last.candidate.question, reason=why, drop=True)
+        return batch.Settle(candidate=last.candidate)
     did_not_fit = ended_by(last.failure, GiveUpReason.OUTPUT_LIMIT)
     if not did_not_fit and len(current.tries) <= limits.options.answer_regenerations:
         rejected = tuple((one.candidate.answer, _told(one, limits)) for one in current.tries if one.candidate)
@@ -364,13 +370,14 @@ def _question_graded(state: batch.BatchState, event: batch.QuestionGraded) -> ba
 
 
 def _rewritten(current: batch.Current, state: batch.BatchState, event: batch.Rewritten) -> batch.BatchState:
-    _expect(not current.tries and current.versions[-1].grade is not None, event)
-    versions = (
-        (*current.versions, batch.Version(question=event.question)) if event.question else current.versions
-    )
+    _expect(current.versions[-1].grade is not None, event)
+    fresh = (batch.Version(question=event.question),) if event.question else ()
     refused = (*current.refused, (event.refused, event.failure)) if event.refused else current.refused
-    update = {"versions": versions, "refused": refused, "rewrites": current.rewrites + 1}
-    return _with(state, current.model_copy(update=update))
+    update: dict[str, object] = {"versions": (*current.versions, *fresh), "rewrites": current.rewrites + 1}
+    if event.dropped and fresh:
+        refused = (*refused, (_best_version(current).question, event.dropped))
+        update |= {"versions": fresh, "tries": (), "prepared": None}
+    return _with(state, current.model_copy(update=update | {"refused": refused}))
 
 
 def _answer_graded(

@@ -18,9 +18,8 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.no_answer import stage as stages
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages, DocumentPassages
-from qagen_dagster.loop.questions.result import pairs_of, rejections_of
-from qagen_dagster.loop.questions.state import Accepted, Judged, QAState, Validate
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, DocumentPassages
+from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions import results
@@ -47,28 +46,17 @@ class ImportStage(stages.JournaledStage):
 
     def add(self, result: results.GenerationResult, questions: Sequence[Matched]) -> results.GenerationResult:
         """The result with the questions that this document answers, and those that none does if it is the likeliest. Raises ModelError."""
-        known = tuple(Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted)
-        state = QAState(accepted=known, attempts=result.stats.total_attempts)
-        stored, ended = iter(self.journal.events), {}
+        self.start(result)
+        ended = ""
         try:
-            for logged, passages in questions:
-                draft = partial(self._draft, logged, passages, state.attempts + 1)
-                for candidate in self.event(stages.Drafted, draft, stored).candidates:
-                    decide = partial(self.decide, candidate, state, self._judge)
-                    state = stages.after(state, self.event(stages.Decided, decide, stored))
+            for number, (logged, passages) in enumerate(questions):
+                draft = partial(self._draft, logged, passages, self.state.attempts + 1)
+                for candidate in self.drafted(number, draft).candidates:
+                    self.decided(candidate, partial(self.decide, judge=self._judge))
         except BudgetExhaustedError as error:
-            ended = {"end": results.DocumentEnd.BUDGET_EXHAUSTED, "end_detail": str(error)}
-        mine = state.model_copy(update={"accepted": state.accepted[len(known) :]})
+            ended = str(error)
         answering = (self.models.answerer or self.models.generator).spec.name
-        pairs = pairs_of(mine, self.work, answering, self.models.validator.spec.name)
-        calls = (call for event in self.journal.events for call in event.calls)
-        added = {
-            "accepted": (*result.accepted, *pairs),
-            "rejected": (*result.rejected, *rejections_of(mine, self.work)),
-            "verdicts": (*result.verdicts, *state.verdicts),
-            "calls": (*result.calls, *calls),
-        }
-        return stages.counted(result.model_copy(update=added | ended), result.stats.target_count)
+        return self.added(result, self.own, ended, answering)
 
     def _draft(
         self, logged: LoggedQuestion, passages: Sequence[DocumentPassages], attempt: int

@@ -5,38 +5,40 @@ questions are proved again: unchanged requests cost nothing, because the ledger 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
 from qagen_dagster.agents.questions import no_answer, validator
-from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import Journal, JournalFile
-from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.controls import compare
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.no_answer.corpus_passages import CorpusPassages
-from qagen_dagster.loop.questions.no_answer.prove import Prover
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Prover
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of, shortfalls
 from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate
 from qagen_dagster.loop.questions.state_machine import wanted_only
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_config import AcrossKind, NoAnswerKind, Span
 from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,
     DocumentEnd,
     GenerationResult,
     QAPair,
+    RejectedQA,
     RejectionReason,
     VerdictRecord,
+    spans_documents,
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
 ROUNDS = 3
-KINDS = frozenset(kind.value for kind in NoAnswerKind)
+KINDS = frozenset(kind.value for kind in (*NoAnswerKind, *Span))
 
 
 class Tested(Record):
@@ -71,7 +73,7 @@ class Decided(Record):
     calls: tuple[CallSummary, ...] = ()
 
 
-EventT = TypeVar("EventT", Drafted, Decided)
+EventT = TypeVar("EventT", Tested, Drafted, Decided)
 Judge = Callable[[Validate], Judged]
 StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
 
@@ -80,47 +82,18 @@ class StageJournal(Journal[StageEvent]):
     """The journal of the stage of one document."""
 
 
-@dataclass
-class _State:
-    wanted: Mapping[NoAnswerKind, int]
-    fault: str = ""
-    tested: bool = False
-    controls: tuple[int, int] = (0, 0)
-    rounds: int = 0
-    waiting: list[Candidate] = field(default_factory=list[Candidate])
-    decided: list[Decided] = field(default_factory=list[Decided])
-
-    def apply(self, event: StageEvent) -> None:
-        match event:
-            case Tested():
-                self.tested, self.fault = True, event.fault
-                self.controls = (event.asked, event.answered)
-            case Drafted():
-                self.rounds += not event.carried
-                self.waiting += event.candidates
-                self.fault = event.failure
-            case Decided():
-                self.decided.append(event)
-                self.waiting.remove(
-                    next(one for one in self.waiting if one.question == event.candidate.question)
-                )
-
-    @property
-    def missing(self) -> dict[NoAnswerKind, int]:
-        have = Counter(one.candidate.question_type for one in self.decided if one.reason is None)
-        left = {kind: count - have[kind.value] for kind, count in self.wanted.items()}
-        return {kind: count for kind, count in left.items() if count > 0}
-
-    @property
-    def next_candidate(self) -> Candidate | None:
-        return next((one for one in self.waiting if NoAnswerKind(one.question_type) in self.missing), None)
+def is_across(one: QAPair | RejectedQA) -> bool:
+    """Whether the stage across documents made a question. A rejected one may have lost its quotes."""
+    if isinstance(one, QAPair):
+        return one.no_answer is None and spans_documents(one.evidence)
+    return spans_documents(one.evidence) or (not one.evidence and one.question_type in set(AcrossKind))
 
 
 def without_stages(result: GenerationResult) -> GenerationResult:
-    """The result without questions without an answer and imported ones, as the loop of the document made it."""
-    own = [pair for pair in result.accepted if pair.origin == "generated"]
+    """The result without questions without an answer, across documents and imported, as the loop of the document made it."""
+    own = [pair for pair in result.accepted if pair.origin == "generated" and not is_across(pair)]
     accepted = tuple(pair for pair in own if pair.no_answer is None)
-    lost = [one for one in result.rejected if one.origin == "generated"]
+    lost = [one for one in result.rejected if one.origin == "generated" and not is_across(one)]
     rejected = tuple(one for one in lost if one.question_type not in KINDS)
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
     whole = result.model_copy(update={"accepted": accepted, "rejected": rejected, "shortfalls": shortfalls})
@@ -156,31 +129,85 @@ def distrust(controls: Iterable[tuple[int, int]]) -> str:
 
 @dataclass
 class JournaledStage:
-    """The work on one document."""
+    """The work on one document. The journal is a memory of its steps: a step that it has is not taken again.
+
+    Attributes:
+        state: the questions that were there before, and those that the stage has decided on.
+    """
 
     work: DocumentWork
     models: QAModels
     corpus: CorpusPassages
     journal: JournalFile[StageEvent]
+    state: QAState = field(default=QAState(), init=False)
 
-    def event(self, kind: type[EventT], make: Callable[[], EventT], stored: Iterator[StageEvent]) -> EventT:
-        """The next stored event; if there is none, the one that is made now. Raises ValueError for an event of another kind."""
-        found = next(stored, None)
+    def __post_init__(self) -> None:
+        self._decided = [one for one in self.journal.events if isinstance(one, Decided)]
+
+    def drafted(self, number: int, make: Callable[[], Drafted]) -> Drafted:
+        """The drafts of the round with this number, which counts from 0. Raises ModelError."""
+        rounds = [one for one in self.journal.events if isinstance(one, Drafted) and not one.carried]
+        return rounds[number] if number < len(rounds) else self.kept(make())
+
+    def decided(self, candidate: Candidate, decide: Callable[[Candidate], Decided]) -> None:
+        """Decide on a candidate. Raises ModelError."""
+        found = next((one for one in self._decided if one.candidate.question == candidate.question), None)
         if found is None:
-            found = make()
-            self.journal.append(found)
-        if not isinstance(found, kind):
-            raise ValueError(f"{found.kind} does not fit the journal")
-        return found
+            found = self.kept(decide(candidate))
+        else:
+            self._decided.remove(found)
+        self.state = after(self.state, found)
 
-    def refuse(
-        self, candidate: Candidate, accepted: tuple[Accepted, ...], attempt: int
-    ) -> tuple[Decided | None, tuple[CallSummary, ...]]:
+    def kept(self, event: EventT) -> EventT:
+        """The event, which is stored."""
+        self.journal.append(event)
+        return event
+
+    def start(self, result: GenerationResult) -> None:
+        """Begin after a result: its questions are accepted, and its attempts go on."""
+        known = tuple(Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted)
+        self.state = QAState(accepted=known, attempts=result.stats.total_attempts)
+
+    @property
+    def own(self) -> tuple[Accepted, ...]:
+        """The accepted questions of the stage."""
+        return tuple(one for one in self.state.accepted if one.attempt)
+
+    def added(
+        self, result: GenerationResult, accepted: Sequence[Accepted], ended: str, writer: str = ""
+    ) -> GenerationResult:
+        """The result with these questions of the stage, and with what it has refused since `start`.
+
+        `ended`: how its budget was exhausted, or empty. `writer`: the model that wrote the questions; empty: the generator.
+        """
+        own = self.state.model_copy(update={"accepted": tuple(accepted)})
+        models = writer or self.models.generator.spec.name, self.models.validator.spec.name
+        calls = (call for event in self.journal.events for call in event.calls)
+        update = {
+            "accepted": (*result.accepted, *pairs_of(own, self.work, *models)),
+            "rejected": (*result.rejected, *rejections_of(own, self.work)),
+            "verdicts": (*result.verdicts, *own.verdicts),
+            "calls": (*result.calls, *calls),
+        }
+        if ended:
+            update |= {"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended}
+        return counted(result.model_copy(update=update), result.stats.target_count)
+
+    def with_share(self, result: GenerationResult, state: QAState, mix: Mix, why: str) -> GenerationResult:
+        """The result with the share of the target that the stage had: `mix`, of which the questions of `state` are found."""
+        share, missing = sum(mix.named.values()), shortfalls(state, mix, lambda _kind: why)
+        update = {
+            "no_answer_target": result.no_answer_target + share,
+            "shortfalls": (*result.shortfalls, *missing),
+        }
+        return counted(result.model_copy(update=update), result.stats.target_count + share)
+
+    def refuse(self, candidate: Candidate) -> tuple[Decided | None, tuple[CallSummary, ...]]:
         """The decision on a candidate with a fault of its own, or one that repeats an accepted question; and the calls. Raises ModelError."""
         if candidate.gate is not None:
             return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail), ()
-        step = Dedupe(candidate=candidate, attempt=attempt)
-        same = model_checks.compare(step, QAState(accepted=accepted), self.work, self.models)
+        step, accepted = Dedupe(candidate=candidate, attempt=self.state.attempts + 1), self.state.accepted
+        same = compare(step, QAState(accepted=accepted), self.work, self.models)
         if same.duplicate_of is None:
             return None, same.calls
         decided = Decided(
@@ -192,16 +219,16 @@ class JournaledStage:
         )
         return decided, same.calls
 
-    def decide(self, candidate: Candidate, state: QAState, judge: Judge) -> Decided:
+    def decide(self, candidate: Candidate, judge: Judge) -> Decided:
         """Compare the candidate with the accepted questions, and let `judge` decide. A failure beside its verdict says that a passage
         is not needed.
 
         Raises ModelError.
         """
-        early, before = self.refuse(candidate, state.accepted, state.attempts + 1)
+        early, before = self.refuse(candidate)
         if early is not None:
             return early
-        judged = judge(Validate(candidate=candidate, attempt=state.attempts + 1))
+        judged = judge(Validate(candidate=candidate, attempt=self.state.attempts + 1))
         fault = None if judged.verdict is None else validator.rejection(judged.verdict)
         if judged.verdict is None:
             fault = (RejectionReason.VALIDATOR_FAILED, judged.failure)
@@ -246,108 +273,77 @@ class Stage(JournaledStage):
 
         `earlier` are the questions without an answer of an earlier result, which are proved again first. Raises ModelError.
         """
-        state, ended = _State(self.wanted), ""
-        for event in self.journal.events:
-            state.apply(event)
+        self.start(result)
+        ended, why = "", ""
+        tested = next((one for one in self.journal.events if isinstance(one, Tested)), None)
         try:
-            while (step := self._step(state, result, earlier)) is not None:
-                self.journal.append(step)
-                state.apply(step)
+            tested = tested or self.kept(self._test(result))
+            why = tested.fault
+            if earlier and not why:
+                known = tuple(pair.candidate() for pair in earlier)
+                self._decide_all(self._carried or self.kept(Drafted(candidates=known, carried=True)))
+            for number in range(0 if why else ROUNDS):
+                if self._missing:
+                    drafted = self.drafted(number, partial(self._propose, number + 1))
+                    self._decide_all(drafted)
+                    why = drafted.failure or f"the generator was asked in {number + 1} rounds"
         except BudgetExhaustedError as error:
             ended = str(error)
-        return self._result(result, state, ended)
+        mix = Mix(counts=({kind.value: count for kind, count in self.wanted.items()},))
+        accepted = wanted_only(self.own, self.work.limits.model_copy(update={"mix": mix}))
+        found = self.state.model_copy(update={"accepted": accepted})
+        whole = self.with_share(self.added(result, accepted, ended), found, mix, ended or why)
+        controls = (0, 0) if tested is None else (tested.asked, tested.answered)
+        return whole.model_copy(update={"controls": controls})
 
-    def _step(self, state: _State, result: GenerationResult, earlier: Sequence[QAPair]) -> StageEvent | None:
-        if not state.tested:
-            prover = Prover(self.work, self.models, self.corpus)
-            asked, missed, calls = prover.finds_answers(_with_answers(result))
-            fault = "" if asked else "the document has no question on which the validator could be tested"
-            if 2 * len(missed) >= asked > 0:
-                fault = f"the validator found no answer to {len(missed)} of {asked} questions that the document answers, such as {missed[0]!r}"
-            return Tested(fault=fault, asked=asked, answered=asked - len(missed), calls=calls)
-        if not state.missing or (state.fault and not state.rounds):
-            return None
-        if earlier and not state.decided and not state.waiting and not state.rounds:
-            known = tuple(pair.candidate() for pair in earlier)
-            return Drafted(candidates=known, carried=True)
-        candidate = state.next_candidate
-        if candidate is not None:
-            return self._decide(candidate, state, result)
-        if state.rounds >= ROUNDS:
-            return None
-        rejected = [(one.candidate.question, one.detail) for one in state.decided if one.reason is not None]
-        found = no_answer.propose(
-            self.work.context,
-            self.models.generator,
-            state.missing,
-            [*(pair.question for pair in result.accepted), *self._accepted(state)],
-            rejected,
-            state.rounds + 1,
-        )
-        fresh = {one.question: one for one in found.candidates}
-        for one in state.decided:
-            fresh.pop(one.candidate.question, None)
+    @property
+    def _carried(self) -> Drafted | None:
+        drafted = (one for one in self.journal.events if isinstance(one, Drafted))
+        return next((one for one in drafted if one.carried), None)
+
+    @property
+    def _missing(self) -> dict[NoAnswerKind, int]:
+        have = Counter(one.candidate.question_type for one in self.own)
+        left = {kind: count - have[kind.value] for kind, count in self.wanted.items()}
+        return {kind: count for kind, count in left.items() if count > 0}
+
+    def _test(self, result: GenerationResult) -> Tested:
+        prover = Prover(self.work, self.models, self.corpus)
+        asked, missed, calls = prover.finds_answers(_with_answers(result))
+        fault = "" if asked else "the document has no question on which the validator could be tested"
+        if 2 * len(missed) >= asked > 0:
+            fault = f"the validator found no answer to {len(missed)} of {asked} questions that the document answers, such as {missed[0]!r}"
+        return Tested(fault=fault, asked=asked, answered=asked - len(missed), calls=calls)
+
+    def _propose(self, number: int) -> Drafted:
+        known = [one.candidate.question for one in self.state.accepted]
+        rejected = [(one.candidate.question, one.detail) for one in self.state.rejected]
+        context, model = self.work.context, self.models.generator
+        found = no_answer.propose(context, model, self._missing, known, rejected, number)
+        decided = {one.candidate.question for one in (*self.own, *self.state.rejected)}
+        fresh = {one.question: one for one in found.candidates if one.question not in decided}
         return Drafted(candidates=tuple(fresh.values()), failure=found.failure, calls=found.calls)
 
-    def _decide(self, candidate: Candidate, state: _State, result: GenerationResult) -> Decided:
-        attempt = result.stats.total_attempts + len(state.decided) + 1
+    def _decide_all(self, drafted: Drafted) -> None:
+        for candidate in drafted.candidates:
+            if NoAnswerKind(candidate.question_type) in self._missing:
+                self.decided(candidate, self._decide)
+
+    def _decide(self, candidate: Candidate) -> Decided:
         claim = candidate.no_answer
         if claim is None:
             return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail)
-        taken = [Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted]
-        taken += [Accepted(candidate=one.candidate, attempt=0) for one in state.decided if one.reason is None]
-        early, before = self.refuse(candidate, tuple(taken), attempt)
+        early, before = self.refuse(candidate)
         if early is not None:
             return early
-        proved = Prover(self.work, self.models, self.corpus).prove(candidate, claim, attempt)
+        prover = Prover(self.work, self.models, self.corpus)
+        proved = prover.prove(candidate, claim, self.state.attempts + 1)
         return Decided(
             candidate=proved.candidate,
             reason=proved.reason,
             detail=proved.detail,
             calls=(*before, *proved.calls),
         )
-
-    @staticmethod
-    def _accepted(state: _State) -> list[str]:
-        return [one.candidate.question for one in state.decided if one.reason is None]
-
-    def _result(self, result: GenerationResult, state: _State, ended: str) -> GenerationResult:
-        first = result.stats.total_attempts + 1
-        numbered = list(enumerate(state.decided, first))
-        accepted = tuple(
-            Accepted(candidate=one.candidate, attempt=attempt)
-            for attempt, one in numbered
-            if one.reason is None
-        )
-        rejected = tuple(
-            Rejected(
-                candidate=one.candidate,
-                attempt=attempt,
-                reason=one.reason,
-                detail=one.detail,
-                duplicate_of=one.duplicate_of,
-            )
-            for attempt, one in numbered
-            if one.reason is not None
-        )
-        mix = Mix(counts=({kind.value: count for kind, count in self.wanted.items()},))
-        limits = self.work.limits.model_copy(update={"mix": mix})
-        qa = QAState(accepted=wanted_only(accepted, limits), rejected=rejected)
-        why = ended or state.fault or f"the generator was asked in {state.rounds} rounds"
-        calls = tuple(call for event in self.journal.events for call in event.calls)
-        pairs = pairs_of(qa, self.work, self.models.generator.spec.name, self.models.validator.spec.name)
-        whole = result.model_copy(
-            update={
-                "accepted": (*result.accepted, *pairs),
-                "rejected": (*result.rejected, *rejections_of(qa, self.work)),
-                "calls": (*result.calls, *calls),
-                "shortfalls": (*result.shortfalls, *shortfalls(qa, mix, lambda _kind: why)),
-                "no_answer_target": sum(self.wanted.values()),
-                "controls": state.controls,
-                **({"end": DocumentEnd.BUDGET_EXHAUSTED, "end_detail": ended} if ended else {}),
-            }
-        )
-        return counted(whole, result.stats.target_count + sum(self.wanted.values()))
 
 
 def _with_answers(result: GenerationResult) -> list[str]:

@@ -7,10 +7,14 @@ from functools import cache, cached_property
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.loop.questions.publication.evaluated import labels_of
-from qagen_dagster.loop.questions.publication.passages import PassageText, hash_of
-from qagen_dagster.loop.questions.publication.publish import broken_evidence
-from qagen_dagster.loop.questions.publication.rights import documents_of, joint_rights, rights_of
+from qagen_dagster.loop.questions.publication.publish import (
+    broken_evidence,
+    documents_of,
+    joint_rights,
+    labels_of,
+    rights_of,
+)
+from qagen_dagster.loop.questions.publication.published_set import PassageText, hash_of
 from qagen_dagster.loop.review import review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.export_formats import EXPORT_FORMATS

@@ -1,25 +1,39 @@
-"""Publishes a validated set: checks its evidence again, writes its files, keeps every version, and says why a set is out of date."""
+"""Publishes a validated set: checks its evidence again, writes its files, keeps every version, and says why a set is out of date.
+
+The licence and the attribution of documents are read when a set is published or exported. They are not stored with the documents. What
+evaluations found about a set decides which questions are left out, and is told on its card.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import islice
+from typing import Any
 
-from qagen_dagster.errors import StoreError
+from qagen_dagster.errors import ConfigError, DocumentError, StoreError
+from qagen_dagster.formats.base import ParseOptions
+from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.report import is_graded
-from qagen_dagster.loop.questions.configuration import made_questions, wanted_questions
-from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan_without_documents
-from qagen_dagster.loop.questions.publication.evaluated import dropped, evaluated_metrics
-from qagen_dagster.loop.questions.publication.rights import documents_of, rights_of
+from qagen_dagster.loop.questions.plan import (
+    CombinationPlan,
+    RunOptions,
+    finished,
+    made_questions,
+    plan_without_documents,
+    wanted_questions,
+)
 from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
-from qagen_dagster.records.corpus_config import Publish
-from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry
+from qagen_dagster.records.corpus_config import CorpusConfig, Publish
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Rights
+from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind, Label
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, content_hash, fingerprint
 from qagen_dagster.records.questions.published import (
@@ -30,6 +44,7 @@ from qagen_dagster.records.questions.published import (
 )
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet, QAPair, ValidatedSet
 from qagen_dagster.records.text import counted
+from qagen_dagster.store import Store
 
 PUBLISHED_VERSION = "4"  # increase if the same set would be published with other rows
 _KEPT_TEXTS = 16  # texts of documents that are kept while evidence is looked up
@@ -219,7 +234,7 @@ def _review(workspace: Workspace, combination: Combination, validated: Validated
     if chosen.only is not Publish.ALL:
         yield chosen.only.value
     yield from sorted(dropped(workspace, combination))
-    yield from (f"{name} {value}" for name, value in evaluated_metrics(workspace.store, combination).items())
+    yield from (f"{name} {value}" for name, value in _evaluated_metrics(workspace.store, combination).items())
     if validated.review is not None:
         yield validated.review.model_dump_json()
 
@@ -259,7 +274,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         made=None
         if rows.candidates is None
         else set_facts(workspace, rows.candidates, validated, results_of(workspace, rows.candidates)),
-        evaluated=evaluated_metrics(workspace.store, combination),
+        evaluated=_evaluated_metrics(workspace.store, combination),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )
 
@@ -297,3 +312,82 @@ def _stands(quote: str, start: int | None, end: int | None, lines: list[str]) ->
         # evidence from a picture has no lines, and is accepted only if the document has no text
         return not lines
     return quote in "\n".join(lines[start - 1 : end])
+
+
+def documents_of(question: PublishedQuestion) -> dict[str, None]:
+    """The ids of the documents of a question and its evidence, each once."""
+    return dict.fromkeys(
+        [question.document_id, *(one.document_id for one in question.evidence if one.document_id)]
+    )
+
+
+def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
+    """By document id what corpus.yaml says of its file, else what the file states, else what corpus.yaml says of all files (`*`).
+
+    A file that cannot be read, also because its password is not set, states nothing, and a document that is gone has no rights.
+    """
+    found, pool, wanted = space.corpus(corpus), space.parsers(), dict.fromkeys(documents, Rights())
+    try:
+        options = parse_options(found.config.documents)
+    except ConfigError:
+        options = ParseOptions()
+
+    def of_file(name: str) -> dict[str | None, Rights]:
+        try:
+            return pool.rights(source_of(found, name), options)
+        except DocumentError:
+            return {}
+
+    parsed = space.store.find_head(CorpusIndex.key(corpus), CorpusIndex, IndexEntry) is not None
+    entries = [entry for entry in space.entries(corpus) if entry.id in wanted] if parsed else []
+    names = list(dict.fromkeys(entry.source for entry in entries))
+    read = apply_to_all(of_file, names, names, space.settings.parser_workers, None)
+    stated = dict(zip(names, read, strict=True))
+    return wanted | {
+        one.id: _chosen(found.config, one.source, stated[one.source].get(one.row)) for one in entries
+    }
+
+
+def _chosen(config: CorpusConfig, name: str, stated: Rights | None) -> Rights:
+    chosen: dict[str, str | None] = dict(stated or Rights())
+    for field, given in (("licence", config.licence), ("attribution", config.attribution)):
+        own = [said for pattern, said in given.items() if pattern != "*" and fnmatchcase(name, pattern)]
+        chosen[field] = next(iter(own), chosen[field] or given.get("*"))
+    return Rights(**chosen)
+
+
+def joint_rights(rights: Iterable[Rights]) -> Rights:
+    """The rights in a question about several documents. Its licence is not known if that of one of them is not."""
+    pairs = [(one.licence, one.attribution) for one in rights]
+    licences, named = (dict.fromkeys(some) for some in zip(*pairs, strict=True))
+    licence = None if None in licences else "; ".join(filter(None, licences))
+    return Rights(licence=licence, attribution="; ".join(filter(None, named)) or None)
+
+
+def _reports(store: Store, combination: Combination, *kinds: Kind) -> Iterator[EvaluationReport[Any]]:
+    """The latest reports of these kinds that exist and can be read."""
+    found = (store.find_valid(EvaluationReport.key(combination, kind), REPORTS[kind]) for kind in kinds)
+    return (one for one in found if one is not None)
+
+
+def labels_of(store: Store, combination: Combination) -> dict[str, tuple[Label, ...]]:
+    """The latest labels by question id; empty if there are none."""
+    found = _reports(store, combination, Kind.LABELS)
+    return {one.question_id: one.labels for report in found for one in report.questions}
+
+
+def dropped(space: Workspace, combination: Combination) -> frozenset[str]:
+    """The ids of the questions that the scenario does not publish, because an evaluation found them faulty.
+
+    They are evaluated all the same, so that a verdict can change.
+    """
+    drop = space.corpus(combination.corpus).scenario(combination.scenario).publish.drop
+    found = _reports(space.store, combination, Kind.PANEL, Kind.CLOSED_BOOK) if drop else ()
+    asked = (question for report in found for question in report.questions)
+    return frozenset(one.question_id for one in asked if any(getattr(one, why.value, None) for why in drop))
+
+
+def _evaluated_metrics(store: Store, combination: Combination) -> dict[str, float]:
+    """The metrics that the card shows: those of the labels and of the panel."""
+    found = _reports(store, combination, Kind.LABELS, Kind.PANEL)
+    return {f"{one.kind.value}: {name}": value for one in found for name, value in one.metrics.items()}

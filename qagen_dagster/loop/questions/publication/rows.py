@@ -8,13 +8,13 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from qagen_dagster.agents.questions.mix import hops
+from qagen_dagster.agents.questions.requirements import hops
 from qagen_dagster.grounding.grade import letter
-from qagen_dagster.loop.questions.no_answer.stage import KINDS
+from qagen_dagster.loop.questions.no_answer.stage import KINDS, is_across
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SetFacts
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_config import Span, Strategy
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
 from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
@@ -89,11 +89,11 @@ def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
 
 def _planned(result: result_records.GenerationResult, strategy: Strategy) -> dict[str, int]:
     """The number of wanted questions by kind: the plan of the document, else that of a shortfall, else the number of accepted questions."""
-    given = Counter(pair.question_type for pair in result.accepted)
+    given = Counter(pair.question_type for pair in result.accepted if not is_across(pair))
     wanted = given | Counter({one.question_type: one.wanted for one in result.shortfalls})
     told = {kind: count for kind, count in wanted.items() if strategy is Strategy.BATCH or kind in KINDS}
     return result.planned | {
-        kind: count for kind, count in told.items() if kind in KINDS or not result.planned
+        kind: count for kind, count in told.items() if kind in KINDS or not {*result.planned} - {Span.ACROSS}
     }
 
 

@@ -2,7 +2,7 @@
 
 The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and which adjuncts go
 because the question is long. A quarter of the words of people's questions is not in the text, so "In what year" takes the place of
-"When", and other verbs that of common ones. `candidate_checks.py` decides whether a question makes sense.
+"When", and other verbs that of common ones. `candidate.py` decides whether a question makes sense.
 """
 
 import re

@@ -84,5 +84,5 @@ def test_the_wording_of_a_question_may_share_only_a_part_with_its_evidence(
     assert (found.gate is RejectionReason.IRRELEVANT) is refused
     if refused:
         assert found.gate_detail.startswith(
-            "75% of the question's content words stand in its quotes, at most 50% may"
+            "of the question's content words that are no names, 75% stand in the quotes, at most 50% may"
         )

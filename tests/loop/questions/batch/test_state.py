@@ -65,6 +65,8 @@ did not list the gun. We hold that the search was no inventory search."""
     [
         ("The inventory shown to the jury did not list the gun, and the officer had not followed the regulations.", False),
         ("The regulations required a list, which did not list the gun.", False),
+        ("The officer had likewise not followed the regulations.", False),
+        ("Napoleon had not followed the regulations.", True),
         ("Hikers abandoned tents near glaciers although rangers warned them repeatedly.", True),
     ],
 )  # fmt: skip

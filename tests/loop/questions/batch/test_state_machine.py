@@ -88,7 +88,8 @@ def event_for(step: Step, state: BatchState, choose: Choose) -> BatchEvent:
         case GradeQuestion():
             return QuestionGraded(number=step.draft.number, grade=grade_of(choose(4)))
         case Rewrite():
-            return Rewritten(question="" if choose(2) else f"{step.question} anew?")
+            question = "" if choose(2) else f"{step.question} anew?"
+            return Rewritten(question=question, dropped=step.reason if step.drop else "")
         case Answer() | Prepare():
             return _answered(step, choose)
         case GradeAnswer():
@@ -154,7 +155,11 @@ def _given(question: str, kind: str, answer: str, choose: Choose) -> Candidate |
     fate = choose(6)
     if fate == 0:
         return None
-    gates = {1: RejectionReason.UNANSWERABLE, 2: RejectionReason.EVIDENCE_NOT_FOUND}
+    gates = {
+        1: RejectionReason.UNANSWERABLE,
+        2: RejectionReason.EVIDENCE_NOT_FOUND,
+        3: RejectionReason.IRRELEVANT,
+    }
     return Candidate(question=question, answer=answer, evidence=(), question_type=kind, gate=gates.get(fate))
 
 
@@ -244,6 +249,38 @@ def test_the_best_of_several_answers_is_settled_on() -> None:
     assert isinstance(settled, Settle)
     assert (settled.candidate.answer, settled.candidate.gate) == ("answer 1", RejectionReason.UNGROUNDED)
     assert settled.candidate.gate_detail.endswith("(every sentence must be grounded)")
+
+
+def test_a_fault_of_the_question_is_mended_in_the_question_and_no_answer_is_asked_for_again() -> None:
+    limits, wanted = limits_of(question_regenerations=1), ((KINDS[0], 1),)
+    worded = Candidate(
+        question="q1?",
+        answer="a",
+        evidence=(),
+        question_type=KINDS[0].value,
+        gate=RejectionReason.IRRELEVANT,
+        gate_detail="too long",
+    )
+    draft = Draft(number=1, question="q1?", question_type=KINDS[0])
+    state = BatchState()
+    for event in (
+        Asked(drafts=(draft,)),
+        QuestionGraded(number=1, grade=grade_of(3)),
+        Answered(candidate=worded),
+    ):
+        state = transition(state, event)
+    step = next_step(state, limits, wanted)
+    assert isinstance(step, Rewrite)
+    assert (step.question, step.reason, step.drop) == ("q1?", "too long", True)
+    kept = transition(state, Rewritten(question="", dropped="too long"))
+    assert next_step(kept, limits, wanted) == Settle(candidate=worded)
+    state = transition(state, Rewritten(question="q2?", dropped="too long"))
+    assert state.current is not None
+    assert (state.current.tries, state.current.refused) == ((), (("q1?", "too long"),))
+    state = transition(state, QuestionGraded(number=1, grade=grade_of(0)))
+    again = next_step(state, limits, wanted)
+    assert isinstance(again, Answer)
+    assert (again.question, again.rejected) == ("q2?", ())
 
 
 def test_the_answerer_is_not_told_what_the_judge_found_instead() -> None:

@@ -97,3 +97,13 @@ def test_a_new_document_is_searched_too_and_a_second_run_changes_nothing(space: 
     assert {one["no_answer"]["documents"] for one in now if one["question_type"] == "unanswerable"} <= {3}
     answerable = {one["id"] for one in first if one["answerable"]}
     assert answerable <= {one["id"] for one in now}
+
+
+def test_a_share_across_documents_that_the_rules_cannot_write_is_told(space: Workspace) -> None:
+    file = space.settings.corpora / "pumps" / "corpus.yaml"
+    file.write_text(CORPUS.replace("underspecified: 0.2", "across: 0.2"))
+    space = Workspace(space.settings)
+    assert make(space, "run-1")
+    card = space.store.read_bytes(f"published/{KEY.key}/README.md").decode()
+    assert "| across | 3 | 0 |" in card
+    assert "groups of documents share something" in card

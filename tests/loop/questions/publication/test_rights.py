@@ -1,10 +1,12 @@
+"""The licence and the attribution of documents and of questions about them."""
+
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.questions.publication.rights import joint_rights, rights_of
+from qagen_dagster.loop.questions.publication.publish import joint_rights, rights_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, IndexEntry, Outcome, Rights
 from tests.formats.test_rights import XLINK

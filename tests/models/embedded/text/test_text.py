@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.models.embedded.conversation import Card, Exchange, Line, document_rows, rows, section
 from qagen_dagster.models.embedded.questions.candidate import read_context
-from qagen_dagster.models.embedded.questions.structure import expansion
+from qagen_dagster.models.embedded.questions.extract import expansion
 from qagen_dagster.models.embedded.text.blocks import Kind, segment, tables
 from qagen_dagster.models.embedded.text.passages import join_lines, plain, split
 

@@ -1,1 +1,0 @@
-"""Agents for evaluations of a published set."""

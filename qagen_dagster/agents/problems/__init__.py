@@ -1,1 +1,0 @@
-"""Agents that work on physics problems: one task, and the roles."""
