@@ -69,7 +69,6 @@ def test_an_agent_reads_and_is_not_offered_runs(project: Project) -> None:
     listed: Call = ("questions", {"outcome": "accepted", "limit": 5})
     optional: tuple[Call, ...] = (
         ("question", {"question_id": "--help"}),
-        ("questions", {"text": "--profile"}),
         ("documents", {"corpus": "--help"}),
     )
     tools, ((failed, text), (absent, _), (_, stale), *results) = _talk(
