@@ -95,7 +95,7 @@ class Value:
 
 def false_equalities(text: str) -> Iterator[str]:
     """Faults: numeric equalities that do not hold. Lists of values, formulas with symbols, and tables are passed over."""
-    for sides in _chains(text):
+    for _, sides in _headed(text):
         for (one, _), (other, about) in pairwise(sides):
             if not same_value(one, other, about=about):
                 yield f"{one.text} = {other.text} is false: the left side is {one.plain:.6g}"
@@ -103,8 +103,7 @@ def false_equalities(text: str) -> Iterator[str]:
 
 def reached(text: str) -> list[Value]:
     """All values that a solution states or computes, in order."""
-    found = [side for sides in _chains(text, least=1) for side, _ in sides]
-    return found + [
+    return sides_of(text) + [
         value for box in boxed_answers(text) if (value := value_of_side(_written_out(box))) is not None
     ]
 
@@ -143,13 +142,11 @@ def assigned(text: str) -> Iterator[tuple[str, Value]]:
             yield from ((head, side) for side, _ in sides)
 
 
-def _chains(text: str, least: int = 2) -> Iterator[list[tuple[Value, bool]]]:
-    """The sides with a value that equality signs join; each with whether one of the signs before it is an approximation."""
-    yield from (sides for _, sides in _headed(text) if len(sides) >= least)
-
-
 def _headed(text: str) -> Iterator[tuple[str, list[tuple[Value, bool]]]]:
-    """The chains of equalities, each with its first side if that has symbols."""
+    """The chains of equalities, each with its first side if that has symbols, and with the sides that have a value.
+
+    Each side comes with whether one of the signs before it is an approximation.
+    """
     count = 0
     shown = _TABLE.sub(r" \\table ", without_pictures(text))
     displayed = _DISPLAY.sub(lambda one: r"\[" if one.group(1) == "begin" else r"\]", shown)
