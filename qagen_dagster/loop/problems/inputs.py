@@ -228,11 +228,7 @@ def engine_compiler() -> Compiler:
     engine = find_engine()
     if engine is None:
         return NO_ENGINE
-
-    def compiled(latex: str, preamble: str, libraries: tuple[str, ...]) -> Compiled:
-        return compile_item(engine, latex, preamble, libraries).compiled
-
-    return Compiler(engine.identity, compiled)
+    return Compiler(engine.identity, lambda *item: compile_item(engine, *item).compiled)
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:

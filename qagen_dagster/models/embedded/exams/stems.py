@@ -195,6 +195,10 @@ def _pair(series: float, first: float, second: float, volts: float, asked: float
     return Solved(node**2 / asked, f"found {node:.6g} V at the node by the currents there")
 
 
+def _heaters(first: float, second: float, series: float, volts: float, asked: float) -> Solved | None:
+    return _pair(series, first, second, volts, asked)
+
+
 def _ratio(series: float, parallel: float) -> Solved:
     low, high = 1.0, 1000.0
     for _ in range(200):
@@ -237,7 +241,7 @@ def _beam(weight: float, length: float, at: float, load: float) -> Solved:
 _ANSWERS: Mapping[str, _Answer] = {
     "odd_periodic": _periodic(-1), "even_periodic": _periodic(1), "tangent_area": _tangents(True), "tangent_lengths": _tangents(False),
     "pairs": _pairs, "sum": _sum, "switched": _switched, "journey": _journey, "push": _push, "fading": _fading, "pair": _pair,
-    "heaters": lambda one, other, series, *rest: _pair(series, one, other, *rest), "ratio": _ratio, "lowest": _lowest(1), "lowest_odd": _lowest(2), "beam": _beam,
+    "heaters": _heaters, "ratio": _ratio, "lowest": _lowest(1), "lowest_odd": _lowest(2), "beam": _beam,
     "maxima_phase_ring": _maxima(0.0, True), "maxima_phase_line": _maxima(0.0, False),
     "maxima_antiphase_ring": _maxima(0.5, True), "maxima_antiphase_line": _maxima(0.5, False),
 }  # fmt: skip
