@@ -228,7 +228,10 @@ def engine_compiler() -> Compiler:
     engine = find_engine()
     if engine is None:
         return NO_ENGINE
-    return Compiler(engine.identity, lambda *item: compile_item(engine, *item).compiled)
+    return Compiler(
+        engine.identity,
+        lambda latex, preamble, libraries: compile_item(engine, latex, preamble, libraries).compiled,
+    )
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
