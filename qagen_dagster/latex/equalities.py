@@ -263,22 +263,20 @@ def _degrees_kept(one: re.Match[str]) -> str:
 
 def unit_of(one: re.Match[str]) -> Unit | None:
     """The unit that a match of the pattern of united numbers has; None if it is another word."""
-    if one.group("degrees"):
-        return named_unit("\u00b0")
-    if one.group("percent"):
-        return named_unit("%")
-    if one.group("omega"):
-        text = one.group("omega").replace(r"\mu", "u").replace(r"\Omega", "\u03a9").replace(" ", "")
-        return named_unit(text)
+    sign = "\u00b0" if one.group("degrees") else one.group("percent") or one.group("omega")
+    if sign:
+        return named_unit(_spelled(sign).replace(" ", ""))
     try:
-        prefix = "u" if one.group("micro") else ""
-        unit = read_unit(prefix + _spelled(one.group("unit")) + (one.group("raised") or "").replace(" ", ""))
+        unit = _raised_unit(("u" if one.group("micro") else "") + one.group("unit"), one.group("raised"))
         if one.group("below"):
-            below = read_unit(_spelled(one.group("below")) + (one.group("deeper") or "").replace(" ", ""))
-            unit = unit.times(below, -1)
+            unit = unit.times(_raised_unit(one.group("below"), one.group("deeper")), -1)
     except ValueError:
         return None
     return None if unit == ONE and one.group("unit").strip() else unit
+
+
+def _raised_unit(unit: str, power: str | None) -> Unit:
+    return read_unit(_spelled(unit) + (power or "").replace(" ", ""))
 
 
 def _spelled(unit: str) -> str:

@@ -319,8 +319,6 @@ def _size(value: Any) -> Any:
 
 
 def _operate(operator: ast.operator, left: Any, right: Any) -> Any:
-    if isinstance(operator, ast.Mod):
-        return _sympy().Mod(left, right)
     return _power(left, right) if isinstance(operator, ast.Pow) else OPERATORS[type(operator)](left, right)
 
 
