@@ -91,7 +91,7 @@ class _TaskRun:
 
     def _scan(self) -> TaskResult:
         problem, kind = self.work.problem, inputs.kind_of(self.work.problem, self.state)
-        known = self._classification()
+        known = inputs.classification_of(problem, self.state)
         drawn = known.has_diagram if known is not None else None
         text = problem.tex.strip()
         if problem.input is items.ProblemInput.TEX and not code_checks.scan_breaches(
@@ -136,7 +136,8 @@ class _TaskRun:
         return {"input": "image" if pictured else "tex", "problem": shown}
 
     def _draw(self) -> TaskResult:
-        known, problem = self._classification(), self.work.problem
+        problem = self.work.problem
+        known = inputs.classification_of(problem, self.state)
         item = inputs.item_of(problem, self.state)
         there = tikz_pictures(item)
         if there:
@@ -329,10 +330,6 @@ class _TaskRun:
     def _without(self, end: TaskEnd, detail: str, **fields: Any) -> TaskResult:
         """The end of the task without a result."""
         return TaskResult(task=self.task, end=end, detail=detail, **fields)
-
-    def _classification(self) -> items.ClassificationResult | None:
-        found = self.state.first(Stage.CLASSIFY)
-        return self.work.problem.classification if found is None else found.classification
 
     def _ideas(self) -> items.IdeaResult | None:
         found = self.state.first(Stage.IDEA)
