@@ -227,7 +227,7 @@ def value_of_side(side: str) -> Value | None:
     number = lone.group(1) if lone else ""
     factor = base / plain if plain else 1.0
     unit = units[0] if number and units else None
-    return Value(text, plain, factor, unit, bool(units), _step(number), _digits(number), "." not in text)
+    return Value(text, plain, factor, unit, bool(units), *_precision(number), "." not in text)
 
 
 _SAID = re.compile(
@@ -284,27 +284,17 @@ def _spelled(unit: str) -> str:
     return re.sub(r"\\,|~", " ", plain).strip()
 
 
-def _step(number: str) -> float:
-    """The value of the last digit, without the zeros at the end of an integer."""
+def _precision(number: str) -> tuple[float, int]:
+    """The value of the last digit, and the number of significant digits, without the zeros at the end of an integer; 0 for no number."""
     if not number:
-        return 0.0
-    digits, power = _parts(number)
-    decimals = len(digits.partition(".")[2])
-    if "." not in digits:
-        decimals = len(digits.rstrip("0")) - len(digits) if digits.strip("0") else 0
-    return float(10.0 ** (power - decimals))
-
-
-def _digits(number: str) -> int:
-    digits, _ = _parts(number) if number else ("", 0)
-    shown = digits.replace(".", "").lstrip("0")
-    return len(shown if "." in digits else shown.rstrip("0")) or (1 if number else 0)
-
-
-def _parts(number: str) -> tuple[str, int]:
-    digits, _, tail = number.partition("\\")
+        return 0.0, 0
+    mantissa, _, tail = number.partition("\\")
     power = re.search(r"\^\s*\{?\s*([-+]?)\s*(\d{1,3})", tail)
-    return digits.strip(), int(power.group(1) + power.group(2)) if power else 0
+    digits = mantissa.strip()
+    shown = digits if "." in digits or not digits.strip("0") else digits.rstrip("0")
+    place = len(digits) - len(shown) - len(shown.partition(".")[2])
+    place += int(power.group(1) + power.group(2)) if power else 0
+    return float(10.0**place), len(shown.replace(".", "").lstrip("0")) or 1
 
 
 def _near(one: Value, other: Value, left: float, right: float, *, about: bool) -> bool:
