@@ -20,7 +20,6 @@ from qagen_dagster.loop.problems.code_checks import (
     idea_breaches,
     output_breaches,
     problem_prompt_hashes,
-    prompt_breaches,
     scan_breaches,
     select_range,
     variant_breaches,
@@ -56,9 +55,6 @@ def test_the_scanner_uses_the_prompt_of_the_kind(kind: str) -> None:
     known = kind if kind in set(QuestionKind) else "mcq_sc"
     prompt = scan_prompt(kind)
     assert prompt.name == f"problem_scan_{known}"
-    assert prompt_breaches(kind, prompt.name) == ()
-    others = {f"problem_scan_{one.value}" for one in QuestionKind} - {prompt.name}
-    assert [prompt_breaches(kind, other)[0].property for other in others] == [2] * len(others)
 
 
 @ENOUGH
