@@ -109,7 +109,7 @@ def without_tools(name: str, role: str, prompt: Prompt, terminal: Terminal, max_
 
 
 class GiveUpReason(StrEnum):
-    """Why a run ended without a result."""
+    """The reasons why a run ended without a result."""
 
     MAX_TURNS = "max_turns"
     MAX_TOOL_CALLS = "max_tool_calls"
@@ -177,7 +177,7 @@ Step = Finish | RunTools | Nudge | GiveUp
 
 @dataclass
 class RunState:
-    """What changes during a run."""
+    """The changing state of a run."""
 
     messages: list[Message]
     turns: int = 0

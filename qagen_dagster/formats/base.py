@@ -46,7 +46,7 @@ class ParseOptions:
     ] = ()  # pages of the stored text: visuals refer to its lines, and OCR does not run again
 
     def encoding_of(self, name: str) -> str:
-        """The configured encoding of a file; empty if it is to be detected."""
+        """The configured encoding of a file; empty if the encoding is to be detected."""
         return self.encodings.get(name) or self.encodings.get("*", "")
 
 

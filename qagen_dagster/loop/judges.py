@@ -55,7 +55,7 @@ def judged_questions(
 
 
 def agreement(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> Agreement:
-    """How well two people agree in their decisions on the same questions."""
+    """The agreement of two people in their decisions on the same questions."""
     same, (value, *ends) = sum(one == other for one, other in pairs), kappa_and_interval(pairs) or (None,)
     interval = (ends[0], ends[1]) if ends else None
     return Agreement(first=first, second=second, both=len(pairs), same=same, kappa=value, interval=interval)
@@ -64,7 +64,7 @@ def agreement(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> Agre
 def judge_agreements(
     store: Store, combination: Combination, accepted: Mapping[str, bool], judged: Iterable[Judged] | None
 ) -> Iterator[Agreement]:
-    """How each model and criterion agrees with people. `accepted` states for each question id whether the reviewers accepted the question."""
+    """The agreement of each model and criterion with people. `accepted` states for each question id whether the reviewers accepted the question."""
     questions = judged_questions(store, combination, judged)
     made = store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     report = store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)

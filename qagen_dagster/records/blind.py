@@ -1,4 +1,4 @@
-"""What a model submits that solves a question without its key, and how that differs from the key.
+"""The submission of a model that solves a question without its key, and the differences from the key.
 
 Models read the docstring and the descriptions of the fields, which are part of the prompt.
 """

@@ -54,7 +54,7 @@ class FulltextOptions(Record):
 
 
 class AnsweringOptions(Record):
-    """How a question is answered from one document.
+    """The options for answering a question from one document.
 
     Attributes:
         use_fulltext: whether the full text is used if there is one. If not, only abstracts are used.
@@ -235,7 +235,7 @@ class BatchOptions(Record):
 
 
 class GradingOptions(Record):
-    """How answers are graded, and when the check fails.
+    """The options for grading answers, and the limits of the check.
 
     Attributes:
         method: semantic and keyword call no model. llm calls the judge for each answer, hybrid only for answers that semantic
@@ -250,7 +250,7 @@ class GradingOptions(Record):
 
 
 class EvaluationOptions(Record):
-    """How a published set is evaluated, and when the checks of its evaluations fail. None means that a check never fails.
+    """The options for evaluating a published set, and the limits of its checks. None means that a check never fails.
 
     Attributes:
         max_leaked: the check fails if the share of questions that are answered without their document is larger.
@@ -314,7 +314,7 @@ class ScenarioConfig(Record):
         modes: the modes of this scenario; each is one partition.
         profile: the models for this scenario; None: the profile of the run.
         target_count: the number of accepted questions that a document should give.
-        max_consecutive_failures: work on a document ends when more candidates than this fail in a row.
+        max_consecutive_failures: work on a document ends when more consecutive candidates than this fail.
         max_attempts: the maximum number of candidates of a document; None: 4 per target question, at least 10.
         min_pass_rate: the check fails if a smaller share of the validated candidates passes.
         strategy: how candidates are made.
@@ -440,7 +440,7 @@ _OfFiles = Annotated[dict[str, _Prose], BeforeValidator(_of_all_files)]  # a sin
 
 
 class DocumentOptions(Record):
-    """How the files of a corpus are read.
+    """The options for reading the files of a corpus.
 
     Attributes:
         ocr: whether text is recognised on pages without text. It needs tesseract.
@@ -470,7 +470,7 @@ class DocumentOptions(Record):
 
 
 class IndexOptions(Record):
-    """How the documents of a corpus are cut into chunks for search. After a change the search index is rebuilt.
+    """The options for cutting the documents of a corpus into chunks for search. After a change the search index is rebuilt.
 
     Attributes:
         chunk_characters: the maximum length of a chunk, which has as many whole sentences as fit.

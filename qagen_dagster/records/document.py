@@ -1,4 +1,4 @@
-"""What is known of a document (its outcome, positions, visuals and metadata), and the search index of a corpus.
+"""The known data of a document (its outcome, positions, visuals and metadata), and the search index of a corpus.
 
 The text is in a file beside the record. Positions in a document are 1-based line numbers of that text. Chunks have positions in
 characters, too. `index/` cuts and searches chunks.
@@ -16,7 +16,7 @@ from qagen_dagster.records.ids import store_key
 
 
 class Outcome(StrEnum):
-    """How parsing a document ended. Only documents with `PARSED` or `NO_TEXT` can give questions."""
+    """The outcomes of parsing a document. Only documents with `PARSED` or `NO_TEXT` can give questions."""
 
     PARSED = "parsed"
     NO_TEXT = "no_text"  # pages without a text layer, and no OCR; visual mode still works

@@ -13,7 +13,7 @@ from qagen_dagster.records.run import CallSummary
 
 
 class Method(StrEnum):
-    """How answers are graded."""
+    """The methods that grade answers."""
 
     SEMANTIC = "semantic"
     KEYWORD = "keyword"

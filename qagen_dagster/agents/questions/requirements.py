@@ -1,4 +1,4 @@
-"""What a scenario requires of its questions: how many of each kind a document should give, and how they are worded.
+"""The requirements of a scenario: the number of questions of each kind that a document should give, and their wording.
 
 Agents are told these requirements and the rest of the mix. Code counts the questions, checks them and refuses some.
 """
@@ -116,7 +116,7 @@ def label(kind: str, counts: Mapping[str, int]) -> str:
 
 
 def hops(evidence: Iterable[Evidence]) -> int:
-    """The number of passages that stand apart. Lines that overlap or touch are one passage, and each visual is a passage.
+    """The number of separate passages. Lines that overlap or touch are one passage, and each visual is a passage.
 
     Quotes that have the same number of table cells, at least two, count as rows of one table and so as one passage.
     """

@@ -138,7 +138,7 @@ def _read(letters: Sequence[_Letter], f: Fragments) -> tuple[str, int, int]:
 
 
 def logical(seen: Sequence[str], *, rtl: bool) -> str:
-    """The text of letters that stand from left to right on the page; with `rtl` it is read from the right."""
+    """The text of letters in order from left to right on the page. With `rtl`, it is read from the right."""
     pattern = _LEFT_TO_RIGHT if rtl else _RIGHT_TO_LEFT
     parts: list[str] = []
     done = 0

@@ -166,7 +166,7 @@ def _kind(argb: int, flags: int) -> str:
 
 
 class _State(NamedTuple):
-    """What may hide the letters of a page."""
+    """The objects that may hide the letters of a page."""
 
     sizes: Sequence[int]
     bars: _Covers

@@ -472,7 +472,7 @@ def _chain(item: Any) -> Iterator[Any]:
 
 
 def _parts(said: Any) -> list[Any]:
-    """The values of an array, or the value that stands in its place."""
+    """The values of an array, or the single value in place of an array."""
     return [_mupdf.ll_pdf_array_get(said, n) for n in range(_mupdf.ll_pdf_array_len(said))] or [said]
 
 

@@ -147,7 +147,7 @@ class PdfFormat(base.Format):
     suffixes: tuple[str, ...] = (".pdf",)
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the signature stands within the first 1,024 bytes."""
+        """Whether the signature is within the first 1,024 bytes."""
         return is_pdf(head)
 
     def parse(

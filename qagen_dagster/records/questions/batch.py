@@ -1,4 +1,4 @@
-"""What the agents of the batch strategy submit: the argument schemas of their terminal tools.
+"""The submissions of the agents of the batch strategy: the argument schemas of their terminal tools.
 
 Models read the docstrings and the descriptions of the fields, which are part of the prompt.
 """

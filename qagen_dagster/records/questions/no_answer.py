@@ -1,4 +1,4 @@
-"""Questions that the corpus does not answer as they are asked: what an agent submits, and the record of the proof.
+"""Questions that the corpus does not answer as they are asked: the submissions of agents, and the record of the proof.
 
 Models read the docstrings and the descriptions of the fields of what they submit, which are part of the prompt.
 """

@@ -1,4 +1,4 @@
-"""What agents submit: the argument schemas of their terminal tools.
+"""The submissions of agents: the argument schemas of their terminal tools.
 
 Models read the docstrings and the descriptions of the fields, which are part of the prompt.
 """

@@ -112,7 +112,7 @@ def _kind(word: str) -> QuestionType | None:
 
 @dataclass(frozen=True)
 class Reply:
-    """How the last run ended, which parts it showed, and the calls of all runs."""
+    """The end of the last run, the parts that it showed, and the calls of all runs."""
 
     run: AgentRun
     parts: tuple[int, ...]

@@ -173,10 +173,10 @@ def swapped(one: Form, other: Form) -> bool:
 
 
 def same_roles(one: Form, other: Form) -> bool:
-    """Whether the words of both questions stand in the same roles.
+    """Whether the words of both questions have the same roles.
 
-    They do if both questions have the same runs in any order, or if `_order` gives the same words for both.
-    They also do if one question asks for its subject, and the other is a passive whose "by" is followed by a
+    This is so if both questions have the same runs in any order, or if `_order` gives the same words for both.
+    It is also so if one question asks for its subject, and the other is a passive whose "by" is followed by a
     function word or by nothing: "Who built A" and "Who was A built by".
     """
     if Counter(one.runs) == Counter(other.runs) or _order(one) == _order(other):

@@ -33,7 +33,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Match:
-    """How a sentence matches the question.
+    """The match of a sentence with the question.
 
     Attributes:
         exact: for each token, the weight of the question's word that it repeats; 0 if it repeats none.

@@ -371,7 +371,7 @@ def _hits(asked: Query, index: Index, fitted: Weights | None) -> list[tuple[Hit,
 
 
 def _span(asked: Query, hits: Sequence[Hit], fitted: Weights | None) -> tuple[Hit, str]:
-    """The likeliest span of some sentences; empty if it is not likely enough."""
+    """The most likely span of some sentences; empty text if no span is likely enough."""
     best = choose(asked.text, [hit.unit.text for hit in hits], fitted)
     if best is None or best.chance < LIKELY:
         return hits[0], ""
