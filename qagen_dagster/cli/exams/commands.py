@@ -258,7 +258,7 @@ def export(
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
     for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):
-        for path, data in exported(exporter, bank).items():
+        for path, data in exported(exporter.export(bank), bank.figures).items():
             write_output(output / path, data)
             written[exporter.name] = str(output / path)
     lacking = undrawn(item_texts(bank.items), bank.figures)
