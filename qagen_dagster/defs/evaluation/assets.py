@@ -8,7 +8,7 @@ import dagster as dg
 
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.layout import Dep, Layout
-from qagen_dagster.defs.metadata import CheckedResult, Metadata, log_progress, warning_result
+from qagen_dagster.defs.metadata import CheckedResult, Metadata, log_progress, materialized, warning_result
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -20,7 +20,7 @@ from qagen_dagster.loop.evaluation.panel import ask_panel
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, open_evaluation, report_version
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.refresh.products import TABLE, Group, Product
+from qagen_dagster.loop.refresh.products import TABLE, Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import EvaluationOptions
 from qagen_dagster.records.evaluation import SEARCHING, EvaluationReport, Kind
@@ -100,15 +100,11 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
         found = open_evaluation(space, combination, run, config.profile, config.allowance)
         report = stage.measure(found, log_progress(context, stage.verb))
         options = space.corpus(combination.corpus).scenario(combination.scenario).evaluation
-        return dg.MaterializeResult(
-            metadata=stage.shown(space, report),
-            check_results=evaluation_results(options, report),
-            data_version=dg.DataVersion(report_version(report)),
-        )
+        checks = evaluation_results(options, report)
+        return materialized(stage.shown(space, report), report_version(report), checks)
 
     return layout.asset(
         evaluation,
-        Group.EVALUATION,
         name=name,
         partitions_def=partitions.combinations,
         kinds=stage.kinds,

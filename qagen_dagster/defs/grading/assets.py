@@ -15,7 +15,6 @@ from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.grading.grade_answers import coverage_lines, in_picture
 from qagen_dagster.loop.grading.report import HISTORY_FILE, RunMark, grade_set, grades_version
-from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import GradingOptions
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
@@ -33,7 +32,6 @@ _OUTCOMES = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured"
 def build_grounding_report(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
     return layout.asset(
         grounding_report,
-        Group.QUESTIONS,
         partitions_def=partitions.combinations,
         kinds={MODELS, "json"},
         deps=["validated_qa", "grading_config"],
@@ -51,11 +49,8 @@ def grounding_report(
     progress = metadata.log_progress(context, "graded")
     report = grade_set(space, combination, run, config.allowance, progress)
     options = space.corpus(combination.corpus).scenario(combination.scenario).grading
-    return dg.MaterializeResult(
-        metadata=of_report(space, report),
-        check_results=grounding_results(options, report),
-        data_version=dg.DataVersion(grades_version(report)),
-    )
+    checks = grounding_results(options, report)
+    return metadata.materialized(of_report(space, report), grades_version(report), checks)
 
 
 def grounding_results(options: GradingOptions, report: GroundingReport) -> list[dg.AssetCheckResult]:
