@@ -87,8 +87,21 @@ def combination_options(command: Command) -> Command:
     )
 
 
-def budget_options(command: Command) -> Command:
-    """Adds --max-usd, --max-tokens and --max-calls; the command gets them as `budget`, None without a limit."""
+class Models(NamedTuple):
+    """The profile that a command uses, None for the configured one, and what it may spend, None without a limit."""
+
+    profile: str | None
+    budget: Allowance | None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of an asset's configuration. Options that were not given are left out."""
+        limits = {} if self.budget is None else self.budget.model_dump(exclude_none=True)
+        return limits if self.profile is None else {"profile": self.profile, **limits}
+
+
+def model_options(command: Command) -> Command:
+    """Adds --max-usd, --max-tokens, --max-calls and --profile; the command gets them as `models`."""
 
     @functools.wraps(command)
     def start(
@@ -96,10 +109,11 @@ def budget_options(command: Command) -> Command:
         max_usd: float | None,
         max_tokens: int | None,
         max_calls: int | None,
+        profile: str | None,
         **named: Any,
     ) -> Any:
         budget = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-        return command(*values, budget=None if budget.unlimited else budget, **named)
+        return command(*values, models=Models(profile, None if budget.unlimited else budget), **named)
 
     return with_options(
         start,
@@ -118,6 +132,7 @@ def budget_options(command: Command) -> Command:
             type=click.IntRange(0),
             help="Make at most this many paid model calls. Default: the profile's budget.",
         ),
+        profile_option,
     )
 
 
@@ -126,9 +141,3 @@ def with_options(command: Command, *options: Callable[[Command], Command]) -> Co
     for option in reversed(options):
         command = option(command)
     return command
-
-
-def asset_config(profile: str | None, budget: Allowance | None) -> dict[str, Any]:
-    """The profile and the budget as fields of an asset's configuration. Options that were not given are left out."""
-    limits = {} if budget is None else budget.model_dump(exclude_none=True)
-    return limits if profile is None else {"profile": profile, **limits}
