@@ -30,7 +30,7 @@ from qagen_dagster.defs.partitions import build_exam_partitions, build_partition
 from qagen_dagster.defs.presentation import JOBS, members, presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
 from qagen_dagster.defs.questions.assets import build_question_assets
-from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
+from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, PublishedSets
 from qagen_dagster.defs.refresh_job import build_refresh_job
 from qagen_dagster.defs.resources import WorkspaceResource, build_work
 from qagen_dagster.errors import ConfigError
@@ -150,7 +150,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         resources = {
             "workspace": WorkspaceResource.of(settings, layout),
             "work": build_work(layout, work),
-            PUBLISHED_SETS: build_published_sets(settings),
+            PUBLISHED_SETS: PublishedSets(assets=settings.assets),
         }
         return dg.Definitions(
             assets=[

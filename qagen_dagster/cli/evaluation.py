@@ -42,6 +42,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.score_markdown import (
     BOUNDS,
     effects,
+    overall_rows,
     own_questions,
     planned,
     score_markdown,
@@ -325,10 +326,8 @@ def _print_score(report: ScoreReport) -> None:
     for scores in report.systems:
         table.add_column(escape(scores.system), justify="right")
     overall = [scores.overall for scores in report.systems]
-    for name in dict.fromkeys(name for totals in overall for name in totals.counts):
-        table.add_row(name, *(str(totals.counts.get(name, "-")) for totals in overall))
-    for name in dict.fromkeys(name for totals in overall for name in totals.measures):
-        table.add_row(name, *(shown_measure(totals.measures.get(name)) for totals in overall))
+    for row in overall_rows(overall):
+        table.add_row(*map(str, row))
     for by in ("type", "mode", "hops"):
         for group in report.systems[0].groups[by]:
             found = [scores.groups[by][group].measures.get("correct") for scores in report.systems]

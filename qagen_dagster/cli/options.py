@@ -6,10 +6,12 @@ import functools
 import math
 from collections.abc import Callable
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from qagen_dagster.cli.output import folder_to_write
 from qagen_dagster.errors import StoreError
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
@@ -36,6 +38,17 @@ documents_option = click.option(
     help="Only the first N documents of each corpus, for a trial. Default: all.",
     metavar="N",
 )
+
+
+def folder_option(*, required: bool) -> Callable[[Command], Command]:
+    """--output, which takes the folder to write to."""
+    return click.option(
+        "--output",
+        type=click.Path(path_type=Path, file_okay=False),
+        callback=folder_to_write,
+        required=required,
+        help="Folder to write to. It is created if it does not exist.",
+    )
 
 
 class OneOf(click.Choice[EnumT]):

@@ -27,6 +27,7 @@ from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     Command,
     Models,
+    folder_option,
     json_option,
     model_options,
     with_options,
@@ -238,12 +239,7 @@ def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     type=click.Choice(_FORMATS),
     help="Only this format. Can be repeated. Default: all.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder to write to. It is created if it does not exist.",
-)
+@folder_option(required=True)
 @json_option
 @click.pass_obj
 def export(
