@@ -85,6 +85,7 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     statuses = Counter(
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )
+    decided = coverage_lines(report.decided, report.error_rates)
     shown: metadata.Metadata = {
         metadata.ROW_COUNT: len(answers),
         "overall_grade": _letter(report),
@@ -93,7 +94,7 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
         "not_measured": report.not_measured,
         "method": report.method.value,
         "judge": report.judge_model or "none",
-        "decided": _decided(report),
+        "decided": dg.MetadataValue.md("\n".join(f"- {line}" for line in decided)),
         "undecided": report.undecided,
         "answers": _whole(report),
         "grades": _chart(report.documents),
@@ -109,13 +110,6 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     if report.overall_confidence is not None:
         shown["overall_confidence"] = round(report.overall_confidence, 4)
     return shown
-
-
-def _decided(report: GroundingReport) -> dg.MarkdownMetadataValue:
-    """How many answers were decided and by whom, and how often such decisions of code are right."""
-    return dg.MetadataValue.md(
-        "\n".join(f"- {line}" for line in coverage_lines(report.decided, report.error_rates))
-    )
 
 
 def _letter(one: GroundingReport | DocumentGrades) -> str:

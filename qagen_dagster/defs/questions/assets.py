@@ -263,7 +263,9 @@ def exports(
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     formats = chosen_formats(config.formats or exported_formats(space, combination))
     made = store_exports(space, combination, formats)
-    return materialized(_of_exports(space.store, combination, made), _exports_version(made))
+    files = ((f"{one.format}/{path}", data) for one in made.exports for path, data in one.files.items())
+    version = fingerprint(text for path, data in files for text in (path, content_hash(data)))
+    return materialized(_of_exports(space.store, combination, made), version)
 
 
 def _of_exports(store: Store, combination: Combination, made: SetExports) -> Metadata:
@@ -279,18 +281,17 @@ def _of_exports(store: Store, combination: Combination, made: SetExports) -> Met
     }
 
 
-def _exports_version(made: SetExports) -> str:
-    files = ((f"{one.format}/{path}", data) for one in made.exports for path, data in one.files.items())
-    return fingerprint(text for path, data in files for text in (path, content_hash(data)))
-
-
 def review_decisions(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
     ids = [pair.id for pair in validated.questions]
     facts = review_facts(space, combination, validated) or facts_of(ids, {})
-    checks = [_unreviewed(space, combination, facts)]
-    return materialized(_review_metadata(space, combination, facts), [facts], checks)
+    maximum = space.corpus(combination.corpus).scenario(combination.scenario).max_unreviewed
+    share = facts.unreviewed / facts.questions if facts.questions else 0.0
+    bound = {} if maximum is None else {"maximum": maximum}
+    numbers = {"questions": facts.questions, "unreviewed_share": round(share, 4)} | bound
+    check = warning_result("unreviewed_share", maximum is None or share <= maximum, numbers)
+    return materialized(_review_metadata(space, combination, facts), [facts], [check])
 
 
 def _review_metadata(space: Workspace, combination: Combination, facts: ReviewFacts) -> Metadata:
@@ -310,11 +311,3 @@ def _review_metadata(space: Workspace, combination: Combination, facts: ReviewFa
         "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
         **metadata.review_of(combination),
     }
-
-
-def _unreviewed(space: Workspace, combination: Combination, facts: ReviewFacts) -> dg.AssetCheckResult:
-    maximum = space.corpus(combination.corpus).scenario(combination.scenario).max_unreviewed
-    share = facts.unreviewed / facts.questions if facts.questions else 0.0
-    bound = {} if maximum is None else {"maximum": maximum}
-    numbers = {"questions": facts.questions, "unreviewed_share": round(share, 4)}
-    return warning_result("unreviewed_share", maximum is None or share <= maximum, numbers | bound)
