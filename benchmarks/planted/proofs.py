@@ -27,7 +27,6 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Prover
 from qagen_dagster.loop.questions.no_answer.stage import StageJournal
-from qagen_dagster.loop.questions.state import QAState
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.document import Document
@@ -251,7 +250,7 @@ def _outcome(
         one = across.candidate_of(work.context, members, DraftAcross.model_validate(dict(draft.values)))
         journal = JournalFile(space.store, f"journals/{key}.json", "w", StageJournal)
         stage = AcrossStage(work, models, corpus, journal)
-        decided = stage.decide(one, QAState(), partial(stage.proved, members=members))
+        decided = stage.decide(one, partial(stage.proved, members=members))
         reason = decided.reason
     else:
         one = no_answer.candidate_of(work.context, DraftNoAnswer.model_validate(dict(draft.values)))

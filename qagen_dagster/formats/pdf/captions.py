@@ -6,13 +6,14 @@ also compares boxes in points.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean
 
+from qagen_dagster.formats.pdf.cells import unbroken
 from qagen_dagster.formats.pdf.fragments import Fragments
-from qagen_dagster.formats.pdf.mupdf import Rect
+from qagen_dagster.formats.pdf.mupdf import Rect, union
 from qagen_dagster.formats.pdf.reading_order import Line
 
 MARGIN = 0.08  # share of the page's height, at the top for running heads and at the bottom for running feet
@@ -38,7 +39,6 @@ _CAPTION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _MARKED = re.compile(r"\s{0,2}[:.|\u2013\u2014-](?:\s|$)|\s{0,2}\(|\s{0,2}[:|]|$")
-_LEADERS = re.compile(r"(?:\.\s?){4,}|\s\d{1,4}$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +50,6 @@ class Piece:
     size: float
     bold: bool
     line: int
-
-    @property
-    def is_turned(self) -> bool:
-        """Whether the text runs up or down the page."""
-        x0, y0, x1, y1 = self.box
-        return len(self.text) > 2 and y1 - y0 > 1.5 * (x1 - x0)
 
 
 @dataclass
@@ -77,20 +71,9 @@ class Text:
         return piece.box[3] < MARGIN * self.height or piece.box[1] > (1 - MARGIN) * self.height
 
 
-def union(boxes: Iterable[Rect]) -> Rect:
-    """The smallest box around all boxes, of which there is at least one."""
-    x0, y0, x1, y1 = zip(*boxes, strict=True)
-    return (min(x0), min(y0), max(x1), max(y1))
-
-
 def area(box: Rect) -> float:
     """Area in square points; zero for a line."""
     return max(box[2] - box[0], 0.0) * max(box[3] - box[1], 0.0)
-
-
-def intersection(a: Rect, b: Rect) -> Rect:
-    """The intersection; its edges are reversed if the boxes do not meet."""
-    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
 def shared_width(a: Rect, b: Rect) -> float:
@@ -172,7 +155,6 @@ def continues_paragraph(above: Piece, below: Piece) -> bool:
         and -0.6 * tall < gap < 0.75 * tall
         and below.box[1] > above.box[1] + 0.5 * tall
         and shared_width(above.box, below.box) > 0
-        and not below.is_turned
     )
 
 
@@ -189,9 +171,6 @@ def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
-    high = block[0].box[3] - block[0].box[1]
-    if block[0].is_turned or high > 2 * block[0].size:  # slanted text, such as labels of an axis
-        return False
     words = sum(len(_WORD.findall(piece.text)) for piece in block)
     chars = mean(len(piece.text) for piece in block)
     if words * 9 < chars * len(block):  # figures and symbols instead of words
@@ -230,12 +209,9 @@ class Caption:
 
 
 def captions_of(text: Text) -> list[Caption]:
-    """The captions of a page in reading order, without entries of a list of figures and mentions in prose."""
+    """The captions of a page in reading order, without mentions in prose."""
     named = {n: match for n in range(len(text.pieces)) if (match := _starts(text, n))}
-    starts = list(named)
-    if len(starts) > 3 and _is_listing([text.pieces[n] for n in starts], text):
-        return []
-    taken = {text.pieces[n] for n in starts}
+    taken = {text.pieces[n] for n in named}
     return [_caption(text, n, match, taken) for n, match in named.items()]
 
 
@@ -265,15 +241,6 @@ def _opens(text: Text, n: int) -> bool:
     )
 
 
-def _is_listing(pieces: list[Piece], text: Text) -> bool:
-    """Whether these are entries of a list of figures: most end in page numbers or dots."""
-    ends = 0
-    for piece in pieces:
-        row = " ".join(one.text for one in text.pieces if one.line in (piece.line, piece.line + 1))
-        ends += bool(_LEADERS.search(row.rstrip()))
-    return ends * 10 >= 6 * len(pieces)
-
-
 def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece]) -> Caption:
     first = text.pieces[n]
     word = match["word"].lower()
@@ -286,52 +253,36 @@ def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece]) -> Cap
 
 def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece]) -> None:
     """Add the pieces to the right and below that continue the caption."""
-    row_end = pieces[0]
-    below: list[Piece] = []
-    for one in text.pieces[n + 1 : n + 60]:
-        if one in taken:
-            if shared_width(one.box, pieces[0].box) > 0 and one.line != pieces[0].line:
-                break
-            continue
-        if one.line == row_end.line and one.box[0] >= row_end.box[2] - 1:
-            if one.box[0] - row_end.box[2] < 3 * one.size and abs(one.size - row_end.size) < 1.5:
+    following = text.pieces[n + 1 : n + 60]
+    for one in following:
+        over = shared_width(one.box, union(piece.box for piece in pieces)) > 0
+        ends = over and one.line != pieces[-1].line
+        if one not in taken and len(pieces) < _MAX_LINES:
+            cells = [] if one in text.prose else [other for other in following if other is not one]
+            if _is_beside(pieces[-1], one) or (over and _is_next_line(pieces[-1], one, cells)):
                 pieces.append(one)
-                row_end = one
-            continue
-        below.append(one)
-    for one in below:
-        cells = [] if one in text.prose else below
-        if len(pieces) >= _MAX_LINES or not _goes_on(pieces, one, cells):
-            if shared_width(one.box, union(p.box for p in pieces)) > 0:
-                break
-            continue
-        pieces.append(one)
+                ends = False
+        if ends:
+            break
 
 
-def _goes_on(pieces: list[Piece], one: Piece, cells: list[Piece]) -> bool:
-    last = pieces[-1]
-    if abs(one.size - last.size) > max(0.5, 0.12 * last.size):
-        return False
-    if not -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size:
-        return False
-    box = union(piece.box for piece in pieces)
-    if shared_width(one.box, box) <= 0 or one.box[0] < box[0] - 30:
-        return False
-    return not any(  # a part of a row of cells
-        other.line == one.line and other is not one and shared_height(other.box, one.box) > 2
-        for other in cells
+def _is_beside(last: Piece, one: Piece) -> bool:
+    gap = one.box[0] - last.box[2]
+    return one.line == last.line and -1 <= gap < 3 * one.size and abs(one.size - last.size) < 1.5
+
+
+def _is_next_line(last: Piece, one: Piece, cells: list[Piece]) -> bool:
+    """Whether a piece is close below the last piece of a caption, in the same print, and not a part of a row of `cells`."""
+    return (
+        abs(one.size - last.size) <= max(0.5, 0.12 * last.size)
+        and -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size
+        and not any(other.line == one.line and shared_height(other.box, one.box) > 2 for other in cells)
     )
 
 
 def joined(pieces: list[Piece]) -> str:
     """The pieces as one paragraph, with hyphenated words rejoined. A paragraph that is too long for a caption is cut at a word."""
-    text = ""
-    for piece in pieces:
-        part = " ".join(piece.text.split())
-        if text.endswith("-") and text[-2:-1].isalpha() and part[:1].isalpha():
-            text = (text[:-1] if part[0].islower() else text) + part
-        else:
-            text = f"{text} {part}" if text else part
+    text = unbroken(" ".join(piece.text.split()) for piece in pieces)
     if len(text) <= MAX_CAPTION:
         return text
     return text[: MAX_CAPTION - 3].rsplit(" ", 1)[0] + "..."

@@ -27,16 +27,14 @@ _EXACT = 5  # tenths of a point between left edges of close cells
 
 
 def unbroken(lines: Iterable[str]) -> str:
-    """The lines of a cell joined to one line, with hyphenated words rejoined."""
-    parts: list[str] = []
+    """The lines of a cell or caption joined to one line, with hyphenated words rejoined."""
+    text = ""
     for line in lines:
-        last = parts[-1] if parts else ""
-        if last.endswith("-") and last[-2:-1].isalpha() and line[:1].islower():
-            parts[-1] = last[:-1]
-        elif parts:
-            parts.append(" ")
-        parts.append(line)
-    return "".join(parts)
+        if text.endswith("-") and text[-2:-1].isalpha() and line[:1].isalpha():
+            text = (text[:-1] if line[0].islower() else text) + line
+        else:
+            text = f"{text} {line}" if text else line
+    return text
 
 
 def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> None:

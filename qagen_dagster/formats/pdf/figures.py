@@ -1,47 +1,38 @@
-"""Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels, titles and legends.
+"""Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels and legends.
 
-Shapes are joined to rows and grids of panels where no caption
-separates them.
+Shapes that stand side by side are joined to rows of panels.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from qagen_dagster.formats.pdf.captions import (
-    MARGIN,
     Piece,
     Text,
     area,
     contains,
-    continues_paragraph,
     expanded,
-    intersection,
     shared_height,
     shared_width,
     touch,
-    union,
 )
-from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect
+from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection, union
 
 _MIN_SIDE = 16.0  # points; minimum side of a shape
 _LONG = 100.0  # points; a shape of this width may be half as high, such as a number line
 _WHOLE = 0.8  # share of the page from which a shape is the page's background
+_REPEATED = 0.2  # share of the pages; marks at the same place on more pages are decoration
 _JOINED = 9.0  # points between parts of one drawing
 _RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # minimum lines of prose in a frame
 _FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph
 _LABEL_CHARS = 60
 _LARGE_CHARS = 12  # maximum characters of a label that is as large as the prose
-_LEGEND_CHARS = 24
 _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
-_TITLE = 3.5  # maximum distance between a drawing or one of its panels and its title, in letter sizes
-_BULLETS = ("\u2022", "\u25e6", "\u25aa", "\u2023", "\u25cf")
-_PART = re.compile(r"\([a-z]\) \w")  # begins the caption of a part of a figure
 
 
 @dataclass(eq=False)
@@ -59,66 +50,50 @@ class Shape:
     parts: list[Drawing] = field(default_factory=list[Drawing])
 
 
-@dataclass
-class Shown:
-    """The content of a page besides text."""
-
-    shapes: list[Shape] = field(default_factory=list[Shape])
-    rules: list[Rect] = field(default_factory=list[Rect])  # thin horizontal lines
-
-
 class Repeats:
     """Pictures and paths at the same place on many pages: logos, rules and backgrounds of running heads."""
 
     def __init__(self) -> None:
-        self._pictures: Counter[tuple[int, ...]] = Counter()
-        self._drawings: Counter[tuple[int, ...]] = Counter()
+        self._places: Counter[tuple[int, ...]] = Counter()
         self._pages = 0
 
-    def add(self, pictures: Iterable[Picture], drawings: Iterable[Drawing]) -> None:
+    def add(self, marks: Iterable[Picture | Drawing]) -> None:
         """Count one page."""
         self._pages += 1
-        self._pictures.update({_place(one.box) for one in pictures})
-        self._drawings.update({_place(one.box) for one in drawings})
+        self._places.update({_place(one.box) for one in marks})
 
-    def has_picture(self, one: Picture) -> bool:
-        """Whether this picture is repeated."""
-        return self._pictures[_place(one.box)] >= max(3, 0.12 * self._pages)
-
-    def has_drawing(self, one: Drawing) -> bool:
-        """Whether this path is repeated."""
-        return self._drawings[_place(one.box)] >= max(3, 0.3 * self._pages)
+    def __contains__(self, one: Picture | Drawing) -> bool:
+        return self._places[_place(one.box)] >= max(3, _REPEATED * self._pages)
 
 
 def _place(box: Rect) -> tuple[int, ...]:
     return tuple(round(side / 2) for side in box)
 
 
-def shown_on(text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats) -> Shown:
-    """The shapes and rules of a page, without its background and repeated marks."""
+def shapes_on(
+    text: Text, pictures: Sequence[Picture], drawings: Sequence[Drawing], repeats: Repeats
+) -> list[Shape]:
+    """The shapes of a page, without its background and repeated marks."""
     page = (0.0, 0.0, text.width, text.height)
-    shown = Shown()
+    frames: list[Shape] = []
     parts: list[tuple[Rect, Drawing | None]] = []
     for one in pictures:
         box = intersection(one.box, page)
         on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
-        if on_page and not repeats.has_picture(one) and not _covers_prose(box, text):
+        if on_page and one not in repeats and not _covers_prose(box, text):
             thin = min(box[2] - box[0], box[3] - box[1]) <= _RULE
             parts.append((box, Drawing(box, 1, curved=False, white=False) if thin else None))
     for path in drawings:
         box = intersection(path.box, page)
         if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
             continue
-        if repeats.has_drawing(path):
+        if path in repeats:
             continue
-        if box[3] - box[1] <= _RULE and box[2] - box[0] > 30:
-            shown.rules.append(box)
         if _covers_prose(box, text):
-            shown.shapes.append(Shape(box, boxes=[box]))  # a frame does not connect the parts inside it
+            frames.append(Shape(box, boxes=[box]))  # a frame does not connect the parts inside it
         else:
             parts.append((box, path))
-    _gather(text, parts, shown)
-    return shown
+    return [*frames, *_grouped(text, parts)]
 
 
 def _covers_prose(box: Rect, text: Text) -> bool:
@@ -133,8 +108,8 @@ def _covers_prose(box: Rect, text: Text) -> bool:
     return len(inside) >= _PARAGRAPH
 
 
-def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) -> None:
-    """Group parts that touch or nearly touch. A coarse grid makes this cheap for thousands of parts."""
+def _grouped(text: Text, parts: list[tuple[Rect, Drawing | None]]) -> Iterator[Shape]:
+    """The shapes that parts form which touch or nearly touch. A coarse grid makes this cheap for thousands of parts."""
     cell = max(_JOINED / 2, max(text.width, text.height) / 300)
     cells = [_cells(part[0], cell) for part in parts]
     grid = np.zeros((int(text.height / cell) + 3, int(text.width / cell) + 3), bool)
@@ -147,7 +122,7 @@ def _gather(text: Text, parts: list[tuple[Rect, Drawing | None]], shown: Shown) 
     for shape in sorted(shapes.values(), key=lambda shape: (shape.box[1], shape.box[0])):
         short, long = sorted((shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]))
         if short >= _MIN_SIDE or (long >= _LONG and short >= _MIN_SIDE / 2):
-            shown.shapes.append(shape)
+            yield shape
 
 
 def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
@@ -187,60 +162,13 @@ def is_written(shape: Shape, text: Text) -> bool:
     return words > 0.15 * area(shape.box)
 
 
-def with_surroundings(panels: Sequence[Rect], shown: Shown, text: Text) -> Rect:
-    """The box of the panels of a drawing without a caption, with their labels, titles and legends."""
-    drawn = union(panels)
-    box = with_labels(drawn, text, expanded(drawn, 30), set())
-    return union((box, *titles(box, [box, drawn, *panels], text, text.pieces)))
-
-
-def titles(box: Rect, panels: Sequence[Rect], text: Text, pieces: Sequence[Piece]) -> list[Rect]:
-    """The boxes of texts that are centred right above or below a drawing or one of its panels, and narrower than it."""
-    near = [
-        one
-        for one in pieces
-        if one not in text.prose
-        and any(char.isalpha() for char in one.text)  # excludes page numbers
-        and MARGIN * text.height < one.box[3] < (1 - MARGIN) * text.height
-        and 0 <= -shared_height(one.box, box) < _TITLE * one.size
-    ]
-    listed = _listed(text)
-    titles = [
-        one for one in near if one.line not in listed and any(_is_centred(one, panel) for panel in panels)
-    ]
-    apart = [one for one in pieces if one not in titles and one not in text.prose]
-    return [
-        one.box
-        for one in titles
-        if not any(
-            shared_height(one.box, other.box) > 0 or continues_paragraph(other, one) for other in apart
-        )
-    ]
-
-
-def _listed(text: Text) -> set[int]:
-    """The numbers of the lines that begin with a bullet."""
-    return {one.line for one in text.pieces if one.text.startswith(_BULLETS)}
-
-
-def _is_centred(title: Piece, panel: Rect) -> bool:
-    left, _, right, _ = title.box
-    wider = 4 * title.size if len(title.text) <= _LEGEND_CHARS else 0.0
-    return (
-        abs(left + right - panel[0] - panel[2]) < 2 * title.size
-        and right - left < panel[2] - panel[0] + wider
-    )
-
-
 def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
     """The box with the small texts in and around it (axis labels, legends, titles), as far as they lie in `within`."""
-    listed = _listed(text)
     loose = [
         one
         for one in text.pieces
         if one not in text.prose
         and one not in skip
-        and one.line not in listed
         and contains(within, one.box)
         and union((box, one.box)) != box
         and min(one.box[2] - one.box[0], one.box[3] - one.box[1]) < 3 * one.size  # no slanted text
@@ -260,26 +188,19 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
         return False
     if shared_height(piece.box, box) > 0:
         return True
-    middle = (piece.box[0] + piece.box[2]) / 2
     inside = piece.box[0] > box[0] - 15 and piece.box[2] < box[2] + 15
     large = piece.size >= 0.95 * body
     short = len(piece.text) < 5 and any(char.isalnum() for char in piece.text)
     if large and piece.box[1] < box[1] and not short:
         return False  # a title, or the line of text before the drawing
-    return len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS) and (
-        inside or (len(piece.text) < 12 and box[0] <= middle <= box[2])
-    )
+    return inside and len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS)
 
 
-def panels_of(shapes: Sequence[Shape], text: Text) -> list[list[Shape]]:
-    """Rows of equally high shapes. The gaps between these shapes are narrower than the shapes.
-
-    On pages where parts of figures have captions of their own, each shape is a row.
-    """
+def panels_of(shapes: Sequence[Shape]) -> list[list[Shape]]:
+    """Rows of equally high shapes. The gaps between these shapes are narrower than the shapes."""
     rows: list[list[Shape]] = []
-    apart = any(_PART.match(piece.text) for piece in text.pieces)
     for shape in sorted(shapes, key=lambda one: one.box[0]):
-        row = next((row for row in rows if not apart and _is_next(row[-1].box, shape.box)), None)
+        row = next((row for row in rows if _is_next(row[-1].box, shape.box)), None)
         if row is None:
             rows.append([shape])
         else:

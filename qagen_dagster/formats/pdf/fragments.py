@@ -40,7 +40,6 @@ _LIGATURE = re.compile("[\x1b-\x1f](?:(?=[a-z])|(?<=[a-zA-Z].))")
 _LIGATURES = {"\x1b": "ff", "\x1c": "fi", "\x1d": "fl", "\x1e": "ffi", "\x1f": "ffl"}  # of TeX's fonts
 # Bold fonts of TeX, such as CMBX12 and SFBX1440. Not all files say that they are bold.
 _BOLD_OF_TEX = re.compile("[A-Z]{2,4}BX(?:SL|TI)?\\d")
-_MOST_FONTS = 4_096  # maximum number of fonts that are remembered; then all are forgotten
 _SAMPLE = 1_000  # characters of a page that decide its direction
 _PRESENTATION = re.compile("[\ufb00-\ufdfb\ufe70-\ufefc]+")
 # Parts of tall brackets, which have these codes in every font.
@@ -88,7 +87,6 @@ class Fragments:
     base: list[int]  # baselines of the first letters; empty if everything is upright
     text: list[str]
     line: list[int]  # numbers of the lines in the prints of the page
-    ascii: bool  # all letters are ASCII
     rtl: bool  # more letters than Western ones are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
     figures: bool = False  # there may be captions of figures
@@ -158,11 +156,11 @@ def fragments_of(printed: bytes) -> Fragments:
         lines, numbers = list(compress(lines, texts)), list(compress(numbers, texts))
         texts = list(filter(None, texts))
     if not texts:
-        return Fragments([], [], [], [], [], [], [], [], [], ascii=True, rtl=False, upright=True)
+        return Fragments([], [], [], [], [], [], [], [], [], rtl=False, upright=True)
     boxes = [line.bbox for line in lines]
     left, top = [box.x for box in boxes], [box.y for box in boxes]
     wide, high = [box.w for box in boxes], [box.h for box in boxes]
-    fonts = [_FONTS[line.font] for line in lines]
+    fonts = [_font(line.font) for line in lines]
     size = [font.size for font in fonts]
     # A fragment far taller than its letters, or a first line below its baseline, may be turned.
     tall = compress(count(), map(gt, map(mul, high, repeat(10)), map(mul, size, repeat(_TALL))))
@@ -176,7 +174,7 @@ def fragments_of(printed: bytes) -> Fragments:
     rtl = bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample))
     figures = any(word in joined for word in ("Fig", "FIG", "Abb"))
     has_rtl = odd and RTL.search(joined) is not None
-    return Fragments(*edges, fonts, size, base, texts, numbers, ascii, rtl, upright, figures, raw, has_rtl)
+    return Fragments(*edges, fonts, size, base, texts, numbers, rtl, upright, figures, raw, has_rtl)
 
 
 def _page_of(printed: bytes) -> _Page:
@@ -200,16 +198,10 @@ def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
     return f.chosen(order, x0=[left for left, _ in sides], x1=[right for _, right in sides], text=texts)
 
 
-class _Fonts(dict[_Face, Font]):
-    def __missing__(self, face: _Face) -> Font:
-        if len(self) >= _MOST_FONTS:
-            self.clear()
-        name = face.name.rpartition("+")[2]
-        bold = face.weight == "bold" or _BOLD_OF_TEX.match(name) is not None
-        return self.setdefault(face, Font(face.size, bold, name))
-
-
-_FONTS = _Fonts()
+@lru_cache(4_096)
+def _font(face: _Face) -> Font:
+    name = face.name.rpartition("+")[2]
+    return Font(face.size, face.weight == "bold" or _BOLD_OF_TEX.match(name) is not None, name)
 
 
 def clean(text: str) -> str:

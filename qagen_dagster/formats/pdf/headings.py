@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.page_lines import MARK
+from qagen_dagster.formats.pdf.page_lines import CAPTION, MARK
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 from qagen_dagster.records.document import Section
 
@@ -25,7 +25,6 @@ NAMED = re.compile(
     r"table des mati\u00e8res|sommaire|r\u00e9sum\u00e9|(?:tabla de )?contenidos?|[i\u00ed]ndice(?: general)?|obsah|kazalo|spis tre\u015bci|"
     r"\u0441\u043e\u0434\u0435\u0440\u0436\u0430\u043d\u0438\u0435|\u043e\u0433\u043b\u0430\u0432\u043b\u0435\u043d\u0438\u0435|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
 )
-CAPTION = re.compile(r"(?:Table|Figure|Fig\.|Tabelle|Abbildung) ?\d")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
@@ -112,7 +111,7 @@ def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
             continue
         if end in shown:
             letters = letters_of(shown)
-            if letters == wanted or (letters.endswith(wanted) and len(letters) - len(wanted) < 14):
+            if letters.endswith(wanted) and len(letters) - len(wanted) < 14:
                 return number
         elif not begun and number < end_line and start in shown.casefold():
             letters = letters_of(shown + lines[number])
@@ -161,25 +160,22 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
 
 
 def _body(text: PdfText) -> _Body:
-    size = text.body_size
     weights: Counter[str] = Counter()
     for font, letters in text.letters.items():
-        weights[font.name] += letters if abs(font.size - size) <= 3 else 0
+        weights[font.name] += letters
     much = _MUCH * weights.total()
-    return _Body(size, frozenset(name for name, weight in weights.items() if weight >= much))
+    return _Body(text.body_size, frozenset(name for name, weight in weights.items() if weight >= much))
 
 
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
     """Blocks of adjacent lines of a page that are printed alike, but not like running text. A numbered line begins another block."""
     lines, fonts = text.lines, text.fonts
-    special = {
-        key for key, font in dict(zip(map(id, fonts), fonts, strict=True)).items() if body.differs(font)
-    }
+    special = {font for font in set(fonts) if body.differs(font)}
     starts = {page.start_line - 1 for page in text.pages}
     blocks: list[Block] = []
     block: Block = []
     last = -2
-    for n in [n for n, key in enumerate(map(id, fonts)) if key in special]:
+    for n in [n for n, font in enumerate(fonts) if font in special]:
         line, first = lines[n], lines[n][:1]
         begins = first.isupper() or first.isdigit() or first > WIDE or first in "(\u00a7"
         font, before = fonts[n], fonts[last]
@@ -200,10 +196,7 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
     lines, fonts = text.lines, text.fonts
     repeated = _repeated(blocks, text, body)
     fit = [block for block in blocks if block[0] not in repeated and _may_be(block, text, body)]
-    total, fitting, above = Counter[Font](), Counter[Font](), Counter[Font]()
-    objects = dict(zip(map(id, fonts), fonts, strict=True))  # fewer objects than lines to compare
-    for key, count in Counter(map(id, fonts)).items():
-        total[objects[key]] += count
+    total, fitting, above = Counter(fonts), Counter[Font](), Counter[Font]()
     for n in repeated:
         total[fonts[n]] -= 1
     for block in fit:
@@ -258,8 +251,8 @@ def _is_worded(line: str) -> bool:
         or MARK in line
     ):
         return False
-    rest = line.rstrip("0123456789ivxlc")
-    if (rest != line and rest.rstrip().endswith(_LEADERS)) or ". . " in line or _SENTENCE.search(line):
+    entry = line.rstrip("0123456789ivxlc").rstrip().endswith(_LEADERS) or ". . " in line
+    if entry or _SENTENCE.search(line):
         return False
     if (line[-1] == "." and not NUMBERED.match(line)) or (" | " in line and not _opens(line)):
         return False

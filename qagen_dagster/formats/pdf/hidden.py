@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from PIL import Image
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
-from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect
+from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect, union
 
 _re2: Any = import_module("re2")
 _TINY = 10  # tenths of a point; smaller letters are dots
@@ -60,7 +60,7 @@ class _Run:
     @property
     def box(self) -> Rect:
         """The box around the first and the last of them."""
-        return _around([self.written[0].box, self.written[-1].box])
+        return union([self.written[0].box, self.written[-1].box])
 
 
 def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
@@ -230,11 +230,6 @@ class _Drawn(NamedTuple):
         return high - low >= _CONTRAST
 
 
-def _around(boxes: Sequence[Rect]) -> Rect:
-    x0, y0, x1, y1 = zip(*boxes, strict=True)
-    return min(x0), min(y0), max(x1), max(y1)
-
-
 def picture_shares(page: Page) -> list[float]:
     """The share of the page that each of its pictures covers."""
     whole = max(page.width * page.height, 1)
@@ -251,7 +246,7 @@ def _is_pictured(page: Page) -> bool:
 
 def _drawn(page: Page, boxes: Sequence[Rect]) -> _Drawn:
     """The part of a page that holds some boxes."""
-    x0, y0, x1, y1 = _around(boxes)
+    x0, y0, x1, y1 = union(boxes)
     left, top = max(x0 - 1, 0), max(y0 - 1, 0)
     wide, high = max(min(x1 + 1, page.width) - left, 1), max(min(y1 + 1, page.height) - top, 1)
     drawn = page.draw((left, top, left + wide, top + high), round(wide), round(high), grey=True)

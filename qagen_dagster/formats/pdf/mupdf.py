@@ -10,10 +10,9 @@ import re
 import sys
 import tempfile
 from array import array
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
-from mmap import ACCESS_READ, mmap
 from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
@@ -44,7 +43,6 @@ _TRANSPARENT = 0.05  # greatest opacity of letters that nobody sees
 _MANY_PATHS = 1_500  # a page with more paths has no ruled tables
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # form fields of a page that are looked at
-_SHEET = 1 << 19  # bytes of the file's memory map; longer prints are read with a system call
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
 CLIPPING = 64  # flag of letters through which something else is painted
 PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or used for clipping
@@ -52,6 +50,17 @@ _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
 _EVERYWHERE: Rect = (-1e9, -1e9, 1e9, 1e9)
+
+
+def union(boxes: Iterable[Rect]) -> Rect:
+    """The smallest box around all boxes, of which there is at least one."""
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return (min(x0), min(y0), max(x1), max(y1))
+
+
+def intersection(a: Rect, b: Rect) -> Rect:
+    """The intersection; its edges are reversed if the boxes do not meet."""
+    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
 class Entry(NamedTuple):
@@ -291,24 +300,19 @@ class _Paper:
         else:
             with tempfile.TemporaryFile() as file:
                 self._file = os.dup(file.fileno())
-        os.ftruncate(self._file, _SHEET)
-        self._shown = mmap(self._file, _SHEET, access=ACCESS_READ)
         self._out = _mupdf.FzOutput(f"/dev/fd/{self._file}", 1)
 
     def print(self, printer: Any, structured: Any, *options: int) -> bytes:
         """The output of a printer for a page."""
         out = self._out.m_internal
-        if (start := _mupdf.ll_fz_tell_output(out)) > _SHEET // 2:
-            _mupdf.ll_fz_seek_output(out, start := 0, os.SEEK_SET)
+        _mupdf.ll_fz_seek_output(out, 0, os.SEEK_SET)
         printer(out, structured, *options)
         _mupdf.ll_fz_flush_output(out)
-        end = _mupdf.ll_fz_tell_output(out)
-        return self._shown[start:end] if end <= _SHEET else os.pread(self._file, end - start, start)
+        return os.pread(self._file, _mupdf.ll_fz_tell_output(out), 0)
 
     def close(self) -> None:
         """Free the memory."""
         self._out.fz_close_output()
-        self._shown.close()
         os.close(self._file)
 
 
@@ -416,9 +420,9 @@ class Page:
             level = int(path["level"])
             clip = shown[min(level, len(shown)) - 1] if level and shown else _EVERYWHERE
             if path["type"] in ("clip", "group"):
-                shown[level:] = [_common(clip, path["scissor"]) if path["type"] == "clip" else clip]
+                shown[level:] = [intersection(clip, path["scissor"]) if path["type"] == "clip" else clip]
                 continue
-            box = _common(clip, path["rect"])
+            box = intersection(clip, path["rect"])
             if box[0] > box[2] or box[1] > box[3]:
                 continue
             fill = cast("tuple[float, ...] | None", path.get("fill"))
@@ -442,10 +446,6 @@ class Page:
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
-
-
-def _common(a: Rect, b: Rect) -> Rect:
-    return (max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
 
 
 def _checkboxes(page: Any) -> list[CheckBox]:

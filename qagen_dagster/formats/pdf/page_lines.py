@@ -12,14 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.bidi import in_reading_order
-from qagen_dagster.formats.pdf.cells import (
-    BAR,
-    Cells,
-    cells_of,
-    joined,
-    unbroken,
-    with_empty_cells,
-)
+from qagen_dagster.formats.pdf.cells import BAR, Cells, cells_of, joined, unbroken, with_empty_cells
 from qagen_dagster.formats.pdf.font_tables import has_symbols
 from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, mark_checkboxes, mark_scripts, split
 from qagen_dagster.formats.pdf.hidden import without_hidden
@@ -31,7 +24,7 @@ MARK = " \u00b7 "  # separates two pieces of lettering
 _FIGURE = re.compile(
     r"(?:Figure|FIGURE|Fig\.|FIG\.|Abbildung|Abb\.) ?[A-Z]?\d[\d.-]*[a-z]?(?: *[:.|(\u2013\u2014]|  | ?$| [A-Z])"
 )
-_CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
+CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
 _HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
 _WALL_WORDS = 4
 _WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
@@ -93,7 +86,7 @@ def _start(f: Fragments, lines: Sequence[Line], caption: int, least: int, cells:
 def _is_text(text: str) -> bool:
     """Whether a line belongs to a paragraph, a heading or a caption."""
     words = len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS
-    return bool(_CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
+    return bool(CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
 
 
 def _follows(f: Fragments, above: Row, below: Row) -> bool:

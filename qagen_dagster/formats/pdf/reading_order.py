@@ -6,7 +6,7 @@ beside a title (a narrow column of small print, such as the dates and the citati
 """
 
 from bisect import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter, itemgetter
@@ -59,26 +59,24 @@ class _Band:
     spans: list[tuple[int, int]]
 
 
-def blocks_in_order(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> list[list[int]]:
+def blocks_in_order(f: Fragments, which: Sequence[int]) -> list[Row]:
     """The given fragments as rows in reading order. The fragments of a row are not sorted."""
-    items = [_item(fragments, number) for number in which]
-    cutter = _Cutter(int(median([item.size for item in items])) or 10, rtl)
+    items = [_item(f, number) for number in which]
+    cutter = _Cutter(f, int(median([item.size for item in items])) or 10)
     return [row for part in cutter.margins(cutter.bands(items)) for row in cutter.region(part, 0)]
 
 
 def _item(f: Fragments, n: int) -> _Item:
     trim = (f.y1[n] - f.y0[n]) // 5
     text = f.text[n]
-    chars = len(text)
-    if not (f.ascii or text.isascii()) and max(text) > _WIDE:
-        chars += sum([char > _WIDE for char in text])
+    chars = len(text) if text.isascii() else sum([1 + (char > _WIDE) for char in text])
     return _Item(f.y0[n] + trim, f.y1[n] - trim, n, f.x0[n], f.x1[n], f.size[n], chars)
 
 
 @dataclass(frozen=True)
 class _Cutter:
+    f: Fragments
     size: int  # size of the page's ordinary letters
-    rtl: bool
 
     def margins(self, bands: list[_Band]) -> list[list[_Band]]:
         """The bands as running head, body and running foot. A head or foot exists if white space separates the first or last band."""
@@ -88,9 +86,9 @@ class _Cutter:
         end = len(bands) - (1 if bands[-1].top - bands[-2].bottom > self.size else 0)
         return [part for part in (bands[:start], bands[start:end], bands[end:]) if part]
 
-    def region(self, bands: list[_Band], depth: int) -> list[list[int]]:
+    def region(self, bands: list[_Band], depth: int) -> list[Row]:
         """The rows of one part of the page."""
-        rows: list[list[int]] = []
+        rows: list[Row] = []
         for group, spans in self._groups(bands):
             inside = [item for band in group for item in band.items]
             if len(spans) == 1 or len(group) == 1 or depth >= _DEPTH:
@@ -99,7 +97,7 @@ class _Cutter:
             columns = self._columns(inside, spans)
             if len(columns) == 1:
                 rows.extend(self._cells(inside, spans))
-            for column in reversed(columns) if self.rtl else columns:
+            for column in reversed(columns) if self.f.rtl else columns:
                 if len(columns) > 1:
                     rows.extend(self.region(self.bands(column), depth + 1))
         return rows
@@ -175,13 +173,13 @@ class _Cutter:
         changes = sum(a != b for a, b in pairwise(sides))
         return changes <= max(3, 0.15 * max(rows_left, rows_right))
 
-    def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[list[int]]:
+    def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[Row]:
         """The rows of a table, by their baselines. Paragraphs side by side are read one after the other."""
         cells = self._stacked(items, spans)
-        rows: list[list[int]] = []
+        rows: list[Row] = []
         for part in _side_by_side(cells):
             paragraphs = [cell for cell in part if len(cell) > 1 and _chars(cell) >= _CELL_PROSE * len(cell)]
-            part.sort(key=lambda cell: cell[0].x0, reverse=self.rtl)
+            part.sort(key=lambda cell: cell[0].x0, reverse=self.f.rtl)
             if len(paragraphs) > 1:
                 for cell in part:
                     rows.extend(self._rows(cell))
@@ -204,18 +202,25 @@ class _Cutter:
             column = place
         return cells
 
-    def _rows(self, items: list[_Item]) -> list[list[int]]:
-        """Items side by side form a row; rows from the top down."""
-        rows: list[list[int]] = []
-        middle = height = 0
-        for item in sorted(items, key=lambda item: item.top + item.bottom):
-            centre, tall = item.top + item.bottom >> 1, item.bottom - item.top
-            if rows and centre - middle <= min(tall, height) * 0.6:
-                rows[-1].append(item.order)
-            else:
-                rows.append([item.order])
-                middle, height = centre, tall
-        return rows
+    def _rows(self, items: Iterable[_Item]) -> list[Row]:
+        spans = [(item.top + item.bottom >> 1, item.bottom - item.top, item.order) for item in items]
+        return level_rows(spans, 6)
+
+
+def level_rows(spans: Iterable[tuple[int, int, int]], apart: int) -> list[Row]:
+    """Rows of fragments from the top down. `spans` holds the middle, the height and the number of each fragment.
+
+    The middle of a fragment is at most `apart` tenths of the smaller height below the middle of its row.
+    """
+    rows: list[Row] = []
+    middle = height = 0
+    for centre, tall, n in sorted(spans, key=itemgetter(0)):
+        if rows and 10 * (centre - middle) <= apart * min(tall, height):
+            rows[-1].append(n)
+        else:
+            rows.append([n])
+            middle, height = centre, tall
+    return rows
 
 
 def _row_count(items: list[_Item]) -> int:
@@ -290,14 +295,13 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
     Also returns the fragments. Fragments of turned text have boxes as if the page were turned.
     """
     every = range(len(fragments.text))
-    rtl = fragments.rtl
     turned = {} if fragments.upright else _turned(fragments)
     if not turned:
-        return fragments, _upright_rows(fragments, every, rtl=rtl)
+        return fragments, _upright_rows(fragments, every)
     fragments = _set_upright(fragments, turned)
-    rows = _upright_rows(fragments, [n for n in every if n not in turned], rtl=rtl)
+    rows = _upright_rows(fragments, [n for n in every if n not in turned])
     for way in dict.fromkeys(turned.values()):
-        rows += _upright_rows(fragments, [n for n in every if turned.get(n) == way], rtl=rtl)
+        rows += _upright_rows(fragments, [n for n in every if turned.get(n) == way])
     return fragments, rows
 
 
@@ -330,16 +334,16 @@ def _set_upright(f: Fragments, turned: dict[int, str]) -> Fragments:
     return replace(f, x0=x0, y0=y0, x1=x1, y1=y1)
 
 
-def _upright_rows(fragments: Fragments, which: Sequence[int], *, rtl: bool) -> list[Row]:
+def _upright_rows(f: Fragments, which: Sequence[int]) -> list[Row]:
     if not which:
         return []
     rows: list[Row] = []
-    for part in [which] if rtl else parted(fragments, which):
-        drawn = None if rtl else _as_drawn(fragments, part)
-        rows += blocks_in_order(fragments, part, rtl=rtl) if drawn is None else drawn
+    for part in [which] if f.rtl else parted(f, which):
+        drawn = None if f.rtl else _as_drawn(f, part)
+        rows += blocks_in_order(f, part) if drawn is None else drawn
     for row in rows:
         if len(row) > 1:
-            row.sort(key=fragments.x0.__getitem__, reverse=rtl)
+            row.sort(key=f.x0.__getitem__, reverse=f.rtl)
     return rows
 
 

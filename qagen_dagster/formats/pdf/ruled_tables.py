@@ -11,6 +11,7 @@ from statistics import fmean
 
 from qagen_dagster.formats.pdf.cells import SAME
 from qagen_dagster.formats.pdf.fragments import Fragments
+from qagen_dagster.formats.pdf.reading_order import level_rows
 
 TableRow = list[list[int]]  # the fragments of each cell
 
@@ -18,6 +19,7 @@ _VALUE = 6  # maximum average width of values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 Box = tuple[int, int, int, int]  # tenths of a point
+Edge = tuple[int, int, int]  # its position, start and end in tenths of a point
 _JOINT = 40  # maximum gap between two pieces of the same line
 _ENDS = 60  # maximum difference between the ends of lines of the same table
 _NARROW = 50  # two upright lines that are closer have no column between them
@@ -101,7 +103,7 @@ class Rows:
             return True
         full = [column for column, count in enumerate(counts) if count == most]
         values = sum(self._width(part, column) <= _VALUE for column in full)
-        return values > 1 or len(full) == len(counts) > 2 or (len(full) > 1 and not self._each)
+        return values > 1 or (len(full) > 1 and not self._each)
 
     def _is_spaced(self, part: list[list[int]]) -> bool:
         """Whether lines of the first column are too far apart to belong to one cell."""
@@ -199,19 +201,19 @@ class _Line:
 
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     """The tables of a page. The boxes of its fragments must be those of the page as displayed."""
-    level = _lines([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
+    level = lines_of([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
     groups = _groups(level)
     if not groups:
         return []
-    upright = _lines([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
+    upright = lines_of([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
     tables: list[Ruled] = []
     for group in groups:
         tables += _Finder(f, group, upright).tables()
     return [table for table in tables if not any(table.fragments < other.fragments for other in tables)]
 
 
-def _lines(edges: list[tuple[int, int, int]]) -> list[_Line]:
-    """The lines that pieces of lines form. A piece has a position, a start and an end."""
+def lines_of(edges: list[Edge]) -> list[_Line]:
+    """The lines that edges form, which may be pieces of lines."""
     found: list[_Line] = []
     edges.sort()
     following = 0
@@ -299,18 +301,10 @@ class _Finder:
 
     def _part(self, top: int, bottom: int) -> list[list[int]]:
         """The lines of fragments between two ruling lines."""
-        f = self._f
-        lines: list[list[int]] = []
-        middle = high = 0
-        for centre, n in self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]:
-            tall = f.y1[n] - f.y0[n]
-            if lines and 10 * (centre - middle) <= 4 * min(tall, high):
-                lines[-1].append(n)
-            else:
-                lines.append([n])
-                middle, high = centre, tall
+        inside = self._inside[bisect(self._inside, (top, _FAR)) : bisect(self._inside, (bottom, -1))]
+        lines = level_rows([(middle, self._f.y1[n] - self._f.y0[n], n) for middle, n in inside], 4)
         for line in lines:
-            line.sort(key=f.x0.__getitem__, reverse=f.rtl)
+            line.sort(key=self._f.x0.__getitem__, reverse=self._f.rtl)
         return lines
 
     def _is_part(self, part: list[list[int]], top: int, bottom: int) -> bool:

@@ -1,33 +1,18 @@
-"""Finds tables on a PDF page: between ruling lines, between horizontal rules, beside a caption, and in rows of aligned numbers."""
+"""Finds tables on a PDF page: between ruling lines, in grids of boxes, and in rows of aligned numbers."""
 
 import re
 from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import groupby
+from operator import attrgetter
 
-from qagen_dagster.formats.pdf.captions import (
-    Piece,
-    Text,
-    area,
-    contains,
-    expanded,
-    intersection,
-    shared_height,
-    shared_width,
-    union,
-)
-from qagen_dagster.formats.pdf.figures import Shape, Shown
-from qagen_dagster.formats.pdf.mupdf import SCALE, Rect
-from qagen_dagster.formats.pdf.ruled_tables import Ruled
+from qagen_dagster.formats.pdf.captions import Piece, Text, area
+from qagen_dagster.formats.pdf.cells import SAME
+from qagen_dagster.formats.pdf.figures import Shape
+from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
+from qagen_dagster.formats.pdf.ruled_tables import Box, Edge, Ruled, lines_of
 
-_CROWD = 6  # pieces of text per cell from which a grid is a form and not a table
-_THIN = 2.5  # points; anything thinner is a line
-_LONG = 0.3  # share of a table's width or height; if collinear lines cover it, they bound a row or a column
-_APART = 0.2  # maximum share of a table's parts that bound neither rows nor columns
-_TABLE_GAP = 55.0  # maximum points between a caption and the nearest rule of its table
-
-
-_Edge = tuple[float, float, float]  # position, start and end
 _MAX_LONE = 7  # maximum successive rows without numbers between rows of numbers
 _MAX_HEADS = 4
 _HEADING = 40  # maximum characters of a heading of rows between the heads of a table and its first row
@@ -38,26 +23,14 @@ _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
-class Table(NamedTuple):
-    """A table found by its ruling lines."""
-
-    box: Rect
-    rows: int
-    columns: int
-    filled: int  # cells with text
-
-
-def boxes_of_ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled]) -> list[Rect]:
-    """The boxes of tables with ruled or boxed cells. Drawings, frames around prose, page borders and empty forms are left out.
+def boxes_of_ruled_tables(shapes: Sequence[Shape], text: Text, written: Sequence[Ruled]) -> list[Rect]:
+    """The boxes of tables with ruled or boxed cells. Page borders and empty forms are left out.
 
     `written` holds the tables that the text shows as rows.
     """
-    drawn = [shape.box for shape in shown.shapes if _is_drawn(shape)]
-    tables = [
-        table for table in map(_as_table, written) if not any(contains(box, table.box) for box in drawn)
-    ]
-    grids = [_grid(shape, text) for shape in shown.shapes if shape.box not in drawn]
-    good = [table.box for table in (*tables, *grids) if table and _is_table(table, text)]
+    good = [shape.box for shape in shapes if _is_grid(shape, text)]
+    for x0, y0, x1, y1 in [table.box for table in written]:
+        good.append((x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE))
     boxes: list[Rect] = []  # of two boxes that overlap, only the larger
     for box in sorted(good, key=area, reverse=True):
         if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
@@ -65,199 +38,71 @@ def boxes_of_ruled_tables(shown: Shown, text: Text, written: Sequence[Ruled]) ->
     return sorted(boxes, key=lambda box: (box[1], box[0]))
 
 
-def _as_table(one: Ruled) -> Table:
-    x0, y0, x1, y1 = (side / SCALE for side in one.box)
-    return Table(
-        (x0, y0, x1, y1), len(one.rows), len(one.rows[0]), sum(bool(cell) for row in one.rows for cell in row)
-    )
-
-
-def _grid(shape: Shape, text: Text) -> Table | None:
-    """The shape as a table, if its lines and boxes form rows and columns."""
+def _is_grid(shape: Shape, text: Text) -> bool:
+    """Whether the lines and boxes of a shape form rows and columns, and at least two fifths of the cells have text."""
     if len(shape.parts) < 4 or shape.pictures > 3:
-        return None
-    x0, y0, x1, y1 = shape.box
+        return False
+    x0, y0, x1, y1 = _scaled(shape.box)
     level, upright = _edges(shape)
     rows = _levels(level, 0.8 * (x1 - x0))
-    columns = _levels(upright, 0.55 * (y1 - y0))
-    inner = [x for x in columns if x0 + 8 < x < x1 - 8]
+    inner = [x for x in _levels(upright, 0.55 * (y1 - y0)) if x0 + 80 < x < x1 - 80]
     if len(rows) < 3 or not inner:
-        return None
+        return False
     columns = sorted({x0, *inner, x1})
-    taken = {
-        (bisect(rows, middle_y), bisect(columns, middle_x))
-        for middle_x, middle_y in (
-            ((one.box[0] + one.box[2]) / 2, (one.box[1] + one.box[3]) / 2)
-            for one in text.pieces
-            if contains(shape.box, one.box)
-        )
-    }
-    return Table(shape.box, len(rows) - 1, len(columns) - 1, len(taken))
+    inside = [_scaled(one.box) for one in text.inside(shape.box)]
+    taken = {(bisect(rows, b + d >> 1), bisect(columns, a + c >> 1)) for a, b, c, d in inside}
+    return len(taken) >= max(4, 0.4 * (len(rows) - 1) * (len(columns) - 1))
 
 
-def _edges(shape: Shape) -> tuple[list[_Edge], list[_Edge]]:
+def _scaled(box: Rect) -> Box:
+    """A box in tenths of a point."""
+    x0, y0, x1, y1 = box
+    return int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)
+
+
+def _edges(shape: Shape) -> tuple[list[Edge], list[Edge]]:
     """The horizontal and the upright edges of a shape's lines and boxes."""
-    level: list[_Edge] = []
-    upright: list[_Edge] = []
+    level: list[Edge] = []
+    upright: list[Edge] = []
     for part in shape.parts:
-        a, b, c, d = part.box
-        if d - b > _THIN and c - a > _THIN and part.items > 1:
+        a, b, c, d = _scaled(part.box)
+        if d - b > SAME and c - a > SAME and part.items > 1:
             continue  # a path of several lines whose course is unknown
-        level += [(b, a, c), (d, a, c)] if c - a > _THIN else []
-        upright += [(a, b, d), (c, b, d)] if d - b > _THIN else []
+        level += [(b, a, c), (d, a, c)] if c - a > SAME else []
+        upright += [(a, b, d), (c, b, d)] if d - b > SAME else []
     return level, upright
 
 
-def _is_drawn(shape: Shape) -> bool:
-    """Whether many parts bound neither rows nor columns of a table: bars, curves, points, marks of an axis."""
-    x0, y0, x1, y1 = shape.box
-    level, upright = _edges(shape)
-    rows = _levels(level, _LONG * (x1 - x0))
-    columns = _levels(upright, _LONG * (y1 - y0))
-    tall = [part.box for part in shape.parts if part.items == 1 and part.box[3] - part.box[1] > _THIN]
-    apart = [
-        (a, b, c, d)
-        for a, b, c, d in tall
-        if not (_is_near(a, columns) and _is_near(c, columns))
-        or not (c - a <= _THIN or (_is_near(b, rows) and _is_near(d, rows)))
-    ]
-    return shape.curves + len(apart) > _APART * (shape.curves + len(shape.parts))
+def _levels(edges: list[Edge], least: float) -> list[int]:
+    """The positions at which collinear edges together have at least the length `least`."""
+    lengths: Counter[int] = Counter()
+    for line in lines_of(edges):
+        lengths[line.at] += line.end - line.start
+    return sorted(at for at, length in lengths.items() if length >= least)
 
 
-def _is_near(at: float, levels: Sequence[float]) -> bool:
-    place = bisect(levels, at)
-    return any(abs(at - one) < 1.3 * _THIN for one in levels[max(place - 1, 0) : place + 1])
-
-
-def _levels(edges: list[_Edge], least: float) -> list[float]:
-    """The positions at which collinear edges together cover at least the length `least`."""
-    levels: list[float] = []
-    edges.sort()
-    start = 0
-    while start < len(edges):
-        end = start
-        while end < len(edges) and edges[end][0] - edges[start][0] < _THIN:
-            end += 1
-        covered, reach = 0.0, float("-inf")
-        for _, low, high in sorted(edges[start:end], key=lambda edge: edge[1]):
-            covered += max(0.0, high - max(low, reach))
-            reach = max(reach, high)
-        if covered >= least:
-            levels.append(edges[start][0])
-        start = end
-    return levels
-
-
-def _is_table(table: Table, text: Text) -> bool:
-    cells = table.rows * table.columns
-    if table.rows < 2 or table.columns < 2 or table.filled < 4 or table.filled < 0.4 * cells:
-        return False
-    inside = text.inside(table.box)
-    if len(inside) > _CROWD * cells:
-        return False
-    broad = sum(one in text.prose and _wide(one.box) > 0.7 * _wide(table.box) for one in inside)
-    return broad * 2 < len(inside)
-
-
-def between_rules(caption: Rect, shown: Shown, text: Text, stops: Sequence[Rect], *, up: bool) -> Rect | None:
-    """The box of a table between horizontal rules next to a caption, as is usual in books; None if there is no such table."""
-    rules = sorted(
-        (
-            rule
-            for rule in shown.rules
-            if shared_width(rule, caption) > 0.3 * min(_wide(caption), _wide(rule))
-        ),
-        key=lambda rule: -rule[1] if up else rule[1],
-    )
-    rules = [rule for rule in rules if (rule[3] <= caption[1] + 4 if up else rule[1] >= caption[3] - 4)]
-    if not rules or shared_height(caption, rules[0]) < -_TABLE_GAP:
-        return None
-    wide = max(rules[:2], key=_wide)
-    chosen = [rules[0]]
-    for rule in rules[1:]:
-        same = rule[0] > wide[0] - 6 and rule[2] < wide[2] + 6
-        if not same or any(contains(union((chosen[-1], rule)), stop) for stop in stops):
-            break
-        chosen.append(rule)
-    box = union(chosen)
-    if len(chosen) < 2 or box[3] - box[1] < 12:
-        return None
-    inside = [piece.box for piece in text.inside(expanded(box, 2))]
-    return union((box, *inside)) if len(inside) >= 3 else None
-
-
-def _wide(box: Rect) -> float:
-    return box[2] - box[0]
-
-
-def rows_of(pieces: Sequence[Piece]) -> list[list[Piece]]:
-    """Rows of pieces side by side, from the top down."""
-    rows: list[list[Piece]] = []
-    for piece in sorted(pieces, key=lambda one: one.box[1] + one.box[3]):
-        middle = (piece.box[1] + piece.box[3]) / 2
-        if rows and rows[-1][0].box[1] < middle < rows[-1][0].box[3]:
-            rows[-1].append(piece)
-        else:
-            rows.append([piece])
-    return rows
-
-
-def with_heads(box: Rect, pieces: Sequence[Piece]) -> Rect:
-    """The box of a ruled table with the rows of cells right above its first rule."""
-    above = (box[0] - 6, 0.0, box[2] + 6, box[1])
-    for row in reversed(rows_of([one for one in pieces if contains(above, one.box)])):
-        head = union(one.box for one in row)
-        across = max(one.box[0] for one in row) > box[0] + 0.2 * _wide(box)  # excludes numbered headings
-        if len(row) < 2 or not across or box[1] - head[3] > 0.8 * row[0].size:
-            break
-        box = union((box, head))
-    return box
-
-
-def cells_beside(caption: Rect, pieces: Sequence[Piece], *, up: bool) -> Rect | None:
-    """The box of rows of cells that begin right below the caption (or end right above it, if `up`); None if there are none."""
-    rows = rows_of(pieces)
-    if up:
-        rows.reverse()
-    edge = caption[1] if up else caption[3]
-    taken: list[list[Piece]] = []
-    for row in rows:
-        box = union(one.box for one in row)
-        gap = edge - box[3] if up else box[1] - edge
-        if gap > (3.0 if taken else 4.0) * row[0].size:
-            break
-        taken.append(row)
-        edge = box[1] if up else box[3]
-    several = sum(len(row) > 1 for row in taken)
-    if len(taken) < 2 or several * 10 < 4 * len(taken):
-        return None
-    return union(one.box for row in taken for one in row)
-
-
-def number_tables(text: Text, within: Sequence[Piece]) -> list[Rect]:
+def number_tables(text: Text) -> list[Rect]:
     """The boxes of tables without ruling lines: runs of rows with two or more numbers in aligned columns."""
     found: list[Rect] = []
     run: list[list[Piece]] = []
     lone = 0
-    rows = rows_of(within)
+    rows = [list(row) for _, row in groupby(text.pieces, key=attrgetter("line"))]
     for row in [*rows, []]:
-        numbers = _numbers(row)
-        near = bool(run) and bool(row) and row[0].box[1] - run[-1][0].box[3] < 2.2 * row[0].size
-        if row and len(row) >= 3 and numbers >= 2 and (near or not run):
+        full = len(row) > 2 and _numbers(row) > 1
+        near = bool(run and row) and _is_below(run[-1][0].box, row[0], 2.2)
+        prose = any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
+        if (full and (near or not run)) or (near and lone < _MAX_LONE and not prose):
             run.append(row)
-            lone = 0
-            continue
-        if (
-            near
-            and lone < _MAX_LONE
-            and not any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
-        ):
-            run.append(row)
-            lone += 1
-            continue
-        found += _closed(run, rows)
-        run, lone = ([row], 0) if row and len(row) >= 3 and numbers >= 2 else ([], 0)
+            lone = 0 if full else lone + 1
+        else:
+            found += _closed(run, rows)
+            run, lone = [row] if full else [], 0
     return found
+
+
+def _is_below(above: Rect, below: Piece, sizes: float) -> bool:
+    """Whether a piece stands below a box, at most `sizes` times its letter size away, and not in another column."""
+    return -below.size < below.box[1] - above[3] < sizes * below.size
 
 
 def _numbers(row: Sequence[Piece]) -> int:
@@ -296,7 +141,7 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
         if (
-            reach[1] - head[3] > 1.5 * row[0].size
+            not -row[0].size < reach[1] - head[3] < 1.5 * row[0].size
             or head[2] > box[2] + 30
             or head[0] < box[0] - (40 if len(row) > 2 else 10)
         ):

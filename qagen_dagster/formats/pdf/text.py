@@ -3,7 +3,6 @@
 import io
 import resource
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +14,7 @@ from qagen_dagster.formats.pdf.cells import BAR
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.garbled import is_garbled, marked
 from qagen_dagster.formats.pdf.hidden import picture_shares
-from qagen_dagster.formats.pdf.mupdf import Page, Pdf, Printed
+from qagen_dagster.formats.pdf.mupdf import Page, Pdf
 from qagen_dagster.formats.pdf.page_lines import PageLines, lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
@@ -26,8 +25,6 @@ _PIXELS = 6_000_000  # maximum pixels of a page's picture; more pixels take time
 _DPI = 300  # the resolution for which tesseract is made
 _PATHS = 50  # a page with at least this many painted paths may have letters drawn as paths
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
-_AHEAD = 128  # maximum pages printed ahead
-_AHEAD_BYTES = 4_000_000  # maximum bytes of their prints
 _SAMPLED = 300  # number of lines in the sample that shows the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
 WIDE = "\u2e7f"  # the scripts after it have wide letters and no capitals
@@ -151,9 +148,9 @@ def read_pages(pdf: Pdf, options: ParseOptions, *, keep: bool = False) -> PdfTex
     text = PdfText(kept={} if keep else None)
     recogniser = Recogniser(options)
     chars = 0
-    for number, printed in _printed(pdf):
+    for number in range(pdf.count):
         try:
-            texts, fonts = _read(pdf, number, printed, recogniser, text)
+            texts, fonts = _read(pdf, number, recogniser, text)
         except (DocumentError, MemoryError):
             raise
         except Exception:  # a broken page does not stop the others
@@ -181,36 +178,9 @@ def listed(numbers: list[int]) -> str:
     return shown if len(numbers) <= 10 else f"{shown}, ..."
 
 
-def _printed(pdf: Pdf) -> Iterator[tuple[int, Printed | None]]:
-    """The number and the print of each page; the print is None for a broken page.
-
-    Some pages are printed ahead. The library and Python each need most of a processor's cache, so alternating between
-    them at every page would cost a tenth of the time.
-    """
-    waiting: list[tuple[int, Printed | None]] = []
-    size = 0
-    for number in range(pdf.count):
-        try:
-            printed = pdf.print_text(number)
-        except MemoryError:
-            raise
-        except Exception:  # a broken page has no print
-            printed = None
-        waiting.append((number, printed))
-        size += len(printed.json) if printed else 0
-        if len(waiting) >= _AHEAD or size > _AHEAD_BYTES:
-            yield from waiting
-            waiting, size = [], 0
-    yield from waiting
-
-
-def _read(
-    pdf: Pdf, number: int, printed: Printed | None, recogniser: Recogniser, text: PdfText
-) -> tuple[list[str], list[Font]]:
+def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple[list[str], list[Font]]:
     """The page's lines and their fonts."""
-    if printed is None:
-        text.broken.append(number + 1)
-        return [], []
+    printed = pdf.print_text(number)
     found = lines_of_page(page_fragments(pdf, printed), printed.rules)
     fragments, lines, _ = found
     if text.kept is not None:

@@ -1,33 +1,18 @@
 """Finds the visual that belongs to a caption on a PDF page: a table, picture, drawing or block of text next to it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.captions import (
     Caption,
-    Piece,
     Text,
-    area,
     contains,
     expanded,
-    intersection,
     shared_height,
     shared_width,
-    union,
 )
-from qagen_dagster.formats.pdf.figures import Shape, Shown, is_written, titles, with_labels, without_captions
-from qagen_dagster.formats.pdf.mupdf import Rect
-from qagen_dagster.formats.pdf.table_boxes import between_rules, cells_beside, rows_of, with_heads
-
-_FAR = 130.0  # maximum points between a caption and its visual
-
-
-class Choice(NamedTuple):
-    """A possible visual of a caption; one that is neither ruled nor drawn is not `sure`."""
-
-    box: Rect
-    sure: bool
+from qagen_dagster.formats.pdf.figures import Shape, is_written, with_labels, without_captions
+from qagen_dagster.formats.pdf.mupdf import Rect, intersection, union
 
 
 @dataclass
@@ -36,106 +21,71 @@ class PageView:
 
     number: int
     text: Text
-    shown: Shown
+    shapes: list[Shape]
     captions: list[Caption]
     tables: list[Rect]
-    choices: dict[Caption, dict[str, Choice]] = field(default_factory=dict[Caption, dict[str, Choice]])
 
 
-def choices_of(view: PageView) -> Iterator[tuple[Caption, dict[str, Choice]]]:
-    """The possible visuals above, below and beside each caption of a page."""
-    finder = _Finder(view)
-    for caption in sorted(view.captions, key=lambda one: not one.is_table):
-        found: dict[str, Choice] = {}
-        for side in ("above", "below"):
-            choice = finder.beyond(caption, up=side == "above")
-            if choice is not None:
-                found[side] = choice
-        yield caption, found
+class Finder:
+    """Finds the visuals above and below the captions of a page."""
 
-
-class _Finder:
     def __init__(self, view: PageView) -> None:
         self._view = view
         self._text = view.text
         self._own = {piece for caption in view.captions for piece in caption.pieces}
         own = [caption.box for caption in view.captions]
-        self._shapes = [part for shape in view.shown.shapes for part in without_captions(shape, own)]
+        self._shapes = [part for shape in view.shapes for part in without_captions(shape, own)]
         self._solid = [*(shape.box for shape in self._shapes), *view.tables]
         self._margin = {piece for piece in self._text.pieces if self._text.is_marginal(piece)}
-        self._left = min((one.box[0] for one in self._text.pieces), default=0.0)
-        self._stops = list(self._find_stops())
+        self._stops = [*own, *self._prose()]
 
-    def beyond(self, caption: Caption, *, up: bool) -> Choice | None:
-        """The possible visual right above or below a caption."""
-        room = self._room(caption, up=up)
+    def boxes_beside(self, caption: Caption) -> list[Rect]:
+        """The possible visuals of a caption, the likeliest first.
+
+        Tables stand below their captions, figures above. Text is a figure only where nothing is drawn.
+        """
+        rooms = [self._room(caption, up=up) for up in (not caption.is_table, caption.is_table)]
         if caption.is_table:
-            table = self._ruled(caption, room, up=up)
-            if table is not None:
-                return table
-        drawn = self._drawn(caption, room)
-        if drawn is not None:
-            return drawn
-        return self._texts(caption, room, up=up)
+            boxes = [self._ruled(caption, room) or self._drawn(caption, room) for room in rooms]
+        else:
+            boxes = [self._drawn(caption, room) for room in rooms]
+            boxes += [self._texts(room) for room, box in zip(rooms, boxes, strict=True) if not box]
+        return [box for box in boxes if box]
 
-    def _find_stops(self) -> Iterator[tuple[Piece | Caption, Rect]]:
-        for caption in self._view.captions:
-            yield caption, caption.box
-        for piece in self._text.pieces:
-            if piece in self._own or any(contains(box, piece.box) for box in self._solid):
-                continue
-            if piece in self._text.prose:
-                yield piece, piece.box
+    def _prose(self) -> Iterator[Rect]:
+        for piece in self._text.prose - self._own:
+            if not any(contains(box, piece.box) for box in self._solid):
+                yield piece.box
 
     def _room(self, caption: Caption, *, up: bool) -> Rect:
         """The space above (`up`) or below a caption, up to the next paragraph, heading or caption."""
         own = caption.box
         reach = expanded(own, 2)
-        stops = [box for what, box in self._stops if what is not caption]
-        ahead = [box for box in stops if shared_width(box, reach) > 5]
+        ahead = [box for box in self._stops if shared_width(box, reach) > 5]
         if up:
             last = max((box for box in ahead if box[3] <= own[1] + 4), key=lambda box: box[3], default=None)
             room = (own[0], min(last[3], own[1]) if last else 0.0, own[2], own[1])
         else:
             end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._text.height)
             room = (own[0], own[3], own[2], max(end, own[3]))
-        level = [box for box in stops if shared_height(box, room) > 2]
+        level = [box for box in self._stops if shared_height(box, room) > 2]
         left = max((box[2] for box in level if box[2] <= own[0] + 5), default=0.0)
         right = min((box[0] for box in level if box[0] >= own[2] - 5), default=self._text.width)
         return (min(left, own[0]), room[1], max(right, own[2]), room[3])
 
-    def _ruled(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
+    def _ruled(self, caption: Caption, room: Rect) -> Rect | None:
         inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
         boxes = [box for box in inside if shared_width(box, caption.box) > 0]
-        others = [box for what, box in self._stops if what is not caption]
-        lined = between_rules(caption.box, self._view.shown, self._text, others, up=up)
-        if boxes:
-            best = min(boxes, key=lambda box: -shared_height(box, caption.box))
-            if lined is not None and area(intersection(best, lined)) > 0:
-                best = union((best, lined))
-            lined = best
-        if lined is None:
-            return None
-        near = [piece for piece in self._loose(room) if piece not in self._text.prose]
-        return Choice(with_heads(lined, near), sure=True)
+        return max(boxes, key=lambda box: shared_height(box, caption.box), default=None)
 
-    def _drawn(self, caption: Caption, room: Rect) -> Choice | None:
+    def _drawn(self, caption: Caption, room: Rect) -> Rect | None:
         shapes = [one for one in self._shapes if contains(expanded(room, 8), one.box)]
         chosen = self._nearest(caption, shapes)
         if not chosen:
             return None
         box = self._joined(caption, chosen, shapes)
         inner = intersection(expanded(room, 2), expanded(box, 60))
-        box = with_labels(box, self._text, inner, self._own | self._margin)
-        panels = [box, *(one.box for one in self._shapes if contains(box, one.box))]
-        box = union((box, *titles(box, panels, self._text, self._loose(room))))
-        return Choice(box, sure=True)
-
-    def _loose(self, box: Rect) -> list[Piece]:
-        """The pieces in a box that belong neither to captions nor to running heads and feet."""
-        return [
-            piece for piece in self._text.inside(box) if piece not in self._own and piece not in self._margin
-        ]
+        return with_labels(box, self._text, inner, self._own | self._margin)
 
     def _nearest(self, caption: Caption, shapes: list[Shape]) -> list[Shape]:
         """The shapes nearest to the caption. Labels may stand between these shapes and the caption."""
@@ -154,30 +104,15 @@ class _Finder:
         rest = [one for one in rest if listing or not is_written(one, self._text)]
         return union((box, *(one.box for one in rest if not self._is_others(caption, one))))
 
+    def _is_others(self, caption: Caption, shape: Shape) -> bool:
+        """Whether the shape stands above or below other captions only."""
+        over = [other for other in self._view.captions if shared_width(shape.box, other.box) > 0]
+        return bool(over) and caption not in over
+
     def _is_table(self, shape: Shape) -> bool:
         return any(contains(expanded(box, 2), shape.box) for box in self._view.tables)
 
-    def _is_others(self, caption: Caption, shape: Shape) -> bool:
-        """Whether the shape belongs to another caption, because it stands right above or right below that one.
-
-        It must stand on the same side (above or below) of both captions.
-        """
-        if shared_width(shape.box, caption.box) > 0:
-            return False
-        under = caption.box[1] > shape.box[1]
-        return any(
-            shared_width(shape.box, other.box) > 0
-            and -shared_height(shape.box, other.box) < _FAR
-            and (other.box[1] > shape.box[1]) == under
-            for other in self._view.captions
-            if other is not caption
-        )
-
-    def _texts(self, caption: Caption, room: Rect, *, up: bool) -> Choice | None:
-        pieces = self._loose(room)
-        if caption.is_table:
-            box = cells_beside(caption.box, pieces, up=up)
-            return Choice(box, sure=False) if box else None
-        if len(rows_of(pieces)) < 3:
-            return None
-        return Choice(union(one.box for one in pieces), sure=False)
+    def _texts(self, room: Rect) -> Rect | None:
+        """The box of at least three texts that belong neither to captions nor to running heads and feet."""
+        pieces = [one for one in self._text.inside(room) if one not in self._own | self._margin]
+        return union(one.box for one in pieces) if len(pieces) > 2 else None

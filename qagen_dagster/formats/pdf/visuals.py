@@ -7,27 +7,20 @@ from dataclasses import dataclass, replace
 from qagen_dagster.formats.base import Labels, ParseOptions
 from qagen_dagster.formats.pdf import figures
 from qagen_dagster.formats.pdf.captions import (
-    MARGIN,
     Caption,
     Text,
     area,
     captions_of,
     contains,
     expanded,
-    intersection,
     lettering_line,
     pieces_of,
     text_of,
-    union,
 )
-from qagen_dagster.formats.pdf.mupdf import Pdf, Rect
-from qagen_dagster.formats.pdf.table_boxes import (
-    boxes_of_ruled_tables,
-    number_tables,
-    with_heads,
-)
+from qagen_dagster.formats.pdf.mupdf import Pdf, Rect, intersection, union
+from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, number_tables
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
-from qagen_dagster.formats.pdf.visual_regions import Choice, PageView, choices_of
+from qagen_dagster.formats.pdf.visual_regions import Finder, PageView
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # of one document
@@ -101,7 +94,6 @@ class _Search:
         self._repeats = figures.Repeats()
         self._paths = 0
         self._work = 0
-        self._sides: Counter[tuple[bool, str]] = Counter()
         self.stopped = 0  # the page at which the limit of work was reached; 0 if it was not
 
     def run(self) -> list[_Found]:
@@ -112,21 +104,17 @@ class _Search:
                 page = self._pdf.page(number)
                 marks = page.marks()
                 few = marks <= _FEW_PATHS
-                self._repeats.add(page.pictures(), page.drawings() if few else [])
+                self._repeats.add([*page.pictures(), *(page.drawings() if few else [])])
                 paths += marks if few else 0
             if paths > MAX_WORK:
                 break
-        views: dict[int, PageView | list[_Found]] = {}
+        found: list[_Found] = []
         for span in self._text.pages:
             if self._work > MAX_WORK:
                 self.stopped = span.page
                 break
             scanned = span.page in self._scanned or span.end_line < span.start_line
-            views[span.page] = self._scan(span) if scanned else self._view(span)
-        found: list[_Found] = []
-        for span in self._text.pages[: self.stopped - 1 if self.stopped else None]:
-            view = views.get(span.page, [])
-            found += self._pick(view) if isinstance(view, PageView) else view
+            found += self._scan(span) if scanned else self._read(span)
         return found
 
     def _scan(self, span: PageSpan) -> list[_Found]:
@@ -140,7 +128,7 @@ class _Search:
         lines = (span.start_line, span.end_line) if span.end_line >= span.start_line else None
         return [_Found(VisualType.PAGE, span.page, page.box, None, lines)]
 
-    def _view(self, span: PageSpan) -> PageView | list[_Found]:
+    def _read(self, span: PageSpan) -> list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
             fragments, lines, written = (self._text.kept or {})[span.page]
@@ -156,26 +144,21 @@ class _Search:
         pieces = pieces_of(fragments, lines, span.start_line)
         text = text_of(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
-        shown = figures.shown_on(text, pictures, drawings, self._repeats)
+        shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
-        tables = boxes_of_ruled_tables(shown, text, written)
-        view = PageView(span.page, text, shown, captions, tables)
-        view.choices = dict(choices_of(view))
-        for caption, choices in view.choices.items():
-            strong = [side for side, one in choices.items() if one.sure]
-            if len(strong) == 1:
-                self._sides[caption.is_table, strong[0]] += 1
-        return view
+        tables = boxes_of_ruled_tables(shapes, text, written)
+        return self._pick(PageView(span.page, text, shapes, captions, tables))
 
     def _pick(self, view: PageView) -> list[_Found]:
         """The page's visuals from the top down. Visuals with captions claim their content first."""
         found: list[_Found] = []
-        order = sorted(view.captions, key=lambda one: len(view.choices[one]))
-        for caption in order:
-            taken = [one.box for one in found]
-            choice = self._choose(caption, view.choices[caption], taken)
-            if choice is not None:
-                found.append(_captioned(view, caption, choice))
+        finder = Finder(view)
+        choices = [(caption, finder.boxes_beside(caption)) for caption in view.captions]
+        for caption, boxes in sorted(choices, key=lambda one: len(one[1])):
+            for box in boxes:
+                if not any(area(intersection(box, one.box)) > 0.25 * area(box) for one in found):
+                    found.append(_captioned(view, caption, box))
+                    break
         taken = [one.box for one in found]
         has_title = view.number == 1 and self._pdf.count > _LEAFLET
         top_of_prose = min((piece.box[1] for piece in view.text.prose), default=view.text.height)
@@ -185,25 +168,15 @@ class _Search:
         found = [one for one in found if one.box[0] < one.box[2] and one.box[1] < one.box[3]]
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
-    def _choose(self, caption: Caption, choices: dict[str, Choice], taken: list[Rect]) -> Choice | None:
-        free = {
-            side: one
-            for side, one in choices.items()
-            if not any(area(intersection(one.box, box)) > 0.25 * area(one.box) for box in taken)
-        }
-        below, above = (self._sides[caption.is_table, side] for side in ("below", "above"))
-        usual = "below" if below > above or (below == above and caption.is_table) else "above"
-        return free[max(free, key=lambda side: (free[side].sure, side == usual))] if free else None
 
-
-def _captioned(view: PageView, caption: Caption, choice: Choice) -> _Found:
-    box = union((choice.box, caption.box))
+def _captioned(view: PageView, caption: Caption, inner: Rect) -> _Found:
+    box = union((inner, caption.box))
     own = [piece.line for piece in caption.pieces]
     lines = (min(own), max(own))
     if caption.is_table:
-        lines = _rows(view.text, choice.box, own) or lines
+        lines = _rows(view.text, inner, own) or lines
     else:
-        lines = (lettering_line(view.text, choice.box, lines[0]), lines[1])
+        lines = (lettering_line(view.text, inner, lines[0]), lines[1])
     kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
     return _Found(kind, view.number, box, caption, lines)
 
@@ -230,13 +203,10 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
-    pictures = _pictures(view.shown, view.text)
+    pictures = _pictures(view.shapes, view.text)
     page = view.text.width * view.text.height
     holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    top = MARGIN * view.text.height
-    loose = [one for one in view.text.pieces if one not in view.text.prose and one.box[3] > top]
-    tables = [with_heads(box, loose) for box in view.tables]
-    for box in _merged([*tables, *number_tables(view.text, view.text.pieces)]):
+    for box in _merged([*view.tables, *number_tables(view.text)]):
         held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
         if not held:
             add(VisualType.TABLE, box, _rows(view.text, box, []))
@@ -255,16 +225,14 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
     return found
 
 
-def _pictures(shown: figures.Shown, text: Text) -> list[tuple[VisualType, Rect]]:
+def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
-    large = [one for one in shown.shapes if _is_large(one) and not figures.is_written(one, text)]
-    found = [
-        (
-            VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM,
-            figures.with_surroundings([one.box for one in row], shown, text),
-        )
-        for row in figures.panels_of(large, text)
-    ]
+    large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
+    found: list[tuple[VisualType, Rect]] = []
+    for row in figures.panels_of(large):
+        kind = VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM
+        drawn = union(one.box for one in row)
+        found.append((kind, figures.with_labels(drawn, text, expanded(drawn, 30), set())))
     return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
 

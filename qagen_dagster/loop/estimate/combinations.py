@@ -3,6 +3,7 @@
 Documents that have a result cost nothing and are left out. For the others, finished documents of the store are the examples.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
@@ -12,6 +13,7 @@ from qagen_dagster.loop.estimate.amounts import (
     LABELS,
     METRICS,
     NOTHING,
+    PANEL,
     TABLE,
     Amounts,
     Range,
@@ -32,6 +34,7 @@ from qagen_dagster.loop.estimate.documents import (
     visual_count,
 )
 from qagen_dagster.loop.evaluation.labels import labels_setup
+from qagen_dagster.loop.evaluation.panel import answerers
 from qagen_dagster.loop.evaluation.run_questions import configured_evaluation
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan
@@ -46,7 +49,6 @@ from qagen_dagster.records.ids import Combination
 # share of questions that are compared with those of other documents, before any set was compared
 _RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
-_LABEL_JUDGE = "judge of labels"
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
 _BY_BATCH = {Role.DEDUPLICATOR: 1.0, Role.JUDGE: 1.0, Role.VALIDATOR: 0.15}
 _USED_PACE = 0.95  # share of a limit that is used, see models/rate_limits.py
@@ -188,11 +190,7 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
             else {role.value: (models[role], 1.0)}
         ).items()
     )
-    judge = labels_setup(configured_evaluation(space, planned.combination, planned.profile_name)).judge
-    if judge is not None:
-        known = space.store.exists(EvaluationReport.key(planned.combination, Kind.LABELS))
-        use = LABELS.times(accepted if known else accepted + made)  # those of earlier runs have no labels yet
-        roles += (_role(_LABEL_JUDGE, judge, use, estimator, 1.0),)
+    roles += tuple(_evaluations(space, planned, estimator, accepted, made))
     sums = Amounts()
     for one in roles:
         sums = sums.plus(one)
@@ -216,6 +214,26 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         unknown_prices=tuple(dict.fromkeys(one.model for one in roles if one.usd is None)),
         roles=roles,
     )
+
+
+def _evaluations(
+    space: Workspace, planned: CombinationPlan, estimator: DocumentEstimator, accepted: float, made: float
+) -> Iterator[RoleEstimate]:
+    """The evaluations that the run brings up to date: labels, if a judge grades them, and a panel that answered before."""
+    evaluation = configured_evaluation(space, planned.combination, planned.profile_name)
+    known = {
+        kind: space.store.exists(EvaluationReport.key(planned.combination, kind))
+        for kind in (Kind.LABELS, Kind.PANEL)
+    }
+    judge = labels_setup(evaluation).judge
+    if judge is not None:  # questions of earlier runs may have no labels yet
+        use = LABELS.times(accepted if known[Kind.LABELS] else accepted + made)
+        yield _role("judge of labels", judge, use, estimator, 1.0)
+    readers = [one.reader for one in answerers(evaluation)] if known[Kind.PANEL] else []
+    counts = Counter(one.name for one in readers)
+    for name, spec in {one.name: one for one in readers}.items():
+        if spec.provider not in FREE_PROVIDERS:
+            yield _role(f"panel: {name}", spec, PANEL.times(counts[name] * accepted), estimator, 0.0)
 
 
 def _is_alike(run: PastRun, planned: CombinationPlan, models: Mapping[Role, ModelSpec]) -> bool:

@@ -42,18 +42,6 @@ def test_four_panels_above_one_caption_are_one_figure() -> None:
     assert covers(figure, (80, 180, 500, 572))
 
 
-@pytest.mark.parametrize("size", [8.0, 14.0])
-def test_the_title_of_a_figure_may_have_any_size(size: float) -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    centred(page, 320, 172, "Rain of a year", size)
-    plot(page, 200, 190)
-    caption(page, 200, 380, "Figure 1. Rain by day.")
-    prose(page, 60, 400, 535, 480)
-    (figure,) = visuals_of(document)
-    assert covers(figure, (200, 166, 440, 382))
-
-
 @pytest.mark.parametrize("lines", [["plot(rain)", "}"], ["Rain of a year"]])
 def test_neither_a_program_nor_a_heading_is_part_of_the_figure_below_it(lines: list[str]) -> None:
     document, (page,) = pages()
@@ -77,18 +65,6 @@ def test_the_last_line_of_a_list_is_no_title() -> None:
     prose(page, 60, 404, 535, 484)
     (figure,) = visuals_of(document)
     assert covers(figure, (100, 200, 340, 386))
-
-
-def test_a_short_title_may_be_wider_than_its_panel() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for n, title in enumerate(("lavender", "light blue", "light coral")):
-        page.draw_rect(pymupdf.Rect(100 + 80 * n, 200, 130 + 80 * n, 230), fill=(0.5, 0.5, 0.3 * n))
-        centred(page, 115 + 80 * n, 195, title, 10)
-    caption(page, 100, 250, "Figure 1. Colours of the map.")
-    prose(page, 60, 270, 535, 350)
-    (figure,) = visuals_of(document)
-    assert covers(figure, (96, 187, 296, 252), slack=12)
 
 
 def test_frames_of_a_program_below_each_other_are_one_figure() -> None:
@@ -183,3 +159,14 @@ def test_a_caption_may_stand_beside_its_figure() -> None:
 def test_a_table_above_a_figure_is_no_part_of_it() -> None:
     document: Any = pymupdf.open(stream=waterworks.sheet("mill"))
     assert [visual.label for visual in visuals_of(document)] == ["Table 1", "Figure 1"]
+
+
+def test_a_picture_below_a_caption_is_its_figure_and_not_the_text_above_it() -> None:
+    document, (page,) = pages()
+    for n, text in enumerate(("blur(image)", "threshold(image)", "count(dots)", "print(dots)")):
+        page.insert_text((150, 160 + 30 * n), text, fontsize=10)
+    caption(page, 150, 290, "Figure 1. Threshold.")
+    plot(page, 150, 310)
+    prose(page, 60, 560, 535, 640)
+    (figure,) = visuals_of(document)
+    assert covers(figure, (150, 284, 390, 470))

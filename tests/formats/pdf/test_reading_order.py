@@ -252,7 +252,6 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
         [],
         texts,
         [*range(count)],
-        ascii=not rtl,
         rtl=rtl,
         upright=True,
     )

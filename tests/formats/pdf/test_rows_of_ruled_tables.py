@@ -104,28 +104,6 @@ def test_a_name_far_below_another_begins_a_row():
     ]
 
 
-def test_lines_with_text_in_every_one_of_three_columns_are_rows():
-    def draw(page: pymupdf.Page) -> None:
-        for y in (100, 116, 132, 170):
-            rule(page, y)
-        for x in (60, 150, 300, 460):
-            page.draw_line((x, 100), (x, 170), width=0.6)
-        put(page, 112, (64, "Type"), (154, "English"), (304, "French"))
-        put(page, 128, (64, "command"), (154, "the name field"), (304, "le champ de nom"))
-        for n in range(3):
-            put(
-                page,
-                144 + 11 * n,
-                (64, "command"),
-                (154, f"the score number {n}"),
-                (304, f"le bareme du numero {n}"),
-            )
-
-    assert lines(pdf(draw))[2:] == [
-        f"command | the score number {n} | le bareme du numero {n}" for n in range(3)
-    ]
-
-
 DOES = (
     "reads the level of the water",
     "keeps the levels of one long year for the office",

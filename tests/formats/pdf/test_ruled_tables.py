@@ -187,17 +187,6 @@ def test_tables_of_the_same_width_are_apart_though_their_last_rows_are_open():
     ]
 
 
-def test_the_grid_of_a_chart_is_no_table():
-    def draw(page: pymupdf.Page) -> None:
-        for n in range(5):
-            rule(page, 100 + 30 * n, 100, 220)
-            page.draw_line((100 + 30 * n, 100), (100 + 30 * n, 220), width=0.6)
-        for row in range(4):
-            put(page, 120 + 30 * row, *((110 + 30 * column, "x") for column in range(4)))
-
-    assert not tables(draw)
-
-
 def test_prose_between_rules_stays_prose():
     def draw(page: pymupdf.Page) -> None:
         for y in (90, 140, 190):
@@ -263,28 +252,6 @@ def test_thin_lines_of_scaled_content_are_ruling_lines():
         "Port Carrick | Warns the harbour master of high water at night and in fog",
         "Gannet Point | Measures the tide",
     ]
-
-
-def test_names_and_their_meaning_between_two_lines_are_rows():
-    def draw(page: pymupdf.Page) -> None:
-        write(page, PROSE, y=60)
-        rule(page, 104, 60, 300)
-        put(page, 116, (64, "depth"), (130, "Height of the water over the sill"))
-        put(page, 127, (64, "rain"), (130, "Rain since midnight, read at the"))
-        put(page, 138, (130, "house of the keeper"))
-        put(page, 149, (64, "light"), (130, "Hours of light"))
-        put(page, 160, (64, "temperature"), (130, "Mean of day and night"))
-        rule(page, 166, 60, 300)
-        write(page, PROSE, y=200)
-
-    said = parse(pdf(draw)).text.split("\n\n")
-    assert said[1].split("\n") == [
-        "depth | Height of the water over the sill",
-        "rain | Rain since midnight, read at the house of the keeper",
-        "light | Hours of light",
-        "temperature | Mean of day and night",
-    ]
-    assert len(tables(draw)) == 1
 
 
 def test_numbered_lines_of_a_program_between_two_lines_are_no_table():
@@ -368,3 +335,36 @@ def test_drawn_underscores_are_no_space_between_columns():
             put(page, 112 + 16 * n, (205, f"error(number, {n})"))
 
     assert lines(pdf(draw)) == [f"No number {n} | type error(number, {n})" for n in range(3)]
+
+
+def test_the_grid_of_a_chart_is_no_table():
+    def draw(page: pymupdf.Page) -> None:
+        for n in range(5):
+            rule(page, 100 + 30 * n, 100, 220)
+            page.draw_line((100 + 30 * n, 100), (100 + 30 * n, 220), width=0.6)
+        for row in range(4):
+            put(page, 120 + 30 * row, *((110 + 30 * column, "x") for column in range(4)))
+
+    assert not tables(draw)
+
+
+def test_names_and_their_meaning_between_two_lines_are_rows():
+    def draw(page: pymupdf.Page) -> None:
+        write(page, PROSE, y=60)
+        rule(page, 104, 60, 300)
+        put(page, 116, (64, "depth"), (130, "Height of the water over the sill"))
+        put(page, 127, (64, "rain"), (130, "Rain since midnight, read at the"))
+        put(page, 138, (130, "house of the keeper"))
+        put(page, 149, (64, "light"), (130, "Hours of light"))
+        put(page, 160, (64, "temperature"), (130, "Mean of day and night"))
+        rule(page, 166, 60, 300)
+        write(page, PROSE, y=200)
+
+    said = parse(pdf(draw)).text.split("\n\n")
+    assert said[1].split("\n") == [
+        "depth | Height of the water over the sill",
+        "rain | Rain since midnight, read at the house of the keeper",
+        "light | Hours of light",
+        "temperature | Mean of day and night",
+    ]
+    assert len(tables(draw)) == 1

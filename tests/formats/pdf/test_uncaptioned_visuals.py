@@ -9,7 +9,7 @@ import pytest
 
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visual_boxes import accounts, heads
-from tests.formats.pdf.test_visuals import CELLS, caption, covers, grid, pages, prose, raster, visuals_of
+from tests.formats.pdf.test_visuals import CELLS, caption, covers, pages, prose, raster, visuals_of
 
 
 def plot(page: Any, x: float, y: float) -> None:
@@ -40,49 +40,14 @@ def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
     assert covers(drawing, (60, 200, 300, 360), slack=4)
 
 
-def test_panels_side_by_side_are_one_drawing_with_the_texts_below_each() -> None:
+def test_panels_side_by_side_are_one_drawing() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
     for x in (60, 340):
         plot(page, x, 200)
-        centred(page, x + 120, 390, "month", 11)
     prose(page, 60, 420, 535, 500)
     (drawing,) = visuals_of(document)
-    assert covers(drawing, (60, 200, 580, 392), slack=4)
-
-
-def test_panels_with_captions_of_their_own_are_apart() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for x, caption_of in ((60, "(a) Rain at the pier"), (340, "(b) Wind at the quay")):
-        plot(page, x, 200)
-        page.insert_text((x + 40, 376), caption_of, fontsize=9)
-    prose(page, 60, 420, 535, 500)
-    assert len(visuals_of(document)) == 2
-
-
-def test_a_grid_with_points_in_it_is_a_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    grid(page, 60, 200, [["1", "2", "3"], ["4", "5", "6"], ["7", "8", "9"], ["10", "11", "12"]], high=30)
-    for n in range(30):
-        page.draw_rect(pymupdf.Rect(81 + 8 * n, 305 - 3 * n, 84 + 8 * n, 308 - 3 * n))
-    (drawing,) = visuals_of(document)
-    assert drawing.type is VisualType.DIAGRAM
-
-
-@pytest.mark.parametrize(("right", "top"), [(160, 187), (90, 200)])
-def test_heads_above_the_first_line_belong_to_a_table_but_no_numbered_heading(
-    right: float, top: float
-) -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.insert_text((64, 197), "4.1", fontsize=9)
-    page.insert_text((right, 197), "Gauges", fontsize=9)
-    grid(page, 60, 200, CELLS)
-    prose(page, 60, 300, 535, 380)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, top, 330, 200 + 18 * len(CELLS)))
+    assert covers(drawing, (60, 200, 580, 360), slack=4)
 
 
 @pytest.mark.parametrize(("count", "shown"), [(2, [240, 60]), (3, [240])])

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pymupdf
 import pytest
 
-from qagen_dagster.formats.pdf.captions import Piece, text_of
 from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visuals import (
     CELLS,
-    PROSE,
     caption,
     chart,
     covers,
     grid,
-    open_rows,
     pages,
     prose,
     visuals_of,
@@ -196,18 +192,6 @@ def test_lines_of_a_drawing_are_followed_from_one_to_the_next() -> None:
     assert covers(figure, (200, 150, 380, 432))
 
 
-def test_heads_above_the_first_rule_belong_to_a_ruled_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    grid(page, 60, 200, CELLS)
-    for column, text in enumerate(("Place", "Metres", "Litres")):
-        page.insert_text((64 + 90 * column, 195), text, fontsize=9)
-    caption(page, 60, 275, "Table 1. Depth and rain at two stations.")
-    prose(page, 60, 300, 535, 380)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 187, 330, 277))
-
-
 def test_a_table_inside_a_drawing_is_a_part_of_it() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)
@@ -219,23 +203,6 @@ def test_a_table_inside_a_drawing_is_a_part_of_it() -> None:
     (drawing,) = visuals_of(document)
     assert drawing.type is VisualType.DIAGRAM
     assert covers(drawing, (60, 180, 535, 600))
-
-
-def test_rows_of_a_table_in_larger_print_than_the_text_are_no_headings() -> None:
-    document, (page, other) = pages(2)
-    other.insert_textbox((60, 60, 535, 400), PROSE * 6, fontsize=7, fontname="tiro")
-    caption(page, 60, 190, "Table 1. Depth and rain at two stations.")
-    open_rows(page)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 183, 302, 247))
-
-
-def test_slanted_labels_of_an_axis_are_no_prose() -> None:
-    labels = "Jan-99 Feb-99 Mar-99 Apr-99 May-99 Jun-99 Jul-99 Aug-99"
-    level = Piece(labels, (171, 626, 463, 637), size=10, bold=False, line=1)
-    assert text_of(595, 842, [level], 10).prose == {level}
-    slanted = replace(level, box=(171, 626, 463, 654))
-    assert text_of(595, 842, [slanted], 10).prose == set()
 
 
 def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
@@ -250,30 +217,3 @@ def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
             page.insert_text((x, 214 + 12 * n), str(number), fontsize=9)
     (table,) = visuals_of(document)
     assert covers(table, (64, 195, 177, 263), slack=6)
-
-
-def test_a_table_without_ruling_may_be_much_wider_than_its_caption() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for n, paper in enumerate(("Smooth paper", "Elite paper", "Bond, acid free")):
-        page.insert_text((60, 200 + 14 * n), f"{n}.", fontsize=9)
-        page.insert_text((330, 200 + 14 * n), f"Kestwick {paper} of 100 % cotton", fontsize=9)
-    caption(page, 250, 250, "Tabela 1. Required paper.")
-    prose(page, 60, 280, 535, 360)
-    (table,) = visuals_of(document)
-    assert table.label == "Tabela 1"
-    assert covers(table, (60, 190, 493, 252))
-
-
-def test_a_table_between_rules_takes_the_heads_above_its_first_rule() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 40, 535, 100)
-    caption(page, 60, 280, "Table 1. Depth and rain.")
-    for y in (218, 266):
-        page.draw_line((60, y), (330, y))
-    for row, texts in enumerate([*CELLS, ["Long Sound", "55", "701"]]):
-        for column, text in enumerate(texts):
-            page.insert_text((64 + column * 90, 214 + row * 15), text, fontsize=9)
-    prose(page, 60, 300, 535, 380)
-    (table,) = visuals_of(document)
-    assert covers(table, (60, 206, 330, 282), slack=4)

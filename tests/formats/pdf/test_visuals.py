@@ -127,20 +127,6 @@ def test_a_table_between_level_rules_only() -> None:
     assert covers(table, (60, 200, 360, 270))
 
 
-@pytest.mark.parametrize(("y", "box"), [(190, (60, 183, 300, 247)), (264, (60, 204, 300, 266))])
-def test_a_table_without_any_ruling_below_or_above_its_caption(
-    y: int, box: tuple[int, int, int, int]
-) -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    caption(page, 60, y, "Tabelle 2: Tiefe und Regen an zwei Orten")
-    open_rows(page)
-    prose(page, 60, 300, 535, 390)
-    (table,) = visuals_of(document)
-    assert (table.label, table.type) == ("Tabelle 2", VisualType.TABLE)
-    assert covers(table, box)
-
-
 def test_rows_of_numbers_are_a_table_without_a_caption() -> None:
     document, (page,) = pages()
     prose(page, 60, 60, 535, 140)

@@ -22,6 +22,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance, usd
 from qagen_dagster.models.messages import Usage
+from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.imported import LoggedQuestion
 from qagen_dagster.records.questions.results import CallSummary, CandidateSet, DocumentEnd, GenerationResult
@@ -169,6 +170,25 @@ def test_the_judge_of_labels_is_estimated_if_it_is_wanted(
         assert last.calls.expected == pytest.approx(4 * found.accepted.expected)
         assert last.usd is not None
         assert last.usd.expected > 0
+
+
+def test_a_panel_that_answered_before_is_estimated(project: Project, server: WireServer) -> None:
+    """Each model that can answer does so from the corpus, from the document, and without either."""
+    project.profile("own", PROFILE.format(url=server.url("openai_compatible"), price=PRICE))
+    space = Workspace(project.settings())
+    read(space, "water")
+    assert not any(
+        role.role.startswith("panel") for role in one(space, options=RunOptions(profile="own")).roles
+    )
+    combination = Combination.from_key(one(space, options=RunOptions(profile="own")).combination)
+    space.store.write_bytes(EvaluationReport.key(combination, Kind.PANEL), b"{}")
+    found = one(space, options=RunOptions(profile="own"))
+    panel = [role for role in found.roles if role.role.startswith("panel")]
+    assert panel
+    for reader in panel:
+        assert reader.calls.expected == pytest.approx(3 * found.accepted.expected)
+        assert reader.usd is not None
+        assert reader.usd.expected > 0
 
 
 def test_half_a_run_foretells_the_rest_in_calls_tokens_and_money(
