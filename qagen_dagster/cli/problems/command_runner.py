@@ -2,7 +2,7 @@
 
 import functools
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -318,11 +318,3 @@ def write(output: Path, data: bytes) -> None:
     broken = output_breaches(str(output), data, store.get(output.name))
     if broken:
         raise ConfigError(str(broken[0]))
-
-
-def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a folder, which is created. Raises ConfigError."""
-    for name, data in files.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write(target, data)

@@ -156,17 +156,12 @@ def _highlights(report: GroundingReport) -> dg.MarkdownMetadataValue:
 
 
 def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.MarkdownMetadataValue:
-    rows = [
-        (answer.id, _why(answer), answer.question, answer.answer, one.document_id)
-        for one, answer in answers
-        if answer.grading.is_grounded is None
-    ]
+    rows: list[tuple[str, ...]] = []
+    for one, answer in answers:
+        if (grading := answer.grading).is_grounded is None:
+            why = grading.judge_failure or "; ".join(grading.issues) or "no sentence could be measured"
+            rows.append((answer.id, why, answer.question, answer.answer, one.document_id))
     return metadata.markdown_table(("id", "reason", "question", "answer", "document"), rows)
-
-
-def _why(answer: GradedAnswer) -> str:
-    grading = answer.grading
-    return grading.judge_failure or "; ".join(grading.issues) or "no sentence could be measured"
 
 
 def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
