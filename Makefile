@@ -38,6 +38,7 @@ test: $(READY) ## the ordinary tests: nothing but this clone, no network; those 
 
 test-long: $(READY) ## what takes minutes: kills and forecasts again and again, then test-daemon, test-distributed and attack
 	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
+	$(BIN)/python -m pytest --hypothesis-profile=long tests/loop/problems/test_code_checks.py
 	$(MAKE) test-daemon
 	$(MAKE) test-distributed
 	$(MAKE) attack

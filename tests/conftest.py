@@ -9,8 +9,9 @@ import pytest
 from hypothesis import settings
 
 # One machine's bad day must not fail a test, and a run must be repeatable: no deadline, no random seed.
-# `pytest --hypothesis-profile=explore` looks further.
+# `pytest --hypothesis-profile=explore` looks further; `make test-long` runs slow properties with `long`.
 settings.register_profile("everyday", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("long", deadline=None, derandomize=True, max_examples=240)
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 settings.load_profile("everyday")
 

@@ -236,7 +236,7 @@ ASSIGNMENTS: dict[Stage, Assignment[Any]] = {
     Stage.VARIANT: Assignment(Role.VARIANT, "submit_variant", VariantResult, 9),
     Stage.CONVERT: Assignment(Role.CONVERTER, "submit_conversion", ConversionResult, 11),
 }
-FALLBACK = QuestionKind.MCQ_SC  # unknown kinds use the scanner's prompt of this kind
+_FALLBACK = QuestionKind.MCQ_SC  # unknown kinds use the scanner's prompt of this kind
 _NONE = "(none)"
 _PROMPTS = {
     Role.CLASSIFIER: "classify",
@@ -273,7 +273,7 @@ def role_prompt(role: Role) -> Prompt:
 
 def scan_prompt(kind: str) -> Prompt:
     """The scanner's prompt for a kind of question; for an unknown kind, the prompt for single-correct multiple choice."""
-    known = kind if kind in {one.value for one in QuestionKind} else FALLBACK.value
+    known = kind if kind in {one.value for one in QuestionKind} else _FALLBACK.value
     return load_prompt(f"problems/scan_{known}")
 
 

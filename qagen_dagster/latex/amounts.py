@@ -1,7 +1,7 @@
 """The amounts of a LaTeX text: its numbers with their units."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -53,6 +53,11 @@ def amounts(latex: str) -> Iterator[Amount]:
     """The numbers in order, each with its unit. In a formula a unit must be upright, because an italic m is a symbol."""
     for value, before, behind, inside in amounts_of(latex):
         yield Amount(value, unit_at_start(behind, inside=inside), before, behind)
+
+
+def without(some: Iterable[Amount], others: Collection[Amount]) -> list[Amount]:
+    """Those of `some` amounts that are the same as none of the `others`."""
+    return [one for one in some if not any(one.same(other) for other in others)]
 
 
 @lru_cache(maxsize=1024)

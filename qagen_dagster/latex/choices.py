@@ -6,7 +6,7 @@ from itertools import combinations
 
 from qagen_dagster.latex.amounts import Amount, amounts
 from qagen_dagster.latex.comparison import without_layout, without_pictures
-from qagen_dagster.latex.possible import KINDS, asked_quantity, impossible_answer
+from qagen_dagster.latex.possible import KINDS, Kind, asked_quantity, impossible_answer
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import equal, known_value
 
@@ -88,16 +88,15 @@ def _given_away(question: str, key: str) -> Iterator[str]:
     if kind is None or kind not in KINDS or len(found) != 1 or found[0].unit is None:
         return
     for one in amounts(question):
-        if one.unit is not None and one.same(found[0]) and _says_so(one, question):
+        if one.unit is not None and one.same(found[0]) and _says_so(one, question, kind):
             yield f"the statement gives the answer: {one.text}"
             return
 
 
-def _says_so(one: Amount, question: str) -> bool:
+def _says_so(one: Amount, question: str, kind: Kind) -> bool:
     """Whether the clause before the amount names the asked quantity and ends in 'is', with the words with which it is asked for."""
-    kind = asked_quantity(question)
     clause = re.split(r"[,;]|\bthat\b", one.before)[-1]
-    named = kind.names.search(clause) if kind is not None else None
+    named = kind.names.search(clause)
     last = question[question.rstrip(" ?.").rfind(".") + 1 :]
     said = clause[named.end() :].split() if named else []
     return (

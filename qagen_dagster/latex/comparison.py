@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
-from qagen_dagster.mathematics.reading import read_unit
+from qagen_dagster.mathematics.reading import known_unit
 from qagen_dagster.mathematics.units import SPELLED, joined_ohms
 from qagen_dagster.mathematics.values import close, equal, known_value, rounds_to
 from qagen_dagster.records.data_files import read_table
@@ -326,15 +326,7 @@ def _clean(text: str) -> str:
     answer, rest = body[: stop.start()].strip(" .,;"), body[stop.end() :]
     ends_formula = stop.group() in ("$", r"\)", r"\]") and (opened or stop.group() in body)
     unit = _AFTER.match(rest) if ends_formula else None
-    return f"${answer}$ {unit.group(1)}" if unit and _is_unit(unit.group(1)) else answer
-
-
-def _is_unit(word: str) -> bool:
-    try:
-        read_unit(word)
-    except ValueError:
-        return False
-    return True
+    return f"${answer}$ {unit.group(1)}" if unit and known_unit(unit.group(1)) else answer
 
 
 def same_numbers(left: str, right: str) -> bool:

@@ -95,7 +95,7 @@ class Value:
 
 def false_equalities(text: str) -> Iterator[str]:
     """Faults: numeric equalities that do not hold. Lists of values, formulas with symbols, and tables are passed over."""
-    for sides in _chains(text):
+    for _, sides in _headed(text):
         for (one, _), (other, about) in pairwise(sides):
             if not same_value(one, other, about=about):
                 yield f"{one.text} = {other.text} is false: the left side is {one.plain:.6g}"
@@ -103,8 +103,7 @@ def false_equalities(text: str) -> Iterator[str]:
 
 def reached(text: str) -> list[Value]:
     """All values that a solution states or computes, in order."""
-    found = [side for sides in _chains(text, least=1) for side, _ in sides]
-    return found + [
+    return sides_of(text) + [
         value for box in boxed_answers(text) if (value := value_of_side(_written_out(box))) is not None
     ]
 
@@ -143,13 +142,11 @@ def assigned(text: str) -> Iterator[tuple[str, Value]]:
             yield from ((head, side) for side, _ in sides)
 
 
-def _chains(text: str, least: int = 2) -> Iterator[list[tuple[Value, bool]]]:
-    """The sides with a value that equality signs join; each with whether one of the signs before it is an approximation."""
-    yield from (sides for _, sides in _headed(text) if len(sides) >= least)
-
-
 def _headed(text: str) -> Iterator[tuple[str, list[tuple[Value, bool]]]]:
-    """The chains of equalities, each with its first side if that has symbols."""
+    """The chains of equalities, each with its first side if that has symbols, and with the sides that have a value.
+
+    Each side comes with whether one of the signs before it is an approximation.
+    """
     count = 0
     shown = _TABLE.sub(r" \\table ", without_pictures(text))
     displayed = _DISPLAY.sub(lambda one: r"\[" if one.group(1) == "begin" else r"\]", shown)
@@ -230,7 +227,7 @@ def value_of_side(side: str) -> Value | None:
     number = lone.group(1) if lone else ""
     factor = base / plain if plain else 1.0
     unit = units[0] if number and units else None
-    return Value(text, plain, factor, unit, bool(units), _step(number), _digits(number), "." not in text)
+    return Value(text, plain, factor, unit, bool(units), *_precision(number), "." not in text)
 
 
 _SAID = re.compile(
@@ -266,22 +263,20 @@ def _degrees_kept(one: re.Match[str]) -> str:
 
 def unit_of(one: re.Match[str]) -> Unit | None:
     """The unit that a match of the pattern of united numbers has; None if it is another word."""
-    if one.group("degrees"):
-        return named_unit("\u00b0")
-    if one.group("percent"):
-        return named_unit("%")
-    if one.group("omega"):
-        text = one.group("omega").replace(r"\mu", "u").replace(r"\Omega", "\u03a9").replace(" ", "")
-        return named_unit(text)
+    sign = "\u00b0" if one.group("degrees") else one.group("percent") or one.group("omega")
+    if sign:
+        return named_unit(_spelled(sign).replace(" ", ""))
     try:
-        prefix = "u" if one.group("micro") else ""
-        unit = read_unit(prefix + _spelled(one.group("unit")) + (one.group("raised") or "").replace(" ", ""))
+        unit = _raised_unit(("u" if one.group("micro") else "") + one.group("unit"), one.group("raised"))
         if one.group("below"):
-            below = read_unit(_spelled(one.group("below")) + (one.group("deeper") or "").replace(" ", ""))
-            unit = unit.times(below, -1)
+            unit = unit.times(_raised_unit(one.group("below"), one.group("deeper")), -1)
     except ValueError:
         return None
     return None if unit == ONE and one.group("unit").strip() else unit
+
+
+def _raised_unit(unit: str, power: str | None) -> Unit:
+    return read_unit(_spelled(unit) + (power or "").replace(" ", ""))
 
 
 def _spelled(unit: str) -> str:
@@ -289,27 +284,17 @@ def _spelled(unit: str) -> str:
     return re.sub(r"\\,|~", " ", plain).strip()
 
 
-def _step(number: str) -> float:
-    """The value of the last digit, without the zeros at the end of an integer."""
+def _precision(number: str) -> tuple[float, int]:
+    """The value of the last digit, and the number of significant digits, without the zeros at the end of an integer; 0 for no number."""
     if not number:
-        return 0.0
-    digits, power = _parts(number)
-    decimals = len(digits.partition(".")[2])
-    if "." not in digits:
-        decimals = len(digits.rstrip("0")) - len(digits) if digits.strip("0") else 0
-    return float(10.0 ** (power - decimals))
-
-
-def _digits(number: str) -> int:
-    digits, _ = _parts(number) if number else ("", 0)
-    shown = digits.replace(".", "").lstrip("0")
-    return len(shown if "." in digits else shown.rstrip("0")) or (1 if number else 0)
-
-
-def _parts(number: str) -> tuple[str, int]:
-    digits, _, tail = number.partition("\\")
+        return 0.0, 0
+    mantissa, _, tail = number.partition("\\")
     power = re.search(r"\^\s*\{?\s*([-+]?)\s*(\d{1,3})", tail)
-    return digits.strip(), int(power.group(1) + power.group(2)) if power else 0
+    digits = mantissa.strip()
+    shown = digits if "." in digits or not digits.strip("0") else digits.rstrip("0")
+    place = len(digits) - len(shown) - len(shown.partition(".")[2])
+    place += int(power.group(1) + power.group(2)) if power else 0
+    return float(10.0**place), len(shown.replace(".", "").lstrip("0")) or 1
 
 
 def _near(one: Value, other: Value, left: float, right: float, *, about: bool) -> bool:

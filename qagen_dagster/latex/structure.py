@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from qagen_dagster.records.problems.item import ANSWER_MARK
+from qagen_dagster.records.problems.result import BankOption
 
 _VERBATIM_NAMES = (
     "verbatim*", "verbatim", "Verbatim*", "Verbatim", "BVerbatim", "lstlisting", "minted", "comment", "filecontents*", "filecontents",
@@ -214,14 +215,6 @@ def _without_tail(item: str) -> str:
     return item[:end] if all(line[:1] in ("", "%") for line in lines) else item.rstrip()
 
 
-@dataclass(frozen=True)
-class Option:
-    r"""One `\task`; `right` says whether `\ans` marks it."""
-
-    text: str
-    right: bool
-
-
 def structure_faults(latex: str) -> tuple[str, ...]:
     """Descriptions of unbalanced braces, environments and mathematics, for the author of the text."""
     code, plain = code_of(latex), plain_of(latex)
@@ -284,7 +277,7 @@ def solution_of(latex: str) -> str:
     return ""
 
 
-def options_of(latex: str) -> tuple[Option, ...]:
+def options_of(latex: str) -> tuple[BankOption, ...]:
     """The options of its tasks environments, in order."""
     return tuple(
         option for start, end in environments(latex, "tasks") for option in _options(latex[start:end])
@@ -306,7 +299,7 @@ def _marks(latex: str) -> list[re.Match[str]]:
     return list(_ENVIRONMENT.finditer(plain_of(latex)))
 
 
-def _options(tasks: str) -> Iterator[Option]:
+def _options(tasks: str) -> Iterator[BankOption]:
     plain = plain_of(tasks)
     marks = list(_TASK.finditer(plain))
     last = plain.rfind(r"\end")
@@ -315,7 +308,7 @@ def _options(tasks: str) -> Iterator[Option]:
         text, place = "", mark.end()
         for start, end in (*rights, (following, following)):
             text, place = f"{text} {tasks[place:start]}", end
-        yield Option(" ".join(text.split()), bool(rights))
+        yield BankOption(text=" ".join(text.split()), right=bool(rights))
 
 
 def _ends(text: str) -> Iterator[str]:

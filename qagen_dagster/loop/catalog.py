@@ -4,6 +4,7 @@ import logging
 import tempfile
 from collections.abc import Container, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any
@@ -79,9 +80,16 @@ def _known(store: Store) -> tuple[set[str], dict[str, str]]:
     """What `stats.known_runs` says of the catalog; nothing if there is none that this version can read."""
     try:
         with catalog_file(store) as file:
-            return stats.known_runs(file)
-    except StoreError:
+            found = file.stat()
+            return _known_runs(file, (found.st_ino, found.st_size, found.st_mtime_ns))
+    except (FileNotFoundError, NotADirectoryError, StoreError):
         return set(), {}
+
+
+@lru_cache(maxsize=1)
+def _known_runs(file: Path, _version: tuple[int, int, int]) -> tuple[set[str], dict[str, str]]:
+    """`stats.known_runs`, kept until the file changes, because one tick of a sensor asks several times."""
+    return stats.known_runs(file)
 
 
 def _has_sets(store: Store, combinations: Iterable[Combination], known: dict[str, str]) -> bool:

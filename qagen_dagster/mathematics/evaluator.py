@@ -132,7 +132,8 @@ def _operation(node: ast.BinOp, names: frozenset[str]) -> _Part:
     if not isinstance(node.op, _OPERATORS):
         raise _refused(f"the operator {type(node.op).__name__}")
     left, right = _part(node.left, names), _part(node.right, names)
-    return lambda known: _size(_operate(node.op, left(known), right(known)))
+    operate = _power if isinstance(node.op, ast.Pow) else OPERATORS[type(node.op)]
+    return lambda known: _size(operate(left(known), right(known)))
 
 
 def _called(node: ast.Call) -> str:
@@ -316,12 +317,6 @@ def _size(value: Any) -> Any:
     if value.is_finite is False or value is _sympy().nan:
         raise FormError(FormFailure.UNDEFINED, "a division by zero or an infinite value")
     return value
-
-
-def _operate(operator: ast.operator, left: Any, right: Any) -> Any:
-    if isinstance(operator, ast.Mod):
-        return _sympy().Mod(left, right)
-    return _power(left, right) if isinstance(operator, ast.Pow) else OPERATORS[type(operator)](left, right)
 
 
 def _power(base: Any, exponent: Any) -> Any:

@@ -18,6 +18,8 @@ OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: lambda one, other: one / other,
     ast.Pow: lambda one, other: one**other,
+    ast.Mod: operator.mod,
+    ast.FloorDiv: lambda one, other: Fraction(one // other),
 }
 _OF_ONE: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
@@ -110,12 +112,6 @@ def _of_exact_node(node: ast.expr) -> _Function:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             decide, yes, no = part(test), part(body), part(orelse)
             return lambda names: yes(names) if decide(names) else no(names)
-        case ast.BinOp(left=first, op=ast.FloorDiv(), right=second):
-            left, right = part(first), part(second)
-            return lambda names: Fraction(left(names) // right(names))
-        case ast.BinOp(left=first, op=ast.Mod(), right=second):
-            left, right = part(first), part(second)
-            return lambda names: left(names) % right(names)
         case ast.Call(func=ast.Name(id=name), args=[one]) if name in _OF_FRACTIONS:
             function, inner = _OF_FRACTIONS[name], part(one)
             return lambda names: function(inner(names))

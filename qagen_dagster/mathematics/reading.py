@@ -80,17 +80,12 @@ def _power(kept: list[Token], place: int) -> tuple[int, int]:
         return _bounded(f"-{rest[1]}"), place + 2
     if rest[:1] != ["^"] or rest[1:2] == ["\u00b0"] or rest[1:3] == ["{", "\u00b0"]:
         return 1, place
-    inner = rest[1:]
-    used = 1
-    braces = inner[:1] == ["{"]
-    if braces:
-        inner, used = inner[1:], used + 2
-    negative = inner[:1] in (["-"], ["+"])
-    digits = inner[1] if negative and len(inner) > 1 else (inner[0] if inner else "")
-    sign = "-" if negative and inner[0] == "-" else ""
-    if not digits.isdigit():
+    braces = rest[1:2] == ["{"]
+    inner = rest[2 if braces else 1 :]
+    sign = inner.pop(0) if inner[:1] in (["-"], ["+"]) else ""
+    if not inner or not inner[0].isdigit():
         raise Unreadable("the power of a unit is not a whole number")
-    return _bounded(sign + digits), place + used + 1 + (1 if negative else 0)
+    return _bounded(sign + inner[0]), place + 2 + 2 * braces + len(sign)
 
 
 def _bounded(text: str) -> int:

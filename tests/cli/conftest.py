@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,9 @@ from typing import Any
 import pytest
 
 from qagen_dagster.cli.main import main
+from tests.support import waterworks
 from tests.support.graph import DAGSTER_WARNINGS
+from tests.support.once import once
 from tests.support.problems.board import PROFILE, ProblemBoard
 from tests.support.project import Ended, Project
 from tests.support.wire_server import WireServer
@@ -36,6 +39,26 @@ def qagen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         if name.startswith(("QAGEN_", "DAGSTER_", "COLUMNS")):
             monkeypatch.setenv(name, value)
     return Command(project, capsys)
+
+
+@pytest.fixture(scope="session")
+def ran_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a project whose set of two questions is published. Tests copy it."""
+    return once(tmp_path_factory, "ran", _run)
+
+
+def _run(folder: Path) -> None:
+    project = Project.make(folder)
+    project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
+    assert project.qagen("run", "--json").code == 0
+
+
+@pytest.fixture
+def ran(qagen: Command, ran_once: Path) -> Command:
+    """The command in a copy of `ran_once`."""
+    shutil.rmtree(qagen.project.root)
+    shutil.copytree(ran_once, qagen.project.root)
+    return qagen
 
 
 @pytest.fixture

@@ -132,11 +132,9 @@ def test_a_damaged_partial_result_is_made_again(qagen: Command) -> None:
         assert qagen(*run).code == 0
 
 
-def test_damaged_evaluations_are_made_again_and_nothing_is_paid_twice(qagen: Command) -> None:
-    project = qagen.project
-    project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
+def test_damaged_evaluations_are_made_again_and_nothing_is_paid_twice(ran: Command) -> None:
+    project, qagen = ran.project, ran
     only = ("evaluate", "--only", "closed_book", "--only", "answers")
-    assert qagen("run", "--json").code == 0
     assert qagen(*only, "--json").code == 0
     paid = set(project.stored("ledger"))
     folder = project.assets / "evaluation" / WATER

@@ -16,13 +16,15 @@ from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
 KEY = "water/facts/textual"
 
 
-def test_evaluate_makes_what_is_missing_and_reports(qagen: Command) -> None:
-    project = qagen.project
-    project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
+def test_without_a_published_set_it_says_what_makes_one(qagen: Command) -> None:
+    qagen.project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
     early = qagen("evaluate", "--json")
     assert (early.code, len(early.errors)) == (1, 1)
     assert "no matching set is published: `qagen run`" in early.err
-    assert qagen("run", "--json").code == 0
+
+
+def test_evaluate_makes_what_is_missing_and_reports(ran: Command) -> None:
+    project, qagen = ran.project, ran
     assert project.stored("search") == project.stored("evaluation") == {}
     first = qagen("evaluate", "--json")
     assert (first.code, first.err) == (0, "")
@@ -46,10 +48,8 @@ def test_evaluate_makes_what_is_missing_and_reports(qagen: Command) -> None:
     assert "leaked" not in shown.out
 
 
-def test_labels_and_the_panel_are_made_if_they_are_named(qagen: Command) -> None:
-    project = qagen.project
-    project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
-    assert qagen("run", "--json").code == 0
+def test_labels_and_the_panel_are_made_if_they_are_named(ran: Command) -> None:
+    project, qagen = ran.project, ran
     (labels,) = qagen("evaluate", "--only", "labels", "--profile", "embedded", "--json").value["combinations"]
     assert labels["labels"]["metrics"]["labelled"] == labels["labels"]["questions"] > 0
     found = qagen("panel", "--profile", "embedded", "--json")
@@ -62,10 +62,8 @@ def test_labels_and_the_panel_are_made_if_they_are_named(qagen: Command) -> None
     assert {row.split("\t")[2] for row in rows} <= {"2", "3"}, "nobody but code has judged"
 
 
-def test_force_makes_a_report_anew_and_keeps_the_old_one(qagen: Command) -> None:
-    project = qagen.project
-    project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
-    assert qagen("run", "--json").code == 0
+def test_force_makes_a_report_anew_and_keeps_the_old_one(ran: Command) -> None:
+    project, qagen = ran.project, ran
     runs = [
         qagen("evaluate", "--only", "closed_book", "--force", "--json").value["combinations"][0][
             "closed_book"
@@ -90,14 +88,12 @@ def test_a_budget_leaves_the_rest_to_the_next_command(qagen: Command) -> None:
     assert (rest["failed"], rest["metrics"]["undecided"]) == (0, 0)
 
 
-def test_unusable_wishes_are_told_before_any_work(qagen: Command) -> None:
-    qagen.project.corpus("water", waterworks.corpus(2), {"ridge.txt": waterworks.notes("ridge")})
-    assert qagen("run", "--json").code == 0
-    before = qagen.project.stored()
+def test_unusable_wishes_are_told_before_any_work(ran: Command) -> None:
+    before = ran.project.stored()
     for words in (("--profile", "none"), ("--only", "luck"), ("--corpus", "wine")):
-        ended = qagen("evaluate", *words)
+        ended = ran("evaluate", *words)
         assert (ended.code, len(ended.errors)) == (2, 1), words
-    assert qagen.project.stored() == before
+    assert ran.project.stored() == before
 
 
 PROFILE = """\

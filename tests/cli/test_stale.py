@@ -53,30 +53,27 @@ def test_what_is_out_of_date_and_why(qagen: Command) -> None:
     assert qagen("stale").out == "everything is up to date\n"
 
 
-def test_run_brings_evaluations_and_indexes_that_exist_up_to_date(qagen: Command) -> None:
-    folder = qagen.project.corpus("water", waterworks.corpus(1), {"quay.txt": waterworks.notes("quay")})
-    assert qagen("run").code == 0
-    assert not (qagen.project.assets / "evaluation").exists()
-    assert qagen("evaluate").code == 0
-    assert qagen("stale").out == "everything is up to date\n"
-    (folder / "documents/quay.txt").write_text(waterworks.notes("quay", ["drain"]))
-    assert qagen("run").code == 0
-    assert qagen("stale").out == "everything is up to date\n"
-    assert qagen("run").errors == ["everything is up to date"]
+def test_run_brings_evaluations_and_indexes_that_exist_up_to_date(ran: Command) -> None:
+    assert not (ran.project.assets / "evaluation").exists()
+    assert ran("evaluate").code == 0
+    assert ran("stale").out == "everything is up to date\n"
+    document = ran.project.corpora / "water/documents/ridge.txt"
+    document.write_text(waterworks.notes("ridge", ["drain"]))
+    assert ran("run").code == 0
+    assert ran("stale").out == "everything is up to date\n"
+    assert ran("run").errors == ["everything is up to date"]
 
 
-def test_a_profile_that_cannot_be_used_and_a_corpus_that_is_gone_are_told(qagen: Command) -> None:
-    project = qagen.project
-    folder = project.corpus("water", waterworks.corpus(1), {"quay.txt": waterworks.notes("quay")})
-    assert qagen("run").code == 0
+def test_a_profile_that_cannot_be_used_and_a_corpus_that_is_gone_are_told(ran: Command) -> None:
+    folder = ran.project.corpora / "water"
     (folder / "corpus.yaml").write_text(
-        waterworks.corpus(1).replace("target_count: 1", "target_count: 1, profile: nobody")
+        waterworks.corpus(2).replace("target_count: 2", "target_count: 2, profile: nobody")
     )
-    told = qagen("stale", "--json")
+    told = ran("stale", "--json")
     assert told.value["tasks"] == []
     assert told.errors[0].startswith(f"qagen: warning: questions {KEY}: there is no profile 'nobody'")
-    folder.rename(project.root / "away")
-    gone = qagen("stale", "--json").value
+    folder.rename(ran.project.root / "away")
+    gone = ran("stale", "--json").value
     assert gone["gone"] == [f"{KEY}: the folder of its corpus is gone; the published set stays"]
 
 

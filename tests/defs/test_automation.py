@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,10 +29,29 @@ PRICE = ", usd_per_million_input: 1, usd_per_million_output: 1"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    project = Project.make(tmp_path / "project")
+    return _project(tmp_path / "project")
+
+
+def _project(root: Path) -> Project:
+    project = Project.make(root)
     project.corpus("water", waterworks.corpus(), {"ridge.txt": waterworks.notes("ridge")})
     project.profile("paid", PAID.format(price=PRICE))
     return project
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """With the documents and the catalog, which cost nothing. The questions have paid models."""
+    project = _project(tmp_path_factory.mktemp("prepared") / "project")
+    with GraphRun(project, profile="paid") as graph:
+        assert graph.settle() == [["documents water"], ["catalog"]], "these are free"
+    return project
+
+
+@pytest.fixture
+def parsed(prepared: Project, tmp_path: Path) -> Project:
+    """A copy of `prepared`."""
+    return Project(shutil.copytree(prepared.root, tmp_path / "project"))
 
 
 def test_a_night_continues_up_to_the_catalog_and_tries_each_task_once(project: Project) -> None:
@@ -79,26 +99,24 @@ def test_a_task_that_changed_nothing_is_not_launched_again_until_it_changes(proj
     ],
 )
 def test_paid_models_without_a_budget_are_refused_in_one_line(
-    project: Project,
+    parsed: Project,
     price: str,
     limits: tuple[float | None, float | None],
     said: str,
 ) -> None:
-    project.profile("paid", PAID.format(price=price))
+    parsed.profile("paid", PAID.format(price=price))
     per_tick, per_day = limits
     with GraphRun(
-        project, profile="paid", automation_max_usd=per_tick, automation_max_usd_per_day=per_day
+        parsed, profile="paid", automation_max_usd=per_tick, automation_max_usd_per_day=per_day
     ) as graph:
-        assert graph.settle() == [["documents water"], ["catalog"]], "these are free"
         assert said in graph.requests().skipped
         assert said in graph.nightly().skipped
 
 
 @pytest.mark.parametrize(("spent", "limit"), [(0.0, 1.0), (1.5, 0.5), (2.0, None)])
-def test_a_launch_gets_what_the_day_has_left(project: Project, spent: float, limit: float | None) -> None:
-    with GraphRun(project, profile="paid", automation_max_usd=1, automation_max_usd_per_day=2) as graph:
-        graph.run(graph.requests().requests)
-        store, today = Store(str(project.assets)), launch_id(datetime.now(UTC))
+def test_a_launch_gets_what_the_day_has_left(parsed: Project, spent: float, limit: float | None) -> None:
+    with GraphRun(parsed, profile="paid", automation_max_usd=1, automation_max_usd_per_day=2) as graph:
+        store, today = Store(str(parsed.assets)), launch_id(datetime.now(UTC))
         store.write(f"spending/{today[:19]}-000000/{KEY}/one.json", Spent(usd=spent))
         store.write(f"spending/automation-20200101-000000/{KEY}/one.json", Spent(usd=9))
         asked = [one for one in graph.requests().requests if one.tags["qagen/task"] == f"questions {KEY}"]
@@ -115,7 +133,12 @@ def test_runs_of_the_last_launch_hold_the_next_one_back(project: Project) -> Non
 
 
 @pytest.mark.parametrize(
-    "change", ["a higher target of the command line", "a lower target", "fewer attempts"]
+    "change",
+    [
+        "a lower target",
+        pytest.param("a higher target of the command line", marks=pytest.mark.long),
+        pytest.param("fewer attempts", marks=pytest.mark.long),
+    ],
 )
 def test_fewer_wanted_questions_remove_none(project: Project, change: str) -> None:
     published = project.assets / "published" / KEY / "questions.jsonl"

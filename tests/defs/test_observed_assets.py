@@ -38,10 +38,16 @@ class Change:
         self.moved, self.file, self.before, self.after = sorted(moved), file, before, after
 
     def make(self, project: Project) -> None:
+        self._replace(project, self.before, self.after)
+
+    def undo(self, project: Project) -> None:
+        self._replace(project, self.after, self.before)
+
+    def _replace(self, project: Project, before: str, after: str) -> None:
         path = project.root / self.file
         text = path.read_text()
-        assert self.before in text
-        path.write_text(text.replace(self.before, self.after))
+        assert before in text
+        path.write_text(text.replace(before, after))
 
 
 CHANGES = {
@@ -110,7 +116,13 @@ def a_change_moves_exactly_what_uses_it(graph: GraphRun, project: Project) -> No
         stale = sorted({*stale, *change.moved})
         assert graph.stale("candidate_qa", ALL) == stale
         assert graph.nightly().tasks == _questions(stale)
-    assert graph.settle() == [_questions(stale), ["catalog"]]
+    kept = CHANGES["description of one scenario"]
+    for change in CHANGES.values():
+        if change is not kept:
+            change.undo(project)
+    assert sorted(graph.observe()) == stale, "each was moved by something that is undone"
+    assert graph.stale("candidate_qa", ALL) == kept.moved
+    assert graph.settle() == [_questions(kept.moved), ["catalog"]]
     assert graph.stale("candidate_qa", ALL) == []
     assert graph.nightly().tasks == []
 

@@ -8,8 +8,9 @@ import pytest
 
 from benchmarks.attack.__main__ import GROUPS
 
-# `make test` has quicker tests of the same: faulty servers in `tests/loop/questions`, hostile files in `tests/ingest`.
-ELSEWHERE = ("faults", "documents")
+# `make test` has quicker tests of the same: faulty servers in `tests/loop/questions`, hostile files in `tests/ingest`,
+# kills in `test_kill.py`.
+ELSEWHERE = ("faults", "documents", "kills")
 
 
 @pytest.mark.parametrize(

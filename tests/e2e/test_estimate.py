@@ -93,7 +93,7 @@ def _runs(
 @pytest.mark.parametrize(
     ("corpus", "first", "second", "seeds"),
     [
-        ("town_records", "rag_eval", "citizen_enquiry", ONE),
+        pytest.param("town_records", "rag_eval", "citizen_enquiry", ONE, marks=pytest.mark.long),
         pytest.param("research_journal", "rag_eval", "peer_review_reading", TWO, marks=pytest.mark.long),
         pytest.param("town_records", "rag_eval", "citizen_enquiry", TWO, marks=pytest.mark.long),
     ],

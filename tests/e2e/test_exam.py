@@ -226,6 +226,7 @@ def question(first: int, second: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.long  # `tests/loop/exams/test_run_item.py` kills at every step
 def test_killed_and_run_again_it_pays_nothing_twice(tmp_path: Path) -> None:
     board = Board()
     with WireServer(board) as server:

@@ -75,10 +75,10 @@ def test_memory_within_the_limit_is_fine(pool: ParserPool) -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [("hang", "nothing was done for 2 seconds"), ("spin", "not done within 2 seconds of processor time")],
+    [("hang", "nothing was done for 1 seconds"), ("spin", "not done within 1 seconds of processor time")],
 )
 def test_a_hang_is_a_timeout(words: str, said: str) -> None:
-    with ParserPool(workers=1, seconds=2, formats=misbehaving.formats) as pool:
+    with ParserPool(workers=1, seconds=1, formats=misbehaving.formats) as pool:
         parsed = pool.parse(order(words), OPTIONS)
         assert (parsed.outcome, parsed.detail) == (Outcome.TIMEOUT, said)
         assert text(pool, "next") == "next"

@@ -6,7 +6,7 @@ Tells also which parts of an exam are out of date, and why. A part that was neve
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -87,17 +87,12 @@ def stats_of(
 
 def caught_by(results: Iterable[SlotResult], thresholds: StyleThresholds) -> dict[str, int]:
     """The number of failed attempts and failed designs, by the check that found the failure."""
-    return dict(Counter(_stages(results, thresholds)))
-
-
-def _stages(results: Iterable[SlotResult], thresholds: StyleThresholds) -> Iterator[str]:
+    found: Counter[str] = Counter()
     for result in results:
-        if result.plan is None and result.rejected is not None:
-            yield Stage.DESIGNER.value
-        for attempt in result.attempts:
-            finding = finding_of(attempt, thresholds)
-            if finding is not None:
-                yield finding.stage.value
+        found[Stage.DESIGNER.value] += result.plan is None and result.rejected is not None
+        findings = (finding_of(attempt, thresholds) for attempt in result.attempts)
+        found.update(one.stage.value for one in findings if one is not None)
+    return dict(+found)
 
 
 def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:

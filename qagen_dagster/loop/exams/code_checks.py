@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from qagen_dagster.latex import equalities
 from qagen_dagster.latex.choices import equal_options, option_faults, without_figure
@@ -19,7 +19,7 @@ from qagen_dagster.mathematics import sandbox as sandboxes
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure
 from qagen_dagster.mathematics.sandbox import Sandbox
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.mathematics.values import known_value
+from qagen_dagster.mathematics.values import equal, known_value
 from qagen_dagster.publishing.markup import FORMULAS, mathml, split
 from qagen_dagster.records.exams.bank import Examination, Fault, ProofStatus
 from qagen_dagster.records.exams.submissions import ExamQuestion, QuestionPackage, Severity, StyleReport
@@ -164,11 +164,10 @@ def _texts(case: _Case) -> Iterator[Fault]:
 
 def _equal_values(case: _Case) -> Iterator[Fault]:
     options = case.package.question.options
-    for first, second in case.values.equal_pairs():
-        yield _fixable(
-            EQUAL_OPTIONS,
-            f"options {first} and {second} are equal: {options[first]} and {options[second]} are the same value",
-        )
+    for (first, one), (second, other) in combinations(case.values.values.items(), 2):
+        if equal(one, other):
+            said = f"{options[first]} and {options[second]} are the same value"
+            yield _fixable(EQUAL_OPTIONS, f"options {first} and {second} are equal: {said}")
 
 
 def _units(case: _Case) -> Iterator[Fault]:

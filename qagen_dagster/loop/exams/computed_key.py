@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations
 from typing import get_args
 
 from qagen_dagster.latex.amounts import Amount, amounts
@@ -69,14 +68,6 @@ class OptionValues:
 
     values: Mapping[Letter, Quantity]
     unread: Mapping[Letter, str]
-
-    def equal_pairs(self) -> list[tuple[Letter, Letter]]:
-        """The pairs of options with equal values, even if their texts differ."""
-        return [
-            (first, second)
-            for first, second in combinations(self.values, 2)
-            if equal(self.values[first], self.values[second])
-        ]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,6 @@ from qagen_dagster.records.problems.result import (
     ORIGINAL,
     BankExport,
     BankItem,
-    BankOption,
     CompileOutcome,
     ProblemBank,
     ProblemRecord,
@@ -371,16 +370,14 @@ def _timeless(record: ProblemRecord) -> ProblemRecord:
 
 
 def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
-    options = tuple(BankOption(text=one.text, right=one.right) for one in options_of(latex))
-    solution = solution_of(latex)
     return BankItem(
         id=record.id if made == ORIGINAL else f"{record.id}--{made}",
         problem=record.id,
         made=made,
         latex=latex,
         statement=question_of(latex),
-        options=options,
-        solution=solution,
+        options=options_of(latex),
+        solution=solution_of(latex),
         answer=stated_answer(latex),
         solved=next((one.solved for one in record.tasks if _makes(one.task, made)), NOT_SOLVED),
         source_path=record.problem.source_path,

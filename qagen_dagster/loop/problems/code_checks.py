@@ -1,7 +1,7 @@
 """The correctness properties of the physics question pipeline, as pure checks.
 
 Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, which items are selected, what is written. Each of the
-others concerns one output. A function `..._breaches` returns the breaches of the property that its docstring states.
+others concerns one output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property that its docstring states.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
-from qagen_dagster.agents.problems import FALLBACK, prompts
+from qagen_dagster.agents.problems import prompts
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.latex.comparison import (
     boxed_answers,
@@ -38,7 +38,6 @@ from qagen_dagster.loop.problems.text_faults import (
     answer_of,
     asks_number,
     given_faults,
-    is_value,
     named_constants,
     other_key,
     own_document,
@@ -49,6 +48,7 @@ from qagen_dagster.loop.problems.text_faults import (
     unlike_options,
     whole_item,
 )
+from qagen_dagster.mathematics.values import known_value
 from qagen_dagster.records.problems.item import (
     AlternateResult,
     Breach,
@@ -68,14 +68,6 @@ _SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
 _COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
 _HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
 _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
-
-
-def prompt_breaches(kind: str, prompt: str) -> tuple[Breach, ...]:
-    """Property 2: the scanner's prompt is the one for the question's kind, or the one for mcq_sc if the kind is unknown."""
-    known = kind if kind in {one.value for one in QuestionKind} else FALLBACK.value
-    if prompt == f"problem_scan_{known}":
-        return ()
-    return (Breach(property=2, detail=f"a question of kind {kind} is not scanned with the prompt {prompt}"),)
 
 
 def select_range(problems: Sequence[Problem], wanted: tuple[int, int] | None) -> tuple[Problem, ...]:
@@ -361,7 +353,7 @@ def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
         same = None if answer is None else same_answer(original, answer)
         if same is False:
             yield f"{name} reaches {answer}, but the original answer is {original}"
-        elif same is None and name == "the solution" and is_value(original):
+        elif same is None and name == "the solution" and known_value(original) is not None:
             yield f"the final answer {original} is not found in the solution: put it into \\boxed"
 
 

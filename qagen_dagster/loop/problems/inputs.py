@@ -147,15 +147,16 @@ def item_of(problem: items.Problem, state: ProblemState) -> str:
     return with_diagram(latex, code)
 
 
+def classification_of(problem: items.Problem, state: ProblemState) -> items.ClassificationResult | None:
+    """What the classifier found, or else a person gave; None if neither gave one."""
+    found = state.first(Stage.CLASSIFY)
+    return (found.classification if found is not None else None) or problem.classification
+
+
 def kind_of(problem: items.Problem, state: ProblemState) -> items.QuestionKind | None:
     """The kind that a person gave, or else the classifier; None if neither gave a kind."""
-    if problem.kind is not None:
-        return problem.kind
-    known = problem.classification
-    found = state.first(Stage.CLASSIFY)
-    if found is not None and found.classification is not None:
-        known = found.classification
-    return known.question_type if known is not None else None
+    known = classification_of(problem, state)
+    return problem.kind or (known.question_type if known is not None else None)
 
 
 def scanned_as(problem: items.Problem, state: ProblemState) -> items.QuestionKind:
@@ -228,11 +229,10 @@ def engine_compiler() -> Compiler:
     engine = find_engine()
     if engine is None:
         return NO_ENGINE
-
-    def compiled(latex: str, preamble: str, libraries: tuple[str, ...]) -> Compiled:
-        return compile_item(engine, latex, preamble, libraries).compiled
-
-    return Compiler(engine.identity, compiled)
+    return Compiler(
+        engine.identity,
+        lambda latex, preamble, libraries: compile_item(engine, latex, preamble, libraries).compiled,
+    )
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:

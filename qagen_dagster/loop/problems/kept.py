@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from fractions import Fraction
 
-from qagen_dagster.latex.amounts import Amount, amounts
+from qagen_dagster.latex.amounts import Amount, amounts, without
 from qagen_dagster.latex.choices import equal_options, option_faults, without_figure
 from qagen_dagster.latex.comparison import (
     boxed_answers,
@@ -178,7 +178,7 @@ def too_large(drawing: str) -> Iterator[str]:
 def _strange_labels(drawing: str, text: str) -> list[Amount]:
     stated = list(amounts(without_pictures(text)))
     found = [one for label in _labels(drawing) for one in amounts(label) if one.unit is not None]
-    return [one for one in found if not any(one.same(other) for other in stated)]
+    return without(found, stated)
 
 
 def _labels(drawing: str) -> list[str]:
@@ -192,7 +192,7 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
     """
     old = [one for one in amounts(question_of(source)) if _is_given(one)]
     new = [one for one in amounts(statement_of(converted)) if _is_given(one)]
-    lost = [one for one in old if not any(one.same(other) for other in new)]
+    lost = without(old, new)
     asked = [
         one
         for one in amounts(question_of(converted))
@@ -200,9 +200,7 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
     ]
     allowed = [*old, *amounts(solution_of(source))]
     constants = set(named_constants(question_of(source), solution_of(source), question_of(converted)))
-    added = [
-        one for one in asked if one.value not in constants and not any(one.same(other) for other in allowed)
-    ]
+    added = [one for one in without(asked, allowed) if one.value not in constants]
     if lost and (listed or not lettered_options(source)):
         yield f"the given {lost[0].text} of the source is not there"
     if added and not listed:
@@ -222,11 +220,10 @@ def stale_givens(source: str, result: str) -> Iterator[str]:
     stated, (used, results) = set(numbers_of(statement_of(result))), _computed(solution_of(result))
     before = Counter(numbers_of(solution_of(source)))
     asked = Counter(numbers_of(question_of(source)))
-    there = list(amounts(statement_of(result)))
-    for given in amounts(question_of(source)):
-        one, kept = given.value, any(given.same(other) for other in there)
+    for given in without(amounts(question_of(source)), list(amounts(statement_of(result)))):
+        one = given.value
         structural = one in _STRUCTURAL or before[one] > asked[one] + 1
-        if one in used and not kept and one not in stated | results and not structural:
+        if one in used and one not in stated | results and not structural:
             yield f"the solution computes with {float(one):.12g}, a given of the source that the statement does not have"
             return
 
@@ -252,9 +249,8 @@ def leaked_answer(source: str, result: str) -> Iterator[str]:
     found, asked = list(amounts(_answer(result))), question_of(result)
     if len(found) != 1 or not _is_given(found[0]):
         return
-    before = list(amounts(question_of(source)))
-    for one in amounts(asked):
-        if one.same(found[0]) and not any(one.same(other) for other in before):
+    for one in without(amounts(asked), list(amounts(question_of(source)))):
+        if one.same(found[0]):
             yield f"the question gives the answer: {one.text}"
             return
 

@@ -14,7 +14,7 @@ from qagen_dagster.loop.problems.bank import plan_problem_set, published_bank, r
 from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes, scan_breaches
 from qagen_dagster.loop.problems.inputs import PROBLEM_VERSION, ROLE_OF, engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
-from qagen_dagster.loop.problems.run_problem import work_problem
+from qagen_dagster.loop.problems.run_set import stored_work
 from qagen_dagster.loop.problems.sources import TEX, read_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import content_hash, fingerprint
@@ -89,8 +89,7 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
 
 def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: dict[str, str] | None) -> bool:
     """Whether all results that the configuration gives exist, and the bank has these (`stored`)."""
-    work = plan.work(problem, plan.placeholder_models(), space.store)
-    worked = work_problem(work, plan.results(problem, space.store), ())
+    _, worked = stored_work(space, plan, problem)
     known = stored or {}
     return worked.ended.end is not ProblemEnd.UNFINISHED and all(
         known.get(one.task.key) == one.fingerprint for one in worked.state.results
@@ -103,10 +102,8 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
     """
     found: Counter[str] = Counter()
     for problem in plan.problems:
-        work = plan.work(problem, plan.placeholder_models(), space.store)
-        done = {
-            one.task.key for one in work_problem(work, plan.results(problem, space.store), ()).state.results
-        }
+        work, worked = stored_work(space, plan, problem)
+        done = {one.task.key for one in worked.state.results}
         for task in work.tasks:
             if task.key not in done:
                 found[ROLE_OF[task.stage].value] += not _is_given(problem, task)

@@ -20,7 +20,6 @@ from qagen_dagster.latex.structure import options_of, question_of, solution_of, 
 from qagen_dagster.loop.problems import code_checks, inputs
 from qagen_dagster.loop.problems.solving import asked, compared, differing_values, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
-    Absent,
     Ended,
     ProblemState,
     Step,
@@ -92,7 +91,7 @@ class _TaskRun:
 
     def _scan(self) -> TaskResult:
         problem, kind = self.work.problem, inputs.kind_of(self.work.problem, self.state)
-        known = self._classification()
+        known = inputs.classification_of(problem, self.state)
         drawn = known.has_diagram if known is not None else None
         text = problem.tex.strip()
         if problem.input is items.ProblemInput.TEX and not code_checks.scan_breaches(
@@ -103,9 +102,6 @@ class _TaskRun:
             return self._blind()
         prompt = inputs.prompt_of(self.task, self.work, self.state)
         word = inputs.scanned_as(problem, self.state).value
-        broken = code_checks.prompt_breaches(word, prompt.name)
-        if broken:
-            return self._without(TaskEnd.REJECTED, str(broken[0]), breaches=broken, prompt=prompt.name)
         typed = text if problem.input is items.ProblemInput.TEX else ""
         values = self._shown_input(text) | {"kind": word, "has_diagram": _HAS_DIAGRAM[drawn]}
         found = self._ask(
@@ -140,7 +136,8 @@ class _TaskRun:
         return {"input": "image" if pictured else "tex", "problem": shown}
 
     def _draw(self) -> TaskResult:
-        known, problem = self._classification(), self.work.problem
+        problem = self.work.problem
+        known = inputs.classification_of(problem, self.state)
         item = inputs.item_of(problem, self.state)
         there = tikz_pictures(item)
         if there:
@@ -334,10 +331,6 @@ class _TaskRun:
         """The end of the task without a result."""
         return TaskResult(task=self.task, end=end, detail=detail, **fields)
 
-    def _classification(self) -> items.ClassificationResult | None:
-        found = self.state.first(Stage.CLASSIFY)
-        return self.work.problem.classification if found is None else found.classification
-
     def _ideas(self) -> items.IdeaResult | None:
         found = self.state.first(Stage.IDEA)
         return found.ideas if found is not None and found.end.ok else self.work.problem.ideas
@@ -425,7 +418,7 @@ class Worked:
     def ended(self) -> Ended:
         if isinstance(self.step, Ended):
             return self.step
-        return Ended(end=ProblemEnd.UNFINISHED, detail=self.stopped or f"{self.step.task.key} waits")
+        return Ended(end=ProblemEnd.UNFINISHED, detail=self.stopped or f"{self.step.key} waits")
 
 
 def work_problem(work: inputs.ProblemWork, results: TaskResults, stages: Collection[Stage]) -> Worked:
@@ -436,15 +429,15 @@ def work_problem(work: inputs.ProblemWork, results: TaskResults, stages: Collect
     state, asked = ProblemState(), 0
     step = next_step(state, work.tasks)
     while not isinstance(step, Ended):
-        fingerprint = inputs.task_fingerprint(step.task, work, state)
-        found = results.find(step.task, fingerprint)
-        if found is None and step.task.stage in stages:
+        fingerprint = inputs.task_fingerprint(step, work, state)
+        found = results.find(step, fingerprint)
+        if found is None and step.stage in stages:
             try:
-                found = perform(step.task, work, state).model_copy(update={"fingerprint": fingerprint})
+                found = perform(step, work, state).model_copy(update={"fingerprint": fingerprint})
             except BudgetExhaustedError as error:
                 return Worked(state, step, asked, str(error))
             results.keep(found)
             asked += 1
-        state = transition(state, found or Absent(task=step.task), work.tasks)
+        state = transition(state, found or step, work.tasks)
         step = next_step(state, work.tasks)
     return Worked(state, step, asked)

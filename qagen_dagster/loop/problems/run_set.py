@@ -7,7 +7,7 @@ from functools import cached_property
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, counter, work_on_each
-from qagen_dagster.loop.problems.inputs import ROLE_OF
+from qagen_dagster.loop.problems.inputs import ROLE_OF, ProblemWork
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
@@ -116,10 +116,15 @@ def run_stages(
     return run.work(problems)
 
 
+def stored_work(workspace: Workspace, plan: SetPlan, problem: Problem) -> tuple[ProblemWork, Worked]:
+    """The work on a problem, with models that cannot be asked, and its progress by the stored results."""
+    work = plan.work(problem, plan.placeholder_models(), workspace.store)
+    return work, work_problem(work, plan.results(problem, workspace.store), ())
+
+
 def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> ProblemRecord:
     """The current record of a problem. Asks no model and writes nothing."""
-    work = plan.work(problem, plan.placeholder_models(), workspace.store)
-    worked = work_problem(work, plan.results(problem, workspace.store), ())
+    _, worked = stored_work(workspace, plan, problem)
     models = {role.value: spec.name for role, spec in plan.specs.items()}
     asked = {ROLE_OF[one.task.stage].value: one.model for one in worked.state.results if one.model}
     made, former = record_of(problem, worked, models | asked), plan.former.get(problem.id)

@@ -30,15 +30,6 @@ class Wishes(Record):
     conversions: tuple[Format, ...] = ()
 
 
-class Absent(Record):
-    """A task that has no result and is not part of this run."""
-
-    task: Task
-
-
-Event = TaskResult | Absent
-
-
 class ProblemState(Record):
     """The state of the work on a problem."""
 
@@ -54,12 +45,6 @@ class ProblemState(Record):
         return next((one for one in self.results if one.task.stage is stage), None)
 
 
-class Perform(Record):
-    """Do this task next."""
-
-    task: Task
-
-
 class Ended(Record):
     """Nothing is left to do, or nothing more can be done."""
 
@@ -67,7 +52,7 @@ class Ended(Record):
     detail: str = ""
 
 
-Step = Perform | Ended
+Step = Task | Ended  # the task to do next, or the end
 
 
 def tasks_of(problem: Problem, wishes: Wishes) -> tuple[Task, ...]:
@@ -95,7 +80,7 @@ def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
             continue
         result = state.of(task)
         if result is None:
-            return Perform(task=task)
+            return task
         if task.stage in DECISIVE and not result.end.ok:
             return Ended(end=_lost(result), detail=f"{task.key}: {result.detail}")
     if state.absent:
@@ -106,13 +91,16 @@ def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
     return Ended(end=ProblemEnd.ACCEPTED)
 
 
-def transition(state: ProblemState, event: Event, tasks: tuple[Task, ...]) -> ProblemState:
-    """The state after `event`. Raises ValueError if `event` does not belong to the next task."""
-    step = next_step(state, tasks)
-    if not isinstance(step, Perform) or step.task != event.task:
-        raise ValueError(f"{event.task.key} does not fit the current state")
-    if isinstance(event, Absent):
-        return state.model_copy(update={"absent": (*state.absent, event.task)})
+def transition(state: ProblemState, event: TaskResult | Task, tasks: tuple[Task, ...]) -> ProblemState:
+    """The state after `event`, a result, or a task that has no result and is not part of this run.
+
+    Raises ValueError if `event` does not belong to the next task.
+    """
+    task = event if isinstance(event, Task) else event.task
+    if next_step(state, tasks) != task:
+        raise ValueError(f"{task.key} does not fit the current state")
+    if isinstance(event, Task):
+        return state.model_copy(update={"absent": (*state.absent, event)})
     return state.model_copy(update={"results": (*state.results, event)})
 
 

@@ -158,11 +158,6 @@ def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
             return
 
 
-def is_value(answer: str) -> bool:
-    """Whether an answer is a single value and not a sentence."""
-    return known_value(answer) is not None
-
-
 def is_number(answer: str) -> bool:
     """Whether an answer is a single value without symbols."""
     try:
@@ -298,7 +293,11 @@ def asks_number(converted: str) -> Iterator[str]:
     if not _ASKS_NUMBER.search(structure.statement_of(converted)):
         yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
     answer = answer_of(converted)
-    if answer is None or not comparison.numbers_of(answer) or (is_value(answer) and not is_number(answer)):
+    if (
+        answer is None
+        or not comparison.numbers_of(answer)
+        or (known_value(answer) is not None and not is_number(answer))
+    ):
         yield r"the solution must end at a number in \boxed{...}"
 
 
@@ -315,7 +314,7 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
         or len(pairs_of(old)) > 2  # one pair of a matching becomes the conversion
     ):
         return
-    if new is None and is_value(old) and target is not Format.INTEGER:
+    if new is None and known_value(old) is not None and target is not Format.INTEGER:
         yield rf"the answer {old} is not found in the solution: put it into \boxed"
         return
     olds = comparison.boxed_answers(structure.solution_of(source)) if lettered_options(source) else ()

@@ -258,6 +258,8 @@ class ProblemBank(Record):
 
 
 class BankOption(Record):
+    r"""One `\task`; `right` says whether `\ans` marks it."""
+
     text: str
     right: bool
 

@@ -80,7 +80,7 @@ def test_replies_that_do_not_fit_leave_a_line_that_says_what_to_raise(qagen: Com
     assert sum("At what pressure" in str(one) and "submit_qa" in str(one) for one in server.bodies) == 6
 
 
-@pytest.mark.parametrize("size", ["8", "1"])
+@pytest.mark.parametrize("size", [pytest.param("8", marks=pytest.mark.long), "1"])
 def test_a_model_with_broken_tool_calls_ends_the_run_with_one_line(qagen: Command, size: str) -> None:
     names = ("ridge", "quay", "mill", "lock", "dale", "ford", "glen", "hill")
     text = {f"{name}.txt": waterworks.notes(name) for name in names}

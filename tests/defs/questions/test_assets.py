@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +50,22 @@ roles:
 WHERE = Combination.from_key("water/facts/textual")
 LINES = waterworks.notes("ridge").split("\n")
 QUOTES = [line for line in LINES if "opens" in line]
+
+
+@pytest.fixture(scope="module")
+def parsed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a project with parsed documents. Tests copy it."""
+    project = Project.make(tmp_path_factory.mktemp("parsed") / "project")
+    documents = {f"{station}.txt": waterworks.notes(station) for station in STATIONS}
+    project.corpus("water", waterworks.corpus(), documents)
+    with GraphRun(project) as graph:
+        assert graph.materialize("water", *DOCUMENTS).success
+    return project.root
+
+
+@pytest.fixture
+def project(parsed: Path, tmp_path: Path) -> Project:
+    return Project(shutil.copytree(parsed, tmp_path / "project"))
 
 
 def test_candidates_show_documents_questions_reasons_and_cost(made: Made) -> None:
@@ -134,10 +151,10 @@ def test_a_run_again_reuses_every_document_and_keeps_data_versions(made: Made) -
 
 
 @pytest.mark.parametrize(("size", "ops"), [(2, 2), (None, 3)])
-def test_documents_are_split_into_ops_of_the_wanted_size(tmp_path: Path, size: int | None, ops: int) -> None:
-    project = _project(tmp_path)
+def test_documents_are_split_into_ops_of_the_wanted_size(
+    project: Project, size: int | None, ops: int
+) -> None:
     with GraphRun(project, shard_size=size) as graph:
-        assert graph.materialize("water", *DOCUMENTS).success
         run = graph.materialize(TEXTUAL, "candidate_qa")
     assert run.success
     steps = [event for event in run.all_node_events if event.is_step_success]
@@ -145,7 +162,7 @@ def test_documents_are_split_into_ops_of_the_wanted_size(tmp_path: Path, size: i
 
 
 def test_ops_of_several_machines_hand_on_their_outputs_in_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = ModuleType("dagster_celery")
     schema = dict.fromkeys(("broker", "backend", "config_source"), dg.Permissive())
@@ -155,10 +172,8 @@ def test_ops_of_several_machines_hand_on_their_outputs_in_the_store(
     vars(package)["celery_executor"] = create
     monkeypatch.setitem(sys.modules, "dagster_celery", package)
     monkeypatch.setenv("QAGEN_EXECUTOR", "celery")
-    project = _project(tmp_path)
     with WireServer(waterworks.answer) as server, GraphRun(project, shard_size=1, profile="remote") as graph:
         project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
-        assert graph.materialize("water", *DOCUMENTS).success
         job = graph.definitions.resolve_job_def("question_set")
         run = graph.instance.create_run_for_job(job, tags={"dagster/partition": TEXTUAL})
         assert execute_run(InMemoryJob(job), run, graph.instance).success
@@ -179,12 +194,10 @@ class Stubborn:
         return waterworks.answer(seen, number)
 
 
-def test_a_document_that_fails_is_named_and_a_rerun_tries_only_that_one(tmp_path: Path) -> None:
-    project = _project(tmp_path)
+def test_a_document_that_fails_is_named_and_a_rerun_tries_only_that_one(project: Project) -> None:
     script = Stubborn("quay")
     with WireServer(script) as server, GraphRun(project, profile="remote") as graph:
         project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
-        assert graph.materialize("water", *DOCUMENTS).success
         failed = graph.materialize(TEXTUAL, *QUESTIONS)
         sent = len(server.requests)
         script.station = None
@@ -210,22 +223,18 @@ def test_a_document_that_fails_is_named_and_a_rerun_tries_only_that_one(tmp_path
     assert stations == sorted(f"documents/{name}.txt" for name in STATIONS for _ in range(2))
 
 
-def test_what_finished_before_a_failure_is_durable(tmp_path: Path) -> None:
-    project = _project(tmp_path)
+def test_what_finished_before_a_failure_is_durable(project: Project) -> None:
     with WireServer(Stubborn("quay")) as server, GraphRun(project, profile="remote", shard_size=1) as graph:
         project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
-        assert graph.materialize("water", *DOCUMENTS).success
         assert not graph.materialize(TEXTUAL, *QUESTIONS).success
     kept = {key.split("/")[4] for key in project.stored("candidates")}
     assert kept == {"ridge.txt", "mill.txt"}
     assert not (project.assets / "published").exists()
 
 
-def test_cost_is_unknown_when_a_price_is(tmp_path: Path) -> None:
-    project = _project(tmp_path)
+def test_cost_is_unknown_when_a_price_is(project: Project) -> None:
     with WireServer(waterworks.answer) as server, GraphRun(project, profile="remote") as graph:
         project.profile("remote", REMOTE.format(url=server.url("openai_compatible")))
-        assert graph.materialize("water", *DOCUMENTS).success
         run = graph.materialize(TEXTUAL, *QUESTIONS)
         calls = len(server.requests)
     candidates, validated = metadata(run, "candidate_qa"), metadata(run, "validated_qa")
@@ -234,10 +243,8 @@ def test_cost_is_unknown_when_a_price_is(tmp_path: Path) -> None:
     assert candidates["input_tokens"] == 100 * candidates["model_calls"]
 
 
-def test_a_set_whose_proof_is_no_longer_in_the_document_is_not_published(tmp_path: Path) -> None:
-    project = _project(tmp_path)
+def test_a_set_whose_proof_is_no_longer_in_the_document_is_not_published(project: Project) -> None:
     with GraphRun(project) as graph:
-        assert graph.materialize("water", *DOCUMENTS).success
         assert graph.materialize(TEXTUAL, "candidate_qa", "validated_qa").success
         text = project.assets / "documents/water/ridge.txt/text.txt"
         whole = text.read_text()
@@ -256,15 +263,13 @@ def test_a_set_whose_proof_is_no_longer_in_the_document_is_not_published(tmp_pat
     assert checks(taken)["evidence_in_document"] == (True, {"questions": 6, "failing": 0})
 
 
-def test_the_launchpad_can_ask_for_another_profile_and_target(tmp_path: Path) -> None:
-    project = _project(tmp_path)
+def test_the_launchpad_can_ask_for_another_profile_and_target(project: Project) -> None:
     project.profile(
         "other",
         "roles: {generator: {provider: scripted, model: cloze}, validator: {provider: scripted, model: cloze-compare}, deduplicator: {provider: scripted, model: cloze}}",
     )
     wishes = {"profile": "other", "target_count": 1}
     with GraphRun(project) as graph:
-        assert graph.materialize("water", *DOCUMENTS).success
         run = graph.definitions.resolve_implicit_global_asset_job_def().execute_in_process(
             instance=graph.instance,
             asset_selection=[dg.AssetKey("candidate_qa")],
@@ -274,13 +279,6 @@ def test_the_launchpad_can_ask_for_another_profile_and_target(tmp_path: Path) ->
     shown = metadata(run, "candidate_qa")
     assert (shown["profile"], shown["accepted_before_deduplication"]) == ("other", 3)
     assert shown["models"]["validator"] == "scripted:cloze-compare"
-
-
-def _project(folder: Path) -> Project:
-    project = Project.make(folder / "project")
-    documents = {f"{station}.txt": waterworks.notes(station) for station in STATIONS}
-    project.corpus("water", waterworks.corpus(), documents)
-    return project
 
 
 def test_the_launchpad_offers_what_people_change_and_its_defaults_mean_as_configured(made: Made) -> None:

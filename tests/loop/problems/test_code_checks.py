@@ -20,7 +20,6 @@ from qagen_dagster.loop.problems.code_checks import (
     idea_breaches,
     output_breaches,
     problem_prompt_hashes,
-    prompt_breaches,
     scan_breaches,
     select_range,
     variant_breaches,
@@ -41,6 +40,7 @@ from qagen_dagster.store import Store
 from tests.support.problems.play import STEPS, classified, integer, item, mcq, typed
 
 ENOUGH = settings(max_examples=120, deadline=None)
+SLOW = settings(max_examples=settings().max_examples // 2)  # of the profile; `make test-long` runs 120
 INDEX = st.integers(min_value=1, max_value=60)
 
 
@@ -55,9 +55,6 @@ def test_the_scanner_uses_the_prompt_of_the_kind(kind: str) -> None:
     known = kind if kind in set(QuestionKind) else "mcq_sc"
     prompt = scan_prompt(kind)
     assert prompt.name == f"problem_scan_{known}"
-    assert prompt_breaches(kind, prompt.name) == ()
-    others = {f"problem_scan_{one.value}" for one in QuestionKind} - {prompt.name}
-    assert [prompt_breaches(kind, other)[0].property for other in others] == [2] * len(others)
 
 
 @ENOUGH
@@ -140,7 +137,7 @@ def test_a_classification_has_a_kind_and_a_difficulty(kind: str, difficulty: str
         assert found.difficulty in set(Difficulty)
 
 
-@ENOUGH
+@SLOW
 @given(a=GIVEN, t=GIVEN, before=WORD, after=WORD, space=LAYOUT)
 def test_a_scan_goes_from_item_to_the_end_of_its_solution(
     a: int, t: int, before: str, after: str, space: str
@@ -160,7 +157,7 @@ def test_a_scan_goes_from_item_to_the_end_of_its_solution(
         assert numbers(scan_breaches(bad, QuestionKind.SUBJECTIVE)) == {3}, bad
 
 
-@ENOUGH
+@SLOW
 @given(a=GIVEN, t=GIVEN, kind=st.sampled_from(QuestionKind))
 def test_only_mcq_has_tasks(a: int, t: int, kind: QuestionKind) -> None:
     """**Feature: physics-question-pipeline, Property 3: LaTeX Output Structure**"""
@@ -204,7 +201,7 @@ def test_ideas_have_concepts_and_techniques(concepts: list[str], techniques: lis
     assert numbers(broken) <= {5}
 
 
-@ENOUGH
+@SLOW
 @given(a=GIVEN, t=GIVEN, off=st.integers(min_value=1, max_value=1000))
 def test_an_alternate_solution_keeps_the_answer(a: int, t: int, off: int) -> None:
     """**Feature: physics-question-pipeline, Property 6: Alternate Solution Answer Preservation**"""
@@ -228,7 +225,7 @@ def test_an_alternate_solution_ends_at_the_same_option(said: str, broken: set[in
     assert numbers(alternate_breaches(original, alternate(speed(10), solution=text))) == broken
 
 
-@ENOUGH
+@SLOW
 @given(a=GIVEN, t=GIVEN, b=GIVEN, word=WORD, space=LAYOUT)
 def test_a_numerical_variant_changes_numbers_alone(a: int, t: int, b: int, word: str, space: str) -> None:
     """**Feature: physics-question-pipeline, Property 7: Numerical Variant Number Modification**"""
@@ -240,7 +237,7 @@ def test_a_numerical_variant_changes_numbers_alone(a: int, t: int, b: int, word:
     assert 7 in numbers(variant_breaches(VariantKind.NUMERICAL, source, other))
 
 
-@ENOUGH
+@SLOW
 @given(a=GIVEN, t=GIVEN, b=GIVEN, scene=st.sampled_from(["cart", "swan"]))
 def test_a_context_variant_keeps_every_number(a: int, t: int, b: int, scene: str) -> None:
     """**Feature: physics-question-pipeline, Property 8: Context Variant Number Preservation**"""
@@ -249,7 +246,7 @@ def test_a_context_variant_keeps_every_number(a: int, t: int, b: int, scene: str
     assert numbers(broken) <= {8}
 
 
-@ENOUGH
+@SLOW
 @given(
     a=GIVEN,
     t=GIVEN,
@@ -277,7 +274,7 @@ def test_a_variant_has_a_whole_solution_of_its_own(a: int, t: int, kind: Variant
         )
 
 
-@ENOUGH
+@SLOW
 @given(a=GIVEN, t=GIVEN, b=GIVEN, word=WORD)
 def test_a_combined_problem_is_one_problem(a: int, t: int, b: int, word: str) -> None:
     """**Feature: physics-question-pipeline, Property 10: Multi-Context Output Coherence**"""
@@ -333,7 +330,7 @@ def test_a_conversion_to_a_format_with_lists_has_a_checkable_answer(target: Form
     assert conversion_breaches(item(2, 5), target, item(2, 5))
 
 
-@ENOUGH
+@SLOW
 @given(a=GIVEN, t=GIVEN, target=st.sampled_from(FREE), made=st.sampled_from(FREE))
 def test_a_conversion_has_the_structure_of_its_format(a: int, t: int, target: Format, made: Format) -> None:
     """**Feature: physics-question-pipeline, Property 11: Format Conversion Structure**"""

@@ -188,25 +188,9 @@ class Unreliable:
         return waterworks.play(read(seen))
 
 
-def test_no_document_of_two_hundred_is_lost(tmp_path: Path) -> None:
-    syllables = (
-        "bar",
-        "cor",
-        "del",
-        "fen",
-        "gal",
-        "hol",
-        "kem",
-        "lin",
-        "mor",
-        "nes",
-        "pol",
-        "rud",
-        "sel",
-        "tor",
-        "wen",
-    )
-    stations = [first + second for first in syllables for second in syllables][:200]
+def test_no_document_of_sixty_is_lost(tmp_path: Path) -> None:
+    syllables = ("bar", "cor", "del", "fen", "gal", "hol", "kem", "lin")
+    stations = [first + second for first in syllables for second in syllables][:60]
     script = Unreliable()
     with WireServer(script) as server:
         outcome, space, planned = run(tmp_path, server, WIRES, stations, concurrency=6)
@@ -217,7 +201,7 @@ def test_no_document_of_two_hundred_is_lost(tmp_path: Path) -> None:
         assert result.end in (DocumentEnd.TARGET_REACHED, DocumentEnd.CONSECUTIVE_FAILURES)
         assert result.end is DocumentEnd.TARGET_REACHED or len(result.rejected) == 3
         assert all(one.rejection_detail for one in result.rejected)
-    assert sum(result.end is DocumentEnd.TARGET_REACHED for result in found.values()) > 150
+    assert sum(result.end is DocumentEnd.TARGET_REACHED for result in found.values()) > 45
     ledger = Ledger(space.store.blobs("ledger"))
     paid = [ledger.get(key.rpartition("/")[2]) for key in space.store.list("ledger")]
     tries = [1 + entry.retries for entry in paid if entry is not None]

@@ -156,9 +156,7 @@ def number(value: Fraction | int) -> str:
 def decimal(value: Fraction | int) -> str:
     """A rational number as a short decimal. Raises ValueError if it has none."""
     value = Fraction(value)
-    if value.denominator == 1:
-        return str(value.numerator)
-    text = f"{float(value):.6f}".rstrip("0")
+    text = f"{float(value):.6f}".rstrip("0").rstrip(".")
     if Fraction(text) != value:
         raise ValueError(f"{value} has no short decimal")
     return text
@@ -175,22 +173,14 @@ def root(square: Fraction | int) -> str:
             outside *= divisor
         divisor += 1
     front = Fraction(outside, square.denominator)
-    if inside == 1:
-        return number(front)
-    top = "" if front.numerator == 1 else str(front.numerator)
-    over = f"{top}\\sqrt{{{inside}}}"
-    return over if front.denominator == 1 else f"\\frac{{{over}}}{{{front.denominator}}}"
+    return number(front) if inside == 1 else times(front, f"\\sqrt{{{inside}}}")
 
 
 def times(factor: Fraction | int, symbol: str) -> str:
     """A rational multiple of a symbol in LaTeX."""
     factor = Fraction(factor)
-    if factor == 1:
-        return symbol
-    if factor.denominator == 1:
-        return f"{factor.numerator}{symbol}"
     top = symbol if factor.numerator == 1 else f"{factor.numerator}{symbol}"
-    return f"\\frac{{{top}}}{{{factor.denominator}}}"
+    return top if factor.denominator == 1 else f"\\frac{{{top}}}{{{factor.denominator}}}"
 
 
 FAMILIES = _families()

@@ -99,12 +99,12 @@ def _best(function: Callable[[float], float], low: float, high: float, *, greate
     return function((left + right) / 2)
 
 
-def _area(function: Callable[[float], float], low: float, high: float) -> float:
-    """The integral of a function by Simpson's rule, exact for cubics."""
+def _area(function: Callable[[float], float], high: float) -> float:
+    """The integral of a function from 0 by Simpson's rule, exact for cubics."""
     steps = 200
-    width = (high - low) / steps
-    total = function(low) + function(high)
-    total += sum((4 if step % 2 else 2) * function(low + step * width) for step in range(1, steps))
+    width = high / steps
+    total = function(0) + function(high)
+    total += sum((4 if step % 2 else 2) * function(step * width) for step in range(1, steps))
     return total * width / 3
 
 
@@ -169,22 +169,22 @@ def _switched(count: float, p: float, q: float) -> Solved:
 
 
 def _journey(speed: float, rise: float, level: float, fall: float) -> Solved:
-    up, down = _area(lambda t: speed * t / rise, 0, rise), _area(lambda t: speed * (1 - t / fall), 0, fall)
+    up, down = _area(lambda t: speed * t / rise, rise), _area(lambda t: speed * (1 - t / fall), fall)
     return Solved(up + speed * level + down, "added the areas of the three pieces")
 
 
 def _push(mass: float, force: float, first: float, level: float, second: float) -> Solved | None:
     if level != force:
         return None
-    work = _area(lambda x: force * x / first, 0, first) + force * second
+    work = _area(lambda x: force * x / first, first) + force * second
     return Solved(math.sqrt(2 * work / mass), "added up the work and made it kinetic energy")
 
 
 def _fading(start: float, seconds: float) -> Solved:
     def speed(t: float) -> float:
-        return _area(lambda u: start * (1 - u / seconds), 0, t)
+        return _area(lambda u: start * (1 - u / seconds), t)
 
-    return Solved(_area(speed, 0, seconds), "integrated twice by Simpson's rule")
+    return Solved(_area(speed, seconds), "integrated twice by Simpson's rule")
 
 
 def _pair(series: float, first: float, second: float, volts: float, asked: float) -> Solved | None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from qagen_dagster.latex.structure import code_of
 from qagen_dagster.mathematics.reading import read_value
-from qagen_dagster.mathematics.values import Quantity, equal, rounds_to, value_of
+from qagen_dagster.mathematics.values import Quantity, value_of
 
 _PARTS = ("problem", "item", "items", "solution", "ideas", "earlier", "description")
 
@@ -150,11 +150,6 @@ def side_value(text: str) -> Quantity | None:
         except ValueError:
             continue
     return None
-
-
-def agrees(computed: Quantity, stated: Quantity) -> bool:
-    """Whether the stated value equals the computed one, exactly or rounded to the digits shown."""
-    return equal(computed, stated) or rounds_to(computed, stated)
 
 
 def _cut(item: str, start: int, end: int) -> list[list[Side]]:

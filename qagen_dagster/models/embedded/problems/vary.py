@@ -14,7 +14,7 @@ from itertools import islice, product
 
 from qagen_dagster.latex.comparison import same_numbers
 from qagen_dagster.latex.structure import PICTURES, environments, options_of, solution_of, statement_of
-from qagen_dagster.mathematics.values import Quantity
+from qagen_dagster.mathematics.values import Quantity, equal, rounds_to
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems import reading
 from qagen_dagster.records.problems.item import DIAGRAM_MARK
@@ -120,7 +120,7 @@ class Layout:
         results = self._within(last)
         if len(results) != 1 or head.value is None or last.value is None:
             raise reading.UnableError("an equation of its solution does not end at one number")
-        if not reading.agrees(head.value, last.value):
+        if not (equal(head.value, last.value) or rounds_to(head.value, last.value)):
             raise reading.UnableError(
                 f"computed again, {' '.join(head.text.split())} is not {' '.join(last.text.split())}"
             )
