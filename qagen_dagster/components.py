@@ -29,8 +29,8 @@ from qagen_dagster.defs.outdated import build_up_to_date_checks, up_to_date_keys
 from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions
 from qagen_dagster.defs.presentation import JOBS, members, presented
 from qagen_dagster.defs.problems.assets import build_problem_assets
-from qagen_dagster.defs.questions.assets import build_exports, build_question_assets, build_review_decisions
-from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, build_published_sets
+from qagen_dagster.defs.questions.assets import build_question_assets
+from qagen_dagster.defs.questions.downstream import PUBLISHED_SETS, PublishedSets
 from qagen_dagster.defs.refresh_job import build_refresh_job
 from qagen_dagster.defs.resources import WorkspaceResource, build_work
 from qagen_dagster.errors import ConfigError
@@ -150,7 +150,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         resources = {
             "workspace": WorkspaceResource.of(settings, layout),
             "work": build_work(layout, work),
-            PUBLISHED_SETS: build_published_sets(settings),
+            PUBLISHED_SETS: PublishedSets(assets=settings.assets),
         }
         return dg.Definitions(
             assets=[
@@ -240,8 +240,6 @@ def _assets(
     return known, [
         *build_document_assets(layout, partitions, corpora),
         *build_question_assets(layout, partitions),
-        build_exports(layout, partitions),
-        build_review_decisions(layout, partitions),
         *(asset for name, build in optional.items() if name in layout.optional for asset in build()),
         build_catalog(layout),
     ]

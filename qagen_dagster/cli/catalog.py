@@ -1,6 +1,6 @@
 """`qagen catalog`: describes the tables of the catalog database from the comments in it."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,26 +53,18 @@ def describe(settings: Settings, table: str | None, as_json: bool) -> None:
     """
     with catalog_file(Store(settings.assets)) as file, snapshot(file) as connection:
         found = dictionary(connection)
-    if table is None:
-        _show_all(found.values(), as_json)
-    elif table in found:
-        _show_one(found[table], as_json)
-    else:
+    if table is not None and table not in found:
         raise ConfigError(f"there is no table {table!r} in the catalog (there are: {', '.join(found)})")
-
-
-def _show_all(relations: Iterable[dict[str, Any]], as_json: bool) -> None:
     if as_json:
-        print_json(list(relations))
-        return
-    for relation in relations:
-        echo(f"{relation['kind']:<5}  {relation['name']:<20}  {relation['comment']}")
+        print_json(list(found.values()) if table is None else found[table])
+    elif table is not None:
+        _show_one(found[table])
+    else:
+        for relation in found.values():
+            echo(f"{relation['kind']:<5}  {relation['name']:<20}  {relation['comment']}")
 
 
-def _show_one(relation: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(relation)
-        return
+def _show_one(relation: dict[str, Any]) -> None:
     echo(f"{relation['kind']} {relation['name']}: {relation['comment']}")
     if not relation["columns"]:
         return

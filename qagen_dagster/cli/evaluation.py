@@ -11,13 +11,12 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
+    Models,
     OneOf,
     Selection,
-    asset_config,
-    budget_options,
     combination_options,
     json_option,
-    profile_option,
+    model_options,
 )
 from qagen_dagster.cli.output import (
     OUTPUT,
@@ -40,10 +39,10 @@ from qagen_dagster.loop.index.build import is_indexed
 from qagen_dagster.loop.questions.publication.published_set import read_published
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import (
     BOUNDS,
     effects,
+    overall_rows,
     own_questions,
     planned,
     score_markdown,
@@ -83,8 +82,7 @@ _COLUMNS = (
     help="Only this evaluation. Can be repeated. Default: closed_book, retrieval and answers.",
 )
 @click.option("--force", is_flag=True, help="Also repeat evaluations that are up to date.")
-@budget_options
-@profile_option
+@model_options
 @json_option
 @click.pass_obj
 def evaluate(
@@ -92,8 +90,7 @@ def evaluate(
     chosen: Selection,
     only: tuple[Kind, ...],
     force: bool,
-    budget: Allowance | None,
-    profile: str | None,
+    models: Models,
     as_json: bool,
 ) -> int:
     """Evaluate published question sets.
@@ -105,10 +102,10 @@ def evaluate(
     space = Workspace(settings)
     published = chosen.published(space)
     kinds = only or USUAL
-    due, failures = _due(space, published, kinds, profile, budget, force=force)
+    due, failures = _due(space, published, kinds, models, force=force)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         if due:
-            failures += _materialize(space, due, asset_config(profile, budget), progress)
+            failures += _materialize(space, due, models.fields, progress)
         else:
             progress.note("nothing can be evaluated" if failures else "everything is up to date")
     _print_evaluations(space, published, kinds, failures, as_json)
@@ -160,8 +157,7 @@ def _due(
     space: Workspace,
     combinations: list[Combination],
     kinds: tuple[Kind, ...],
-    profile: str | None,
-    budget: Allowance | None,
+    models: Models,
     *,
     force: bool,
 ) -> tuple[dict[Combination, list[Kind]], list[str]]:
@@ -170,7 +166,7 @@ def _due(
     failures: list[str] = []
     for combination in combinations:
         try:
-            opened = open_evaluation(space, combination, RunMark("", ""), profile, budget)
+            opened = open_evaluation(space, combination, RunMark("", ""), *models)
             due[combination] = [kind for kind in kinds if force or not is_evaluated(opened, kind)]
         except StoreError as error:
             failures.append(f"{combination.key}: {error}")
@@ -268,8 +264,7 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--output", type=OUTPUT, callback=file_to_write, help="Write the report as Markdown to this file, too."
 )
-@budget_options
-@profile_option
+@model_options
 @json_option
 @click.pass_obj
 def score(
@@ -281,8 +276,7 @@ def score(
     against_model: str,
     difference: float | None,
     output: Path | None,
-    budget: Allowance | None,
-    profile: str | None,
+    models: Models,
     as_json: bool,
 ) -> int:
     """Score another system on published questions.
@@ -291,7 +285,7 @@ def score(
     such answers stay undecided. Passages are compared with the evidence. A row that cannot be used is reported and left out.
     """
     space = Workspace(settings)
-    judge = command_judge(space, profile or settings.profile, budget)
+    judge = command_judge(space, models.profile or settings.profile, models.budget)
     sets = [read_published(space.store, _combination(key)) for key in dict.fromkeys(keys)]
     known = [question.id for published in sets for question in published]
     files = [(answers, system_model)] + ([] if against is None else [(against, against_model)])
@@ -332,10 +326,8 @@ def _print_score(report: ScoreReport) -> None:
     for scores in report.systems:
         table.add_column(escape(scores.system), justify="right")
     overall = [scores.overall for scores in report.systems]
-    for name in dict.fromkeys(name for totals in overall for name in totals.counts):
-        table.add_row(name, *(str(totals.counts.get(name, "-")) for totals in overall))
-    for name in dict.fromkeys(name for totals in overall for name in totals.measures):
-        table.add_row(name, *(shown_measure(totals.measures.get(name)) for totals in overall))
+    for row in overall_rows(overall):
+        table.add_row(*map(str, row))
     for by in ("type", "mode", "hops"):
         for group in report.systems[0].groups[by]:
             found = [scores.groups[by][group].measures.get("correct") for scores in report.systems]

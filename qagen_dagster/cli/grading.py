@@ -16,7 +16,7 @@ from rich.table import Table
 from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress
-from qagen_dagster.cli.options import OneOf, budget_options, json_option, profile_option
+from qagen_dagster.cli.options import Models, OneOf, json_option, model_options
 from qagen_dagster.cli.output import (
     OUTPUT,
     Terminal,
@@ -34,7 +34,6 @@ from qagen_dagster.loop.grading import answer_file, run_summary
 from qagen_dagster.loop.grading.grade_answers import CommandJudge, Grader, command_judge, coverage_lines
 from qagen_dagster.loop.grading.report import judge_spec
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus_config import DocumentOptions
 from qagen_dagster.records.grading import Grade, Highlight, Method
 from qagen_dagster.records.ids import Mode
@@ -138,8 +137,7 @@ _PLACE = click.Path(path_type=Path)
 @click.option(
     "--output", type=OUTPUT, callback=file_to_write, help="Write the whole report as JSON to this file, too."
 )
-@budget_options
-@profile_option
+@model_options
 @json_option
 @click.pass_obj
 def grade(
@@ -148,8 +146,7 @@ def grade(
     documents: Path,
     method: Method,
     output: Path | None,
-    budget: Allowance | None,
-    profile: str | None,
+    models: Models,
     as_json: bool,
 ) -> int:
     """Grade the answers of another system.
@@ -158,7 +155,7 @@ def grade(
     line number.
     """
     space = Workspace(settings)
-    judge = _judge(space, profile, method, budget)
+    judge = _judge(space, models, method)
     grader = Grader(method, judge.model, judge.workers)
     with tempfile.TemporaryFile() as spool:
         rows = answer_file.read_answers(answers)
@@ -184,12 +181,12 @@ def grade(
     return 1 if grades.faults or not grades.graded or unheard else 0
 
 
-def _judge(space: Workspace, profile: str | None, method: Method, wished: Allowance | None) -> CommandJudge:
-    """The judge within the budget of the profile or `wished`; none if `method` needs no judge or the profile has none.
+def _judge(space: Workspace, models: Models, method: Method) -> CommandJudge:
+    """The judge within the budget of the profile or of `models`; none if `method` needs no judge or the profile has none.
 
     Raises ConfigError, also if the method is llm and the profile has no judge.
     """
-    name = profile or space.settings.profile
+    name = models.profile or space.settings.profile
     chosen = space.profile(name)
     if judge_spec(chosen, method, Mode.TEXTUAL) is None:
         if method is Method.LLM:
@@ -197,7 +194,7 @@ def _judge(space: Workspace, profile: str | None, method: Method, wished: Allowa
         if method is Method.HYBRID:
             echo(f"qagen: note: the profile {name!r} has no judge, so none is asked", err=True)
         return CommandJudge(workers=space.settings.document_workers)
-    return command_judge(space, name, wished)
+    return command_judge(space, name, models.budget)
 
 
 class _AnswerProgress:

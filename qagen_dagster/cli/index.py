@@ -6,27 +6,24 @@ import click
 from rich.table import Table
 
 from qagen_dagster.cli.graph import Progress, open_quietly, unread
-from qagen_dagster.cli.options import asset_config, budget_options, json_option, profile_option
+from qagen_dagster.cli.options import Models, json_option, model_options
 from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.settings import Settings
 
 
 @click.command()
 @click.option("--corpus", help="Only this corpus. Default: all.")
-@budget_options
-@profile_option
+@model_options
 @json_option
 @click.pass_obj
 def index(
     settings: Settings,
     corpus: str | None,
-    budget: Allowance | None,
-    profile: str | None,
+    models: Models,
     as_json: bool,
 ) -> int:
     """Build or update the search index of corpora.
@@ -36,10 +33,9 @@ def index(
     """
     space = Workspace(settings)
     keys = [chosen.key for chosen in space.corpora.chosen(corpus)]
-    effective_budget(space.profile(profile or settings.profile), budget)
-    given = asset_config(profile, budget)
+    effective_budget(space.profile(models.profile or settings.profile), models.budget)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
-        failures = _materialize(space, keys, given, progress)
+        failures = _materialize(space, keys, models.fields, progress)
     _print([report(space, key) for key in keys], failures, as_json)
     return fail(failures)
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -157,16 +157,14 @@ def cli(
     debug: bool,
 ) -> None:
     """Turn corpora of documents into validated question/answer sets."""
-    settings = load_settings()
-    if corpora_folder is not None:
-        settings = replace(settings, corpora=corpora_folder.expanduser().resolve())
-    if assets is not None:
-        settings = replace(settings, assets=assets)
-    if profile is not None:
-        settings = replace(settings, profile=profile)
-    if profiles is not None:
-        settings = replace(settings, profiles=profiles.expanduser().resolve())
-    context.obj = settings
+    given: dict[str, Any] = {
+        "corpora": corpora_folder and corpora_folder.expanduser().resolve(),
+        "assets": assets,
+        "profile": profile,
+        "profiles": profiles and profiles.expanduser().resolve(),
+    }
+    chosen = {name: value for name, value in given.items() if value is not None}
+    context.obj = replace(load_settings(), **chosen)
 
 
 def main(arguments: list[str] | None = None) -> None:

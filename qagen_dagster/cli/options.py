@@ -6,10 +6,12 @@ import functools
 import math
 from collections.abc import Callable
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from qagen_dagster.cli.output import folder_to_write
 from qagen_dagster.errors import StoreError
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, Mode
@@ -36,6 +38,17 @@ documents_option = click.option(
     help="Only the first N documents of each corpus, for a trial. Default: all.",
     metavar="N",
 )
+
+
+def folder_option(*, required: bool) -> Callable[[Command], Command]:
+    """--output, which takes the folder to write to."""
+    return click.option(
+        "--output",
+        type=click.Path(path_type=Path, file_okay=False),
+        callback=folder_to_write,
+        required=required,
+        help="Folder to write to. It is created if it does not exist.",
+    )
 
 
 class OneOf(click.Choice[EnumT]):
@@ -87,8 +100,21 @@ def combination_options(command: Command) -> Command:
     )
 
 
-def budget_options(command: Command) -> Command:
-    """Adds --max-usd, --max-tokens and --max-calls; the command gets them as `budget`, None without a limit."""
+class Models(NamedTuple):
+    """The profile that a command uses, None for the configured one, and what it may spend, None without a limit."""
+
+    profile: str | None
+    budget: Allowance | None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """Fields of an asset's configuration. Options that were not given are left out."""
+        limits = {} if self.budget is None else self.budget.model_dump(exclude_none=True)
+        return limits if self.profile is None else {"profile": self.profile, **limits}
+
+
+def model_options(command: Command) -> Command:
+    """Adds --max-usd, --max-tokens, --max-calls and --profile; the command gets them as `models`."""
 
     @functools.wraps(command)
     def start(
@@ -96,10 +122,11 @@ def budget_options(command: Command) -> Command:
         max_usd: float | None,
         max_tokens: int | None,
         max_calls: int | None,
+        profile: str | None,
         **named: Any,
     ) -> Any:
         budget = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-        return command(*values, budget=None if budget.unlimited else budget, **named)
+        return command(*values, models=Models(profile, None if budget.unlimited else budget), **named)
 
     return with_options(
         start,
@@ -118,6 +145,7 @@ def budget_options(command: Command) -> Command:
             type=click.IntRange(0),
             help="Make at most this many paid model calls. Default: the profile's budget.",
         ),
+        profile_option,
     )
 
 
@@ -126,9 +154,3 @@ def with_options(command: Command, *options: Callable[[Command], Command]) -> Co
     for option in reversed(options):
         command = option(command)
     return command
-
-
-def asset_config(profile: str | None, budget: Allowance | None) -> dict[str, Any]:
-    """The profile and the budget as fields of an asset's configuration. Options that were not given are left out."""
-    limits = {} if budget is None else budget.model_dump(exclude_none=True)
-    return limits if profile is None else {"profile": profile, **limits}

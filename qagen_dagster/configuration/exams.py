@@ -1,8 +1,9 @@
 """Finds exams and reads their exam.yaml and schemas.md. A broken exam or schema is reported with its line and does not affect the others."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from qagen_dagster.configuration import files
@@ -74,22 +75,17 @@ def _schema(block: Sequence[str], start: int, path: Path) -> ExamSchema:
     title = block[0].removeprefix("##").strip()
     named = _NAMED.fullmatch(title)
     if named is None:
-        raise ConfigError(
-            f"{title!r} is not a schema header; write it like '## M1. Title'", file=path, line=start
-        )
+        fault = f"{title!r} is not a schema header; write it like '## M1. Title'"
+        raise ConfigError(fault, file=path, line=start)
     key = named.group(1)
-    parts = _parts(block, start, path, key)
+    fault_at = partial(ConfigError, file=path, key=key)
+    parts = _parts(block, start, fault_at)
     for needed in _NEEDED:
         if not parts.get(needed):
-            raise ConfigError(f"'### {_TITLES[needed]}' is missing or empty", file=path, line=start, key=key)
+            raise fault_at(f"'### {_TITLES[needed]}' is missing or empty", line=start)
     wrong = _items(parts["wrong_paths"])
     if len(wrong) < _FEWEST_WRONG:
-        raise ConfigError(
-            f"has {len(wrong)} wrong paths, but needs at least {_FEWEST_WRONG}",
-            file=path,
-            line=start,
-            key=key,
-        )
+        raise fault_at(f"has {len(wrong)} wrong paths, but needs at least {_FEWEST_WRONG}", line=start)
     return ExamSchema(
         id=key,
         title=named.group(2).strip(),
@@ -102,8 +98,8 @@ def _schema(block: Sequence[str], start: int, path: Path) -> ExamSchema:
     )
 
 
-def _parts(block: Sequence[str], start: int, path: Path, key: str) -> dict[str, list[str]]:
-    """The lines of each part, without blank lines."""
+def _parts(block: Sequence[str], start: int, fault_at: Callable[..., ConfigError]) -> dict[str, list[str]]:
+    """The lines of each part, without blank lines. `fault_at` makes the error of a `line`."""
     parts: dict[str, list[str]] = {}
     field = ""
     for number, line in enumerate(block[1:], start + 1):
@@ -113,16 +109,11 @@ def _parts(block: Sequence[str], start: int, path: Path, key: str) -> dict[str, 
             if not field or field in parts:
                 known = ", ".join(_TITLES.values())
                 fault = "is given twice" if field else f"is not a part of a schema (parts: {known})"
-                raise ConfigError(f"'{line.strip()}' {fault}", file=path, line=number, key=key)
+                raise fault_at(f"'{line.strip()}' {fault}", line=number)
             parts[field] = []
         elif line.strip():
             if not field:
-                raise ConfigError(
-                    "there is text before the first '###' part of this schema",
-                    file=path,
-                    line=number,
-                    key=key,
-                )
+                raise fault_at("there is text before the first '###' part of this schema", line=number)
             parts[field].append(line)
     return parts
 
@@ -199,11 +190,8 @@ def load_exam(folder: Path) -> Exam:
     texts = files.prompt_texts(folder, config.prompts, CONFIG_NAME)
     exam = Exam(folder.name, folder, config, library.schemas, library.faults, texts)
     if not library.schemas:
-        raise (
-            library.faults[0]
-            if library.faults
-            else ConfigError("contains no schema", file=folder / SCHEMAS_NAME)
-        )
+        empty = ConfigError("contains no schema", file=folder / SCHEMAS_NAME)
+        raise next(iter(library.faults), empty)
     known = set(library.schemas) | {fault.key for fault in library.faults}
     for schema in config.schema_weights:
         if schema not in known:

@@ -89,7 +89,10 @@ class Profile(Record):
             raise ValueError(f"no model is bound to {', '.join(missing)}")
         for mode in Mode:
             for writer in (self.spec(Role.GENERATOR, mode), *self.writers.values()):
-                check_distinct(writer, self.spec(Role.VALIDATOR, mode), mode)
+                validator, where = self.spec(Role.VALIDATOR, mode), f" in {mode.value} mode"
+                check_distinct(
+                    writer, validator, "generator and validator", where, "validate its own questions"
+                )
             check_judge(self, mode)
         check_examiners(self)
         check_priced(self, self.budget)
@@ -150,12 +153,8 @@ def check_judge(profile: Profile, mode: Mode) -> None:
     """Raise ValueError when the judge would judge its own answers."""
     judge = profile.find(Role.JUDGE, mode)
     for role in (Role.GENERATOR, Role.ANSWERER):
-        judged = profile.find(role, mode)
-        if judge is not None and judged is not None and _same(judge, judged):
-            raise ValueError(
-                f"{role.value} and judge are the same model ({judge.model}) in {mode.value} mode; "
-                "a model must not judge its own answers"
-            )
+        names, where = f"{role.value} and judge", f" in {mode.value} mode"
+        check_distinct(judge, profile.find(role, mode), names, where, "judge its own answers")
 
 
 def check_examiners(profile: Profile) -> None:
@@ -164,24 +163,15 @@ def check_examiners(profile: Profile) -> None:
     solved = (Role.SCANNER, Role.VARIANT, Role.CONVERTER)
     pairs = ((Role.IMPLEMENTER, "verifier", verifier), *((role, "solver", solver) for role in solved))
     for role, name, other in pairs:
-        maker = profile.spec_or_fallback(role)
-        if maker is not None and other is not None and _same(maker, other):
-            raise ValueError(
-                f"{role.value} and {name} are the same model ({other.model}); a model must not verify its own questions"
-            )
+        names, maker = f"{role.value} and {name}", profile.spec_or_fallback(role)
+        check_distinct(other, maker, names, "", "verify its own questions")
 
 
-def _same(one: ModelSpec, other: ModelSpec) -> bool:
-    return one.model.strip().casefold() == other.model.strip().casefold()
-
-
-def check_distinct(generator: ModelSpec, validator: ModelSpec, mode: Mode) -> None:
-    """Raise ValueError when both are the same model, even with other addresses or settings."""
-    if _same(generator, validator):
-        raise ValueError(
-            f"generator and validator are the same model ({generator.model}) in {mode.value} mode; "
-            "a model must not validate its own questions"
-        )
+def check_distinct(one: ModelSpec | None, other: ModelSpec | None, names: str, where: str, what: str) -> None:
+    """Raise ValueError when both are the same model, even with other addresses or settings. `what` a model must not do."""
+    models = [spec.model.strip().casefold() for spec in (one, other) if spec is not None]
+    if one is not None and len(models) == 2 and models[0] == models[1]:
+        raise ValueError(f"{names} are the same model ({one.model}){where}; a model must not {what}")
 
 
 def check_priced(profile: Profile, budget: Budget) -> None:

@@ -9,7 +9,6 @@ from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, uri
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog
-from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.workspace import Workspace
 
 _READ = (
@@ -22,7 +21,6 @@ def build_catalog(layout: Layout) -> dg.AssetsDefinition:
     """The asset `catalog`, without partitions. Its pool allows one run at a time, so that no run waits for the lock of the file."""
     return layout.asset(
         catalog,
-        Group.CATALOG,
         kinds={"duckdb"},
         pool=layout.name("catalog"),
         deps=[one for one in _READ if layout.has(one)],

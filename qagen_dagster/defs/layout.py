@@ -14,10 +14,14 @@ from typing import Any, get_type_hints
 import dagster as dg
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.refresh.products import Observed, Row, made_rows
+from qagen_dagster.loop.refresh.products import ROWS, Group, Observed, Row, made_rows
 from qagen_dagster.settings import OPTIONAL
 
 GRADED = "grounding_report"  # the asset of an optional product that the runs of another product make
+_GROUPS = {asset: row.group for row in ROWS for asset in row.assets} | {
+    "exam_schemas": Group.EXAMS,
+    "review_decisions": Group.QUESTIONS,
+}
 _RESOURCES = ("workspace", "work")
 Function = Callable[..., Any]
 Dep = str | tuple[str, dg.PartitionMapping]  # a plain name, or one with the mapping of its partitions
@@ -79,6 +83,10 @@ class Layout:
         """The name of a job, sensor, schedule, resource, pool or group."""
         return "_".join((*self.prefix, plain))
 
+    def group(self, asset: str) -> str:
+        """The name of the group of an asset."""
+        return self.name(_GROUPS[asset])
+
     def own(self, keys: Iterable[dg.AssetKey | None]) -> set[str]:
         """The plain names of the assets of this graph among `keys`."""
         n = len(self.prefix)
@@ -110,7 +118,6 @@ class Layout:
     def asset(
         self,
         function: Function,
-        group: str,
         *,
         name: str = "",
         deps: Iterable[Dep] = (),
@@ -121,7 +128,8 @@ class Layout:
 
         The checks have the asset's partitions, so that the result for one partition does not replace the result for another.
         """
-        key, partitions = self.key(name or function.__name__), more.get("partitions_def")
+        name, partitions = name or function.__name__, more.get("partitions_def")
+        key = self.key(name)
         shown = more.pop("metadata", {})
         specs = [
             dg.AssetCheckSpec(
@@ -132,7 +140,7 @@ class Layout:
         make: Any = dg.asset
         return make(
             key=key,
-            group_name=self.name(group),
+            group_name=self.group(name),
             deps=[self._dep(one) for one in deps],
             check_specs=specs,
             metadata={**shown, **source_of(function)},

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from qagen_dagster.loop.shared_budget import unique_calls
+from qagen_dagster.records.base import Record
+from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.review import page_address
 from qagen_dagster.records.run import Usage
@@ -214,6 +216,16 @@ if TYPE_CHECKING:
 else:  # Dagster accepts only the bare class as the annotation of an asset with checks
     CheckedResult = dg.MaterializeResult
 WARN = dg.AssetCheckSeverity.WARN
+
+
+def materialized(
+    shown: Metadata, version: str | Iterable[Record], checks: Sequence[dg.AssetCheckResult] = ()
+) -> dg.MaterializeResult[Any]:
+    """What an asset returns. `version` is its data version, or records whose fingerprint is its data version."""
+    told = version if isinstance(version, str) else fingerprint(one.model_dump_json() for one in version)
+    return dg.MaterializeResult(metadata=shown, check_results=checks, data_version=dg.DataVersion(told))
+
+
 _SHOWN, _LONGEST = 10, 2_000  # maximum number of names that are shown, and of their characters together
 
 

@@ -31,7 +31,6 @@ class ShardConfig(ModelConfig):
 def sharded_asset(
     layout: Layout,
     name: str,
-    group: str,
     ops: Mapping[str, Function],
     upstream: Mapping[str, dg.PartitionMapping | None],
     **more: Any,
@@ -52,7 +51,7 @@ def sharded_asset(
 
     @dg.graph_asset(  # pyright: ignore[reportUnknownMemberType]
         key=layout.key(name),
-        group_name=layout.name(group),
+        group_name=layout.group(name),
         kinds={MODELS},
         ins={
             one: dg.AssetIn(layout.key(one), partition_mapping=mapping, dagster_type=dg.Nothing)

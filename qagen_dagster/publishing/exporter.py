@@ -4,23 +4,24 @@ An exporter does not write to disk. Markdown shows texts of documents and models
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from qagen_dagster.records.text import markdown_text
 
-SetT = TypeVar("SetT", contravariant=True)
+SetT = TypeVar("SetT")
 
 
-class Exporter(Protocol[SetT]):
-    """One export format. Pure: the same set or bank gives the same bytes."""
+@dataclass(frozen=True)
+class Exporter(Generic[SetT]):
+    """One export format.
 
-    @property
-    def name(self) -> str: ...
+    `export` returns files by their path under the folder of the exports. Pure: the same set or bank gives the same bytes.
+    """
 
-    def export(self, exported: SetT, /) -> dict[str, bytes]:
-        """Files by their path under the folder of the exports."""
-        ...
+    name: str
+    export: Callable[[SetT], dict[str, bytes]]
 
 
 _LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}

@@ -6,16 +6,15 @@ escapes its output, and knows no command that could load, link or run anything. 
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from html import escape, unescape
 from itertools import groupby
-from typing import Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
 from lxml import etree
 from math_core import LatexError, LatexToMathML
 
-from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.records.ids import digest
 
 Kind = Literal["prose", "inline", "display", "figure"]
@@ -246,28 +245,43 @@ def html_of(parent: Element, name: str, value: str) -> Element:
     return child
 
 
-def category(*steps: str) -> Element:
-    """The pseudo question that puts the questions after it into a category. Moodle reads `//` in a name as a slash."""
-    question = etree.Element("question", {"type": "category"})
-    path = "/".join(" ".join(step.replace("/", "//").split()) for step in steps)
-    text_of(question, "category", f"$course$/top/{path}")
+LONGEST_ID = 100  # characters: the width of Moodle's database column
+
+
+def moodle_question(kind: str, name: str, text: str, feedback: str) -> Element:
+    """A question for Moodle's question bank. `text` and `feedback` are HTML."""
+    question = etree.Element("question", {"type": kind})
+    text_of(question, "name", name)
+    html_of(question, "questiontext", text)
+    html_of(question, "generalfeedback", feedback)
     return question
 
 
-def written(root: Element) -> dict[str, bytes]:
-    """The content of the only file of an export."""
+def add_settings(question: Element, **settings: str) -> None:
+    """Add an element for each setting, in their order."""
+    for name, value in settings.items():
+        etree.SubElement(question, name).text = value
+
+
+def add_tags(question: Element, *tags: str) -> None:
+    parent = etree.SubElement(question, "tags")
+    for tag in tags:
+        text_of(parent, "tag", tag)
+
+
+def moodle_file(title: str, groups: Iterable[tuple[str, Iterable[Element]]]) -> dict[str, bytes]:
+    """The only file of an export to Moodle. Each group of questions is in a category of its own below `title`."""
+    root = etree.Element("quiz")
+    for name, questions in groups:
+        # A pseudo question puts the questions after it into a category. Moodle reads `//` in a name as a slash.
+        path = "/".join(" ".join(step.replace("/", "//").split()) for step in (title, name))
+        category = etree.SubElement(root, "question", {"type": "category"})
+        text_of(category, "category", f"$course$/top/{path}")
+        root.extend(list(questions))
     etree.indent(root, " ")
     return {"moodle.xml": etree.tostring(root, xml_declaration=True, encoding="UTF-8") + b"\n"}
 
 
-class _WithFigures(Protocol):
-    @property
-    def figures(self) -> Mapping[str, bytes]: ...
-
-
-BankT = TypeVar("BankT", bound=_WithFigures)
-
-
-def exported(exporter: Exporter[BankT], bank: BankT) -> dict[str, bytes]:
+def exported(files: Mapping[str, bytes], figures: Figures) -> dict[str, bytes]:
     """The files of an export of a bank, with the pictures of its figures in HTML."""
-    return {path: with_figures(data, bank.figures) for path, data in exporter.export(bank).items()}
+    return {path: with_figures(data, figures) for path, data in files.items()}

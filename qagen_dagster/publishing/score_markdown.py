@@ -47,7 +47,7 @@ def _lines(report: ScoreReport) -> Iterator[str]:
         ((one.combination, one.content_id, one.questions) for one in report.sets),
     )
     yield from table(
-        ("measure", *(one.system for one in systems)), _overall([one.overall for one in systems])
+        ("measure", *(one.system for one in systems)), overall_rows([one.overall for one in systems])
     )
     measured = {name.partition("_")[0] for one in systems for name in one.overall.measures}
     yield "".join(words for name, words in _MEANINGS.items() if name in measured)
@@ -100,7 +100,8 @@ def own_questions(systems: Sequence[SystemScores]) -> Iterator[str]:
             yield text + (f"; self-preference {own.preference:+d} (below 0: favoured)" if known else "")
 
 
-def _overall(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
+def overall_rows(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
+    """The counts, then the measures of all questions: a name, and a value for each system."""
     for name in dict.fromkeys(name for one in found for name in one.counts):
         yield (name, *(one.counts.get(name, "-") for one in found))
     for name in dict.fromkeys(name for one in found for name in one.measures):

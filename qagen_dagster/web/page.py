@@ -30,7 +30,7 @@ def static_files() -> dict[str, bytes]:
 def server_page() -> str:
     """The page that loads its scripts, its style and its data from the server."""
     style = f'<link rel="stylesheet" href="{STYLE}">'
-    return _page(style, "".join(f'<script src="{name}" defer></script>\n' for name in SCRIPTS))
+    return _page(style + "".join(f'<script src="{name}" defer></script>\n' for name in SCRIPTS))
 
 
 def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, object]) -> bytes:
@@ -81,12 +81,12 @@ def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
         connect="'none'",
     )
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-    return _page(f"{meta}<style>{files[STYLE]}</style>", "", inside + scripts)
+    return _page(f"{meta}<style>{files[STYLE]}</style>", inside + scripts)
 
 
-def _page(head: str, late: str, end: str = "") -> str:
+def _page(head: str, end: str = "") -> str:
     text = (STATIC / "page.html").read_text(encoding="utf-8")
-    return text.replace("<!--head-->", head + late).replace("<!--end-->", end)
+    return text.replace("<!--head-->", head).replace("<!--end-->", end)
 
 
 def _hash(text: str) -> str:

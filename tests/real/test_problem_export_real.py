@@ -13,7 +13,7 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
 from qagen_dagster.latex.engine import MISSING, compile_item, find_engine
 from qagen_dagster.latex.structure import split_items
-from qagen_dagster.publishing.problems.tex_project import TexProject
+from qagen_dagster.publishing.problems.tex_project import tex_project
 from qagen_dagster.records.problems.result import BankExport, ProblemRecord
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.problems.attacks import ATTACKS
@@ -66,7 +66,7 @@ def pages(bank: BankExport, folder: Path) -> str:
     """The text of the compiled project."""
     engine = find_engine()
     assert engine is not None, MISSING
-    for path, data in TexProject().export(bank).items():
+    for path, data in tex_project(bank).items():
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)

@@ -26,9 +26,10 @@ from qagen_dagster.cli.exams.paper import (
 from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     Command,
-    budget_options,
+    Models,
+    folder_option,
     json_option,
-    profile_option,
+    model_options,
     with_options,
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
@@ -47,7 +48,6 @@ from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.figures import NOT_DRAWN, undrawn
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
 from qagen_dagster.publishing.markup import exported
 from qagen_dagster.records.exams.bank import BankStats, Counts, ItemBank
@@ -183,17 +183,15 @@ def replaces_all(options: ExamOptions) -> bool:
 @click.option(
     "--replace", is_flag=True, help="Replace the items of the bank. Default: add to them, and remove nothing."
 )
-@budget_options
-@profile_option
+@model_options
 @json_option
 @click.pass_obj
 def run(
     settings: Settings,
     exam_key: str | None,
     force: bool,
-    profile: str | None,
+    models: Models,
     as_json: bool,
-    budget: Allowance | None,
     **wished: Any,
 ) -> int:
     """Make exam items: design, write, prove, verify, judge.
@@ -204,7 +202,7 @@ def run(
     is in exam.yaml.
     """
     space = Workspace(settings)
-    options = _options(profile, budget, wished)
+    options = _options(models, wished)
     chosen = chosen_exams(settings, exam_key)
     prefixes = tuple(options.schema_prefixes or ("",))
     _check_prefixes(chosen, options.schema_prefixes or ())
@@ -241,12 +239,7 @@ def status(settings: Settings, exam_key: str | None, as_json: bool) -> None:
     type=click.Choice(_FORMATS),
     help="Only this format. Can be repeated. Default: all.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder to write to. It is created if it does not exist.",
-)
+@folder_option(required=True)
 @json_option
 @click.pass_obj
 def export(
@@ -258,7 +251,7 @@ def export(
     written: dict[str, str] = {}
     output.mkdir(parents=True, exist_ok=True)
     for exporter in (known for known in BANK_EXPORTERS if known.name in (formats or _FORMATS)):
-        for path, data in exported(exporter, bank).items():
+        for path, data in exported(exporter.export(bank), bank.figures).items():
             write_output(output / path, data)
             written[exporter.name] = str(output / path)
     lacking = undrawn(item_texts(bank.items), bank.figures)
@@ -270,13 +263,12 @@ def export(
     warn([NOT_DRAWN.format(", ".join(lacking))] if lacking else [])
 
 
-def _options(profile: str | None, budget: Allowance | None, wished: dict[str, Any]) -> ExamOptions:
+def _options(models: Models, wished: dict[str, Any]) -> ExamOptions:
     return ExamOptions(
-        profile=profile,
         weights={level.value: weight for level, weight in weights_of(wished).items()} or None,
         schema_prefixes=list(prefixes_of(wished.pop("schema"))) or None,
         models={role: model for role in ROLES if (model := wished.pop(f"model_{role}"))} or None,
-        **(budget or Allowance()).model_dump(),
+        **models.fields,
         **wished,
     )
 

@@ -9,8 +9,8 @@ import click
 from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import Command, json_option, with_options
-from qagen_dagster.cli.output import Terminal, fail, folder_to_write, print_json, warn, write_output
+from qagen_dagster.cli.options import Command, folder_option, json_option, with_options
+from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.configuration.exams import FOLDER, Exam, find_exam, load_exams
 from qagen_dagster.configuration.files import read_yaml
 from qagen_dagster.errors import ConfigError, StoreError
@@ -121,13 +121,7 @@ def weight_options(default: str) -> Callable[[Command], Command]:
     type=click.DateTime(["%Y-%m-%d"]),
     help="Leave out the items of papers that were drawn on this day or later.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    callback=folder_to_write,
-    required=True,
-    help="Folder to write to. It is created if it does not exist.",
-)
+@folder_option(required=True)
 @json_option
 @click.pass_obj
 def paper(

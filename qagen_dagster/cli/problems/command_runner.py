@@ -2,7 +2,7 @@
 
 import functools
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import click
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress
-from qagen_dagster.cli.options import Command, OneOf, budget_options, json_option, profile_option
+from qagen_dagster.cli.options import Command, Models, OneOf, json_option, model_options
 from qagen_dagster.cli.output import (
     Terminal,
     as_json_text,
@@ -29,7 +29,6 @@ from qagen_dagster.loop.problems.run_set import failures, gather_record, refusal
 from qagen_dagster.loop.problems.sources import PDF, Named, Range, beyond, read_file
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.config import MOST_VARIANTS
 from qagen_dagster.records.problems.item import Format, Problem, QuestionKind
@@ -133,15 +132,15 @@ _SHARED = {field.name for field in fields(Request)}
 
 
 def request_options(command: Command) -> Command:
-    """Adds --profile, the budget and --json. The command gets its shared options as one Request, and the others by name."""
+    """Adds the options of models and --json. The command gets its shared options as one Request, and the others by name."""
 
     @functools.wraps(command)
-    def start(settings: Settings, *, profile: str | None, budget: Allowance | None, **values: Any) -> int:
+    def start(settings: Settings, *, models: Models, **values: Any) -> int:
         shared = {name: values.pop(name) for name in _SHARED & values.keys()}
-        options = ProblemOptions(profile=profile, **(budget or Allowance()).model_dump())
+        options = ProblemOptions(**models.fields)
         return command(Request(Workspace(settings), options, **shared), **values)
 
-    return profile_option(budget_options(json_option(click.pass_obj(start))))
+    return model_options(json_option(click.pass_obj(start)))
 
 
 class SpreadCommand(click.Command):
@@ -319,11 +318,3 @@ def write(output: Path, data: bytes) -> None:
     broken = output_breaches(str(output), data, store.get(output.name))
     if broken:
         raise ConfigError(str(broken[0]))
-
-
-def write_folder(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a folder, which is created. Raises ConfigError."""
-    for name, data in files.items():
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write(target, data)

@@ -161,7 +161,9 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
 def _write(space: Workspace, bank: ProblemBank, output: Path) -> list[str]:
     """Write the files of a bank, and its exports. Returns a line about figures that are not drawn, if there are any."""
     export = problem_bank.with_pictures(space, bank)
-    command_runner.write_folder(output, problem_bank.bank_files(bank) | problem_bank.export_files(export))
+    for name, data in (problem_bank.bank_files(bank) | problem_bank.export_files(export)).items():
+        (output / name).parent.mkdir(parents=True, exist_ok=True)
+        command_runner.write(output / name, data)
     return problem_bank.without_pictures(export)
 
 

@@ -10,13 +10,12 @@ from rich.table import Table
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress, open_quietly, unread
 from qagen_dagster.cli.options import (
+    Models,
     Selection,
-    asset_config,
-    budget_options,
     combination_options,
     documents_option,
     json_option,
-    profile_option,
+    model_options,
     target_option,
 )
 from qagen_dagster.cli.output import Terminal, slashed, warn
@@ -27,7 +26,6 @@ from qagen_dagster.loop.estimate.combinations import estimate as estimate_run
 from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.settings import Settings
 
 _ENDS = ("low", "expected", "high")
@@ -37,8 +35,7 @@ _ENDS = ("low", "expected", "high")
 @combination_options
 @target_option
 @documents_option
-@profile_option
-@budget_options
+@model_options
 @json_option
 @click.pass_obj
 def estimate(
@@ -46,8 +43,7 @@ def estimate(
     chosen: Selection,
     target_count: int | None,
     num_documents: int | None,
-    profile: str | None,
-    budget: Allowance | None,
+    models: Models,
     as_json: bool,
 ) -> None:
     """Forecast calls, tokens, cost and time of a run.
@@ -58,13 +54,11 @@ def estimate(
     """
     space = Workspace(settings)
     combinations = space.corpora.combinations(*chosen)
-    options = RunOptions(
-        target_count=target_count, num_documents=num_documents, **asset_config(profile, budget)
-    )
-    blind = {} if chosen.mode is not None else blind_combinations(space, combinations, profile)
+    options = RunOptions(target_count=target_count, num_documents=num_documents, **models.fields)
+    blind = {} if chosen.mode is not None else blind_combinations(space, combinations, models.profile)
     combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
-        effective_budget(space.profile(space.profile_name(combination, profile)), options.run_budget)
+        effective_budget(space.profile(space.profile_name(combination, models.profile)), options.run_budget)
     corpora = dict.fromkeys(combination.corpus for combination in combinations)
     _read_documents(space, list(corpora), quiet=as_json)
     found = estimate_run(space, combinations, options)

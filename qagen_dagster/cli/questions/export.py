@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import Selection, combination_options, json_option
-from qagen_dagster.cli.output import fail, folder_to_write, print_json, warn
+from qagen_dagster.cli.options import Selection, combination_options, folder_option, json_option
+from qagen_dagster.cli.output import fail, print_json, warn
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.questions.publication import exports
 from qagen_dagster.loop.workspace import Workspace
@@ -37,12 +37,7 @@ _SECONDS = 10.0  # until a server counts as absent
     default=[_ALL],
     help="Only this format. Can be repeated. Default: all.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    callback=folder_to_write,
-    help="Folder to write to. It is created if it does not exist.",
-)
+@folder_option(required=False)
 @click.option(
     "--push",
     "destination",

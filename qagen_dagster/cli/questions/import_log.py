@@ -10,10 +10,9 @@ import click
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import (
-    asset_config,
-    budget_options,
+    Models,
     json_option,
-    profile_option,
+    model_options,
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.questions.run import materialize
@@ -23,7 +22,6 @@ from qagen_dagster.loop.questions.imported.coverage import keep_log, measure, re
 from qagen_dagster.loop.questions.plan import RunOptions, check_usable
 from qagen_dagster.loop.refresh.products import Scope
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.imported import PUBLISHED, Coverage
 from qagen_dagster.settings import Settings
@@ -39,8 +37,7 @@ _SHOWN = 160  # characters of a passage or a reason
 @click.option(
     "--no-run", is_flag=True, help="Only keep the questions, for `qagen estimate` and the next `qagen run`."
 )
-@budget_options
-@profile_option
+@model_options
 @json_option
 @click.pass_obj
 def questions_import(
@@ -50,8 +47,7 @@ def questions_import(
     scenario: str | None,
     forget: bool,
     no_run: bool,
-    budget: Allowance | None,
-    profile: str | None,
+    models: Models,
     as_json: bool,
 ) -> int:
     """Add questions that people asked to a set, and tell its gaps.
@@ -61,7 +57,7 @@ def questions_import(
     answers, and what people ask that no question of the set covers. The next `qagen run` shows these gaps to the generator.
     Without FILE, the questions of earlier imports are used.
     """
-    space, options = Workspace(settings), RunOptions(**asset_config(profile, budget))
+    space, options = Workspace(settings), RunOptions(**models.fields)
     combination, *others = space.corpora.combinations(corpus, scenario, Mode.TEXTUAL)
     if others:
         keys = ", ".join(one.key for one in (combination, *others))

@@ -17,13 +17,12 @@ from rich.table import Table
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
+    Models,
     Selection,
-    asset_config,
-    budget_options,
     combination_options,
     documents_option,
     json_option,
-    profile_option,
+    model_options,
     target_option,
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
@@ -39,7 +38,6 @@ from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, 
 from qagen_dagster.loop.shared_budget import unique_prices
 from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import CorpusIndex, Outcome
 from qagen_dagster.records.ids import Combination, Mode, normalise
@@ -77,8 +75,7 @@ _NAMED = 5  # files that cannot be used, of each corpus
     is_flag=True,
     help="Let the run replace published questions by an empty set, by a set of fewer documents, or by a set made by free models.",
 )
-@budget_options
-@profile_option
+@model_options
 @json_option
 @click.pass_obj
 def run(
@@ -89,8 +86,7 @@ def run(
     shard_size: int | None,
     force: bool,
     replace: bool,
-    budget: Allowance | None,
-    profile: str | None,
+    models: Models,
     as_json: bool,
 ) -> int:
     """Generate, validate and publish question sets.
@@ -105,9 +101,9 @@ def run(
         num_documents=num_documents,
         shard_size=shard_size,
         replace=replace,
-        **asset_config(profile, budget),
+        **models.fields,
     )
-    blind = {} if chosen.mode is not None else blind_combinations(space, combinations, profile)
+    blind = {} if chosen.mode is not None else blind_combinations(space, combinations, models.profile)
     combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, options)

@@ -15,7 +15,6 @@ from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.loop.questions.head_start import Work
-from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Outcome, Visual, VisualManifest
 from qagen_dagster.records.ids import fingerprint
@@ -31,7 +30,6 @@ def build_document_assets(
     return [
         layout.asset(
             parsed_documents,
-            Group.DOCUMENTS,
             partitions_def=partitions.corpora,
             kinds={"parser"},
             deps=["corpus_files"],
@@ -41,7 +39,6 @@ def build_document_assets(
         ),
         layout.asset(
             visual_manifests,
-            Group.DOCUMENTS,
             partitions_def=partitions.corpora,
             kinds={"parser"},
             deps=["parsed_documents"],
@@ -56,12 +53,8 @@ def parsed_documents(
     parsing = work.parsing(context.partition_key, context.run.run_id)
     result = parsing.text(metadata.log_progress(context, "parsed"))
     index = result.index
-    return dg.MaterializeResult(
-        metadata=_of_index(index, result.parsed_files, work.space.store),
-        data_version=dg.DataVersion(
-            fingerprint(f"{one.id}{one.version}{one.text_sha256}{one.outcome}" for one in index.documents)
-        ),
-    )
+    version = fingerprint(f"{one.id}{one.version}{one.text_sha256}{one.outcome}" for one in index.documents)
+    return metadata.materialized(_of_index(index, result.parsed_files, work.space.store), version)
 
 
 def visual_manifests(
@@ -71,10 +64,7 @@ def visual_manifests(
     parsing = work.parsing(context.partition_key, context.run.run_id)
     manifests = parsing.visuals(metadata.log_progress(context, "looked for visuals in"))
     crops = _page_crops(space, space.corpus(parsing.corpus), manifests, space.parsers())
-    return dg.MaterializeResult(
-        metadata=_of_manifests(manifests) | crops,
-        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in manifests)),
-    )
+    return metadata.materialized(_of_manifests(manifests) | crops, manifests)
 
 
 def _of_index(index: CorpusIndex, parsed_files: int, store: Store) -> metadata.Metadata:

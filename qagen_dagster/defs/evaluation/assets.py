@@ -8,7 +8,7 @@ import dagster as dg
 
 from qagen_dagster.defs.evaluation import metadata
 from qagen_dagster.defs.layout import Dep, Layout
-from qagen_dagster.defs.metadata import CheckedResult, Metadata, log_progress, warning_result
+from qagen_dagster.defs.metadata import CheckedResult, Metadata, log_progress, materialized, warning_result
 from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -20,11 +20,22 @@ from qagen_dagster.loop.evaluation.panel import ask_panel
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, open_evaluation, report_version
 from qagen_dagster.loop.grading.report import RunMark
-from qagen_dagster.loop.refresh.products import TABLE, Group, Product
+from qagen_dagster.loop.refresh.products import TABLE, Product
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import EvaluationOptions
 from qagen_dagster.records.evaluation import SEARCHING, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
+
+
+@dataclass(frozen=True)
+class BoundCheck:
+    """A check that a metric is not above its bound (with `upper`) or not below it. `bound` returns the bound; None: no bound."""
+
+    name: str
+    description: str
+    metric: str
+    bound: Callable[[EvaluationOptions], float | None]
+    upper: bool
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,7 @@ class Stage:
     verb: str  # the verb of progress lines, such as "asked"
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
     shown: Callable[[Workspace, Any], Metadata]
+    check: BoundCheck | None = None  # of a metric that has a bound
 
 
 STAGES = {
@@ -46,6 +58,13 @@ STAGES = {
         verb="asked",
         measure=check_closed_book,
         shown=metadata.of_closed_book,
+        check=BoundCheck(
+            "leaked",
+            "The share of leaked questions. Warns when it is above `max_leaked` of the scenario.",
+            "leaked_share",
+            lambda options: options.max_leaked,
+            upper=True,
+        ),
     ),
     Kind.RETRIEVAL: Stage(
         kinds={MODELS, "duckdb"},
@@ -54,6 +73,14 @@ STAGES = {
         verb="searched",
         measure=measure_retrieval,
         shown=metadata.of_retrieval,
+        check=BoundCheck(
+            "found",
+            "The share of questions whose document is among the first five results of fused search. "
+            "Warns when it is below `min_recall_at_5` of the scenario.",
+            "fused_document_recall_at_5",
+            lambda options: options.min_recall_at_5,
+            upper=False,
+        ),
     ),
     Kind.ANSWERS: Stage(
         kinds={MODELS},
@@ -62,6 +89,13 @@ STAGES = {
         verb="answered",
         measure=measure_answers,
         shown=metadata.of_answers,
+        check=BoundCheck(
+            "answered",
+            "The mean token F1 of the answers. Warns when it is below `min_answer_f1` of the scenario.",
+            "token_f1",
+            lambda options: options.min_answer_f1,
+            upper=False,
+        ),
     ),
     Kind.LABELS: Stage(
         kinds={MODELS, "duckdb"},
@@ -82,6 +116,9 @@ STAGES = {
 }
 
 
+_COMPLETE = "Warns when a question has no result, or a model must be asked again in the next run."
+
+
 def build_evaluation_assets(layout: Layout, partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [_asset(layout, partitions, kind) for kind in STAGES]
 
@@ -90,6 +127,7 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
     stage, row = STAGES[kind], TABLE[Product(kind.value)]
     (name,) = row.assets
     configuration = [] if row.observed is None else [row.observed.name]
+    bound = {} if stage.check is None else {stage.check.name: stage.check.description}
     searched: list[Dep] = [("document_index", partitions.fan_out)]
 
     def evaluation(
@@ -100,66 +138,18 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
         found = open_evaluation(space, combination, run, config.profile, config.allowance)
         report = stage.measure(found, log_progress(context, stage.verb))
         options = space.corpus(combination.corpus).scenario(combination.scenario).evaluation
-        return dg.MaterializeResult(
-            metadata=stage.shown(space, report),
-            check_results=evaluation_results(options, report),
-            data_version=dg.DataVersion(report_version(report)),
-        )
+        checks = evaluation_results(options, report)
+        return materialized(stage.shown(space, report), report_version(report), checks)
 
     return layout.asset(
         evaluation,
-        Group.EVALUATION,
         name=name,
         partitions_def=partitions.combinations,
         kinds=stage.kinds,
         deps=["corpus_json", *configuration, *(searched if kind in SEARCHING else [])],
-        checks=_check_descriptions(kind),
+        checks={**bound, "complete": _COMPLETE},
         description=stage.description,
     )
-
-
-@dataclass(frozen=True)
-class BoundCheck:
-    """A check that a metric is not above its bound (with `upper`) or not below it. `bound` returns the bound; None: no bound."""
-
-    name: str
-    description: str
-    metric: str
-    bound: Callable[[EvaluationOptions], float | None]
-    upper: bool
-
-
-_CHECKS = {
-    Kind.CLOSED_BOOK: BoundCheck(
-        "leaked",
-        "The share of leaked questions. Warns when it is above `max_leaked` of the scenario.",
-        "leaked_share",
-        lambda options: options.max_leaked,
-        upper=True,
-    ),
-    Kind.RETRIEVAL: BoundCheck(
-        "found",
-        "The share of questions whose document is among the first five results of fused search. "
-        "Warns when it is below `min_recall_at_5` of the scenario.",
-        "fused_document_recall_at_5",
-        lambda options: options.min_recall_at_5,
-        upper=False,
-    ),
-    Kind.ANSWERS: BoundCheck(
-        "answered",
-        "The mean token F1 of the answers. Warns when it is below `min_answer_f1` of the scenario.",
-        "token_f1",
-        lambda options: options.min_answer_f1,
-        upper=False,
-    ),
-}
-
-
-def _check_descriptions(kind: Kind) -> dict[str, str]:
-    """The checks of a kind of evaluation, by name."""
-    bound = {_CHECKS[kind].name: _CHECKS[kind].description} if kind in _CHECKS else {}
-    complete = "Warns when a question has no result, or a model must be asked again in the next run."
-    return {**bound, "complete": complete}
 
 
 def evaluation_results(
@@ -168,7 +158,7 @@ def evaluation_results(
     """Results of a report's checks. A metric that was not measured is within its bound."""
     counts = {"questions": len(report.questions), "failed": report.failed, "asked_again": report.unheard}
     whole = report.failed == 0 and report.unheard == 0
-    check = _CHECKS.get(report.kind)
+    check = STAGES[report.kind].check
     bounded = [] if check is None else [_bounded(check, options, report)]
     return [*bounded, warning_result("complete", whole, counts)]
 

@@ -41,15 +41,14 @@ def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Met
         if one.leaked is not False or one.given
     ]
     header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
-    return {
-        **_numbers(report),
-        "questions": markdown_table(header, rows),
-        **_common(space, report, ("leaked_share", "leaked", "undecided")),
-    }
+    metrics = ("leaked_share", "leaked", "undecided")
+    return of_metrics(space, report, metrics, {"questions": markdown_table(header, rows)})
 
 
 def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metadata:
     """The shares of documents and evidence that search finds, by ranking, and the questions whose document is not ranked first."""
+    recall = "fused_document_recall_at_5"
+    of_runs = (recall, f"{UNTITLED}{recall}", "fused_evidence_recall_at_5", "fused_document_mrr")
     shown = {name: value for name, value in report.metrics.items() if name.startswith("fused_")}
     shown |= {name: value for name, value in report.metrics.items() if name.endswith("recall_at_5")}
     return {
@@ -58,16 +57,7 @@ def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metada
         "embedder": report.model,
         "metrics": _metrics(report.metrics),
         "not_ranked_first": _not_ranked_first(report.questions),
-        **_common(
-            space,
-            report,
-            (
-                "fused_document_recall_at_5",
-                f"{UNTITLED}fused_document_recall_at_5",
-                "fused_evidence_recall_at_5",
-                "fused_document_mrr",
-            ),
-        ),
+        **_common(space, report, of_runs),
         **shown,
     }
 
@@ -88,19 +78,17 @@ def of_answers(space: Workspace, report: evaluation.AnswerReport) -> Metadata:
         )
     ]
     header = ("id", "F1", "grounded", "question", "answer", "answer from the document, or failure")
-    return {
-        **_numbers(report),
-        "questions": markdown_table(header, rows),
-        **_common(space, report, ("exact_match", "token_f1", "grounded_share")),
-    }
+    metrics = ("exact_match", "token_f1", "grounded_share")
+    return of_metrics(space, report, metrics, {"questions": markdown_table(header, rows)})
 
 
-def of_metrics(space: Workspace, report: evaluation.EvaluationReport[Any]) -> Metadata:
-    """The metrics of a report."""
-    return {**_numbers(report), **_common(space, report, tuple(report.metrics)[:4])}
-
-
-def _numbers(report: evaluation.EvaluationReport[Any]) -> Metadata:
+def of_metrics(
+    space: Workspace,
+    report: evaluation.EvaluationReport[Any],
+    of_runs: Sequence[str] = (),
+    more: Metadata | None = None,
+) -> Metadata:
+    """The metrics of a report, then `more`. `of_runs` are the metrics of earlier runs; by default the first four."""
     return {
         ROW_COUNT: len(report.questions),
         "failed": report.failed,
@@ -108,6 +96,8 @@ def _numbers(report: evaluation.EvaluationReport[Any]) -> Metadata:
         "profile": report.profile,
         "model": report.model,
         "judge": report.judge_model or "none",
+        **(more or {}),
+        **_common(space, report, of_runs or tuple(report.metrics)[:4]),
     }
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from qagen_dagster.configuration.exams import find_exam
 from qagen_dagster.defs.exams import metadata
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, log_progress, uri
+from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, log_progress, materialized, uri
 from qagen_dagster.defs.partitions import ExamPartitions
 from qagen_dagster.defs.presentation import MODELS, PUBLISHED
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -20,7 +20,6 @@ from qagen_dagster.loop.exams.bank import Bank, keep_part, publish_bank, schema_
 from qagen_dagster.loop.exams.plan import ExamOptions, plan_part
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
 from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
-from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.publishing.markup import FORMULAS, mathml, split
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank, ProofStatus
 from qagen_dagster.records.exams.submissions import ExamPart
@@ -65,14 +64,12 @@ def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.Ass
     return [
         layout.asset(
             exam_schemas,
-            Group.EXAMS,
             partitions_def=partitions.exams,
             kinds={"markdown"},
             description="The schemas of an exam. They are kinds of reasoning, each with the mistakes that lead to wrong options.",
         ),
         layout.asset(
             idea_plans,
-            Group.EXAMS,
             partitions_def=partitions.parts,
             kinds={MODELS},
             deps=[("exam_schemas", partitions.fan_out), "exam_config"],
@@ -82,7 +79,6 @@ def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.Ass
         ),
         layout.asset(
             exam_items,
-            Group.EXAMS,
             partitions_def=partitions.parts,
             kinds={MODELS},
             deps=["idea_plans", "exam_config"],
@@ -91,7 +87,6 @@ def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.Ass
         ),
         layout.asset(
             item_bank,
-            Group.EXAMS,
             partitions_def=partitions.exams,
             kinds={PUBLISHED, "json"},
             deps=[("exam_items", partitions.fan_in)],
@@ -109,10 +104,8 @@ def exam_schemas(
     exam = find_exam(space.settings.corpora, context.partition_key)
     library = schema_library(exam)
     space.store.write_if_changed(ItemBank.file_key(exam.key, "schemas.json"), library)
-    return dg.MaterializeResult(
-        metadata=metadata.of_schemas(exam),
-        data_version=dg.DataVersion(fingerprint([library.decode(), exam.config.model_dump_json()])),
-    )
+    version = fingerprint([library.decode(), exam.config.model_dump_json()])
+    return materialized(metadata.of_schemas(exam), version)
 
 
 def idea_plans(
@@ -125,10 +118,7 @@ def idea_plans(
     outcome = run_part(space, plan, context.run.run_id, progress, money, design_only=True)
     found = part_plans(space, plan)
     close(context.log, outcome, plan.slots, "ideas", fatal=not any(one.plan for one in found))
-    return dg.MaterializeResult(
-        metadata=metadata.of_ideas(plan, found),
-        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found)),
-    )
+    return materialized(metadata.of_ideas(plan, found), found)
 
 
 def exam_items(
@@ -141,10 +131,7 @@ def exam_items(
     close(context.log, outcome, plan.slots, "items")
     keep_part(space, plan, context.run.run_id, started)
     results = part_results(space, plan)
-    return dg.MaterializeResult(
-        metadata=metadata.of_items(plan, results, len(outcome.reused)),
-        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in results)),
-    )
+    return materialized(metadata.of_items(plan, results, len(outcome.reused)), results)
 
 
 def item_bank(
@@ -153,12 +140,9 @@ def item_bank(
     space = workspace.open()
     found = publish_bank(space, context.partition_key, context.run.run_id, replace=config.replace)
     exam = find_exam(space.settings.corpora, context.partition_key)
-    return dg.MaterializeResult(
-        metadata=metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key)))
-        | uri(space.store, ItemBank.file_key(exam.key, "accepted.jsonl"), "exam_items"),
-        check_results=_bank_results(found),
-        data_version=dg.DataVersion(fingerprint(item.model_dump_json() for item in found.bank.items)),
-    )
+    shown = metadata.of_bank(exam, found, latest_statistics(sittings(space, exam.key)))
+    shown |= uri(space.store, ItemBank.file_key(exam.key, "accepted.jsonl"), "exam_items")
+    return materialized(shown, found.bank.items, _bank_results(found))
 
 
 def _bank_results(found: Bank) -> list[dg.AssetCheckResult]:

@@ -183,13 +183,8 @@ def _rejections(rejected: Sequence[bank.RejectedItem]) -> dg.MarkdownMetadataVal
 
 def _one_of_each(items: Sequence[bank.ExamItem]) -> list[bank.ExamItem]:
     """The first item of each schema, then the others."""
-    seen: set[str] = set()
-    first: list[bank.ExamItem] = []
-    others: list[bank.ExamItem] = []
-    for item in items:
-        (others if item.schema_id in seen else first).append(item)
-        seen.add(item.schema_id)
-    return [*first, *others]
+    first = {item.schema_id: item.id for item in reversed(items)}
+    return sorted(items, key=lambda item: item.id != first[item.schema_id])
 
 
 def _cards(items: Sequence[bank.ExamItem]) -> metadata.Metadata:

@@ -15,7 +15,6 @@ from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.grading.grade_answers import coverage_lines, in_picture
 from qagen_dagster.loop.grading.report import HISTORY_FILE, RunMark, grade_set, grades_version
-from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_config import GradingOptions
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
@@ -33,7 +32,6 @@ _OUTCOMES = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured"
 def build_grounding_report(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
     return layout.asset(
         grounding_report,
-        Group.QUESTIONS,
         partitions_def=partitions.combinations,
         kinds={MODELS, "json"},
         deps=["validated_qa", "grading_config"],
@@ -51,11 +49,8 @@ def grounding_report(
     progress = metadata.log_progress(context, "graded")
     report = grade_set(space, combination, run, config.allowance, progress)
     options = space.corpus(combination.corpus).scenario(combination.scenario).grading
-    return dg.MaterializeResult(
-        metadata=of_report(space, report),
-        check_results=grounding_results(options, report),
-        data_version=dg.DataVersion(grades_version(report)),
-    )
+    checks = grounding_results(options, report)
+    return metadata.materialized(of_report(space, report), grades_version(report), checks)
 
 
 def grounding_results(options: GradingOptions, report: GroundingReport) -> list[dg.AssetCheckResult]:
@@ -90,6 +85,7 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     statuses = Counter(
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )
+    decided = coverage_lines(report.decided, report.error_rates)
     shown: metadata.Metadata = {
         metadata.ROW_COUNT: len(answers),
         "overall_grade": _letter(report),
@@ -98,7 +94,7 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
         "not_measured": report.not_measured,
         "method": report.method.value,
         "judge": report.judge_model or "none",
-        "decided": _decided(report),
+        "decided": dg.MetadataValue.md("\n".join(f"- {line}" for line in decided)),
         "undecided": report.undecided,
         "answers": _whole(report),
         "grades": _chart(report.documents),
@@ -114,13 +110,6 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     if report.overall_confidence is not None:
         shown["overall_confidence"] = round(report.overall_confidence, 4)
     return shown
-
-
-def _decided(report: GroundingReport) -> dg.MarkdownMetadataValue:
-    """How many answers were decided and by whom, and how often such decisions of code are right."""
-    return dg.MetadataValue.md(
-        "\n".join(f"- {line}" for line in coverage_lines(report.decided, report.error_rates))
-    )
 
 
 def _letter(one: GroundingReport | DocumentGrades) -> str:
@@ -167,17 +156,12 @@ def _highlights(report: GroundingReport) -> dg.MarkdownMetadataValue:
 
 
 def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.MarkdownMetadataValue:
-    rows = [
-        (answer.id, _why(answer), answer.question, answer.answer, one.document_id)
-        for one, answer in answers
-        if answer.grading.is_grounded is None
-    ]
+    rows: list[tuple[str, ...]] = []
+    for one, answer in answers:
+        if (grading := answer.grading).is_grounded is None:
+            why = grading.judge_failure or "; ".join(grading.issues) or "no sentence could be measured"
+            rows.append((answer.id, why, answer.question, answer.answer, one.document_id))
     return metadata.markdown_table(("id", "reason", "question", "answer", "document"), rows)
-
-
-def _why(answer: GradedAnswer) -> str:
-    grading = answer.grading
-    return grading.judge_failure or "; ".join(grading.issues) or "no sentence could be measured"
 
 
 def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:

@@ -11,7 +11,6 @@ from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.index.build import IndexBuild, build_index, index_meter
-from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.store import Store
@@ -46,7 +45,6 @@ def of_build(built: IndexBuild, store: Store) -> metadata.Metadata:
 def build_document_index(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
     return layout.asset(
         document_index,
-        Group.DOCUMENTS,
         partitions_def=partitions.corpora,
         kinds={MODELS, "parquet"},
         deps=["parsed_documents", "index_config"],
@@ -67,9 +65,5 @@ def document_index(
     for one in index.documents:
         if one.failure is not None:
             context.log.warning(f"{one.id}: {one.failure}")
-    return dg.MaterializeResult(
-        metadata=of_build(built, space.store),
-        data_version=dg.DataVersion(
-            fingerprint([index.fingerprint, *(f"{d.id}{d.text_sha256}{d.chunks}" for d in index.documents)])
-        ),
-    )
+    texts = (f"{d.id}{d.text_sha256}{d.chunks}" for d in index.documents)
+    return metadata.materialized(of_build(built, space.store), fingerprint([index.fingerprint, *texts]))

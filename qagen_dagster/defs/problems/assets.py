@@ -10,7 +10,7 @@ from pydantic import Field
 from qagen_dagster.configuration.files import Loaded
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.defs.layout import Function, Layout
-from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, fault_list
+from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, fault_list, materialized
 from qagen_dagster.defs.presentation import PUBLISHED
 from qagen_dagster.defs.problems import metadata
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -26,7 +26,7 @@ from qagen_dagster.loop.problems.bank import (
 )
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
 from qagen_dagster.loop.problems.run_set import run_stages
-from qagen_dagster.loop.refresh.products import PROBLEM_STAGES, Group
+from qagen_dagster.loop.refresh.products import PROBLEM_STAGES
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.problems.tex_project import left_out
 from qagen_dagster.records.ids import fingerprint, normalise
@@ -78,7 +78,6 @@ def build_problem_assets(layout: Layout, sets: Loaded[ProblemSet]) -> list[dg.As
     return [
         layout.asset(
             problem_sources,
-            Group.PROBLEMS,
             partitions_def=partitions,
             kinds={"file"},
             deps=["problem_config"],
@@ -88,7 +87,6 @@ def build_problem_assets(layout: Layout, sets: Loaded[ProblemSet]) -> list[dg.As
         *stages,
         layout.asset(
             problem_bank,
-            Group.PROBLEMS,
             partitions_def=partitions,
             kinds={PUBLISHED, "json"},
             deps=["alternates", "variants", "conversions", "problem_config"],
@@ -105,10 +103,7 @@ def problem_sources(
     space = workspace.open()
     problem_set = find_problem_set(space.settings.corpora, context.partition_key)
     found = keep_sources(space, problem_set)
-    return dg.MaterializeResult(
-        metadata=metadata.of_sources(space, problem_set, found),
-        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.problems)),
-    )
+    return materialized(metadata.of_sources(space, problem_set, found), found.problems)
 
 
 def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
@@ -117,7 +112,6 @@ def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition)
     return sharded_asset(
         layout,
         name,
-        Group.PROBLEMS,
         {f"{step}_{stage.value}": op for step, op in steps.items()},
         {upstream: None},
         partitions_def=partitions,
@@ -181,11 +175,7 @@ def problem_bank(
     space = workspace.open()
     plan = config.plan(space, context.partition_key)
     found = publish_problem_bank(space, plan, context.run.run_id)
-    return dg.MaterializeResult(
-        metadata=metadata.of_bank(space, found),
-        check_results=_problem_results(found),
-        data_version=dg.DataVersion(fingerprint(one.model_dump_json() for one in found.export.items)),
-    )
+    return materialized(metadata.of_bank(space, found), found.export.items, _problem_results(found))
 
 
 def _problem_results(found: PublishedBank) -> list[dg.AssetCheckResult]:

@@ -15,6 +15,7 @@ from qagen_dagster.defs.metadata import (
     Metadata,
     failing_result,
     markdown_table,
+    materialized,
     uri,
     warning_result,
 )
@@ -39,7 +40,6 @@ from qagen_dagster.loop.questions.publication.exports import (
 )
 from qagen_dagster.loop.questions.publication.publish import Published, broken_evidence, publish
 from qagen_dagster.loop.questions.validated_set import results_of, validate_set
-from qagen_dagster.loop.refresh.products import Group
 from qagen_dagster.loop.review import decisions_of, facts_of, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
@@ -139,10 +139,21 @@ def collect_candidates(
 
 def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [
-        _candidate_qa(layout, partitions),
+        sharded_asset(
+            layout,
+            "candidate_qa",
+            {one.__name__: one for one in (plan_shards, run_documents, collect_candidates)},
+            {
+                "parsed_documents": partitions.fan_out,
+                "visual_manifests": partitions.fan_out,
+                "model_config": None,
+            },
+            partitions_def=partitions.combinations,
+            description="Proposed questions, accepted or rejected. Each rejection has a reason. Fails when a model fails on "
+            "a document; a rerun works only on the failed documents.",
+        ),
         layout.asset(
             validated_qa,
-            Group.QUESTIONS,
             partitions_def=partitions.combinations,
             kinds={MODELS},
             deps=["candidate_qa"],
@@ -152,7 +163,6 @@ def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.Ass
         ),
         layout.asset(
             corpus_json,
-            Group.QUESTIONS,
             partitions_def=partitions.combinations,
             kinds={PUBLISHED, "json"},
             io_manager_key=layout.name(PUBLISHED_SETS),
@@ -162,25 +172,23 @@ def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.Ass
             description="The published set: the main result. It has the validated questions as JSON for other programs, and as rows for downstream assets. "
             "Fails when a quote is no longer in its document, and when an empty set would replace questions.",
         ),
+        layout.asset(
+            exports,
+            partitions_def=partitions.combinations,
+            kinds={"json"},
+            deps=["corpus_json"],
+            description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
+            "Fails when a quote is no longer in its document.",
+        ),
+        layout.asset(
+            review_decisions,
+            partitions_def=partitions.combinations,
+            deps=["corpus_json"],
+            checks=_REVIEW_CHECKS,
+            description="What reviewers decided about the questions: progress, agreement, the last decisions, and the command that opens the "
+            "review page.",
+        ),
     ]
-
-
-def _candidate_qa(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    ops = (plan_shards, run_documents, collect_candidates)
-    return sharded_asset(
-        layout,
-        "candidate_qa",
-        Group.QUESTIONS,
-        {one.__name__: one for one in ops},
-        {
-            "parsed_documents": partitions.fan_out,
-            "visual_manifests": partitions.fan_out,
-            "model_config": None,
-        },
-        partitions_def=partitions.combinations,
-        description="Proposed questions, accepted or rejected. Each rejection has a reason. Fails when a model fails on "
-        "a document; a rerun works only on the failed documents.",
-    )
 
 
 def validated_qa(
@@ -189,11 +197,8 @@ def validated_qa(
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     money, progress = spending_id(context.run), metadata.log_comparisons(context)
     validated = validate_set(space, combination, embedders.encode, config.allowance, money, progress)
-    return dg.MaterializeResult(
-        metadata=metadata.of_validated(space, validated),
-        check_results=validated_results(space, combination, validated),
-        data_version=dg.DataVersion(fingerprint(pair.model_dump_json() for pair in validated.questions)),
-    )
+    checks = validated_results(space, combination, validated)
+    return materialized(metadata.of_validated(space, validated), validated.questions, checks)
 
 
 def corpus_json(
@@ -201,11 +206,8 @@ def corpus_json(
 ) -> CheckedResult:
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     published = publish(space, combination, context.run.run_id, replace=config.replace)
-    return dg.MaterializeResult(
-        metadata=metadata.of_published(space.store, combination, published),
-        check_results=published_results(space, combination, published),
-        data_version=dg.DataVersion(published.version),
-    )
+    shown = metadata.of_published(space.store, combination, published)
+    return materialized(shown, published.version, published_results(space, combination, published))
 
 
 def validated_results(
@@ -255,28 +257,15 @@ class ExportConfig(dg.Config):
     )
 
 
-def build_exports(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    return layout.asset(
-        exports,
-        Group.QUESTIONS,
-        partitions_def=partitions.combinations,
-        kinds={"json"},
-        deps=["corpus_json"],
-        description="The published set as files of evaluation tools and spreadsheets. Replaces earlier exports. "
-        "Fails when a quote is no longer in its document.",
-    )
-
-
 def exports(
     context: dg.AssetExecutionContext, config: ExportConfig, workspace: WorkspaceResource
 ) -> dg.MaterializeResult[Any]:
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     formats = chosen_formats(config.formats or exported_formats(space, combination))
     made = store_exports(space, combination, formats)
-    return dg.MaterializeResult(
-        metadata=_of_exports(space.store, combination, made),
-        data_version=dg.DataVersion(_exports_version(made)),
-    )
+    files = ((f"{one.format}/{path}", data) for one in made.exports for path, data in one.files.items())
+    version = fingerprint(text for path, data in files for text in (path, content_hash(data)))
+    return materialized(_of_exports(space.store, combination, made), version)
 
 
 def _of_exports(store: Store, combination: Combination, made: SetExports) -> Metadata:
@@ -292,33 +281,17 @@ def _of_exports(store: Store, combination: Combination, made: SetExports) -> Met
     }
 
 
-def _exports_version(made: SetExports) -> str:
-    files = ((f"{one.format}/{path}", data) for one in made.exports for path, data in one.files.items())
-    return fingerprint(text for path, data in files for text in (path, content_hash(data)))
-
-
-def build_review_decisions(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
-    return layout.asset(
-        review_decisions,
-        Group.QUESTIONS,
-        partitions_def=partitions.combinations,
-        deps=["corpus_json"],
-        checks=_REVIEW_CHECKS,
-        description="What reviewers decided about the questions: progress, agreement, the last decisions, and the command that opens the "
-        "review page.",
-    )
-
-
 def review_decisions(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> CheckedResult:
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
     ids = [pair.id for pair in validated.questions]
     facts = review_facts(space, combination, validated) or facts_of(ids, {})
-    return dg.MaterializeResult(
-        metadata=_review_metadata(space, combination, facts),
-        check_results=[_unreviewed(space, combination, facts)],
-        data_version=dg.DataVersion(fingerprint([facts.model_dump_json()])),
-    )
+    maximum = space.corpus(combination.corpus).scenario(combination.scenario).max_unreviewed
+    share = facts.unreviewed / facts.questions if facts.questions else 0.0
+    bound = {} if maximum is None else {"maximum": maximum}
+    numbers = {"questions": facts.questions, "unreviewed_share": round(share, 4)} | bound
+    check = warning_result("unreviewed_share", maximum is None or share <= maximum, numbers)
+    return materialized(_review_metadata(space, combination, facts), [facts], [check])
 
 
 def _review_metadata(space: Workspace, combination: Combination, facts: ReviewFacts) -> Metadata:
@@ -338,11 +311,3 @@ def _review_metadata(space: Workspace, combination: Combination, facts: ReviewFa
         "last_decisions": markdown_table(("time", "reviewer", "decision", "question", "reason"), shown),
         **metadata.review_of(combination),
     }
-
-
-def _unreviewed(space: Workspace, combination: Combination, facts: ReviewFacts) -> dg.AssetCheckResult:
-    maximum = space.corpus(combination.corpus).scenario(combination.scenario).max_unreviewed
-    share = facts.unreviewed / facts.questions if facts.questions else 0.0
-    bound = {} if maximum is None else {"maximum": maximum}
-    numbers = {"questions": facts.questions, "unreviewed_share": round(share, 4)}
-    return warning_result("unreviewed_share", maximum is None or share <= maximum, numbers | bound)

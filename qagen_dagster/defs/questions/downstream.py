@@ -38,10 +38,6 @@ class PublishedSets(dg.ConfigurableIOManager):
         }
 
 
-def build_published_sets(settings: Settings) -> PublishedSets:
-    return PublishedSets(assets=settings.assets)
-
-
 def upstream(settings: Settings | None = None, key_prefix: str = "") -> dg.Definitions:
     """Definitions to merge into those of another code location, whose assets can then take `corpus_json` as an input.
 
@@ -55,5 +51,5 @@ def upstream(settings: Settings | None = None, key_prefix: str = "") -> dg.Defin
     )
     return dg.Definitions(
         assets=[spec.with_io_manager_key(layout.name(PUBLISHED_SETS))],
-        resources={layout.name(PUBLISHED_SETS): build_published_sets(chosen)},
+        resources={layout.name(PUBLISHED_SETS): PublishedSets(assets=chosen.assets)},
     )

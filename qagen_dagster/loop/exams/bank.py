@@ -263,7 +263,7 @@ def export_files(bank: ItemBank) -> dict[str, bytes]:
     return {
         f"{EXPORTS}/{path}": data
         for exporter in BANK_EXPORTERS
-        for path, data in exported(exporter, bank).items()
+        for path, data in exported(exporter.export(bank), bank.figures).items()
     }
 
 

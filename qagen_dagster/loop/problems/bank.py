@@ -299,7 +299,11 @@ def told_bank(bank: ProblemBank) -> str:
 
 def export_files(export: BankExport) -> dict[str, bytes]:
     """The files of every export format."""
-    return {path: data for one in PROBLEM_EXPORTERS for path, data in exported(one, export).items()}
+    return {
+        path: data
+        for one in PROBLEM_EXPORTERS
+        for path, data in exported(one.export(export), export.figures).items()
+    }
 
 
 def bank_files(bank: ProblemBank) -> dict[str, bytes]:

@@ -6,12 +6,11 @@ above all the backslash. So GIFT's special characters are written as numeric HTM
 
 import json
 import re
-
-from lxml import etree
+from functools import partial
 
 from qagen_dagster.publishing import markup
-from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam
-from qagen_dagster.publishing.exams.qti import QTI_3, Canvas, Qti
+from qagen_dagster.publishing.exams.pages import html_preview, latex_exam
+from qagen_dagster.publishing.exams.qti import canvas_package, qti_package
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
@@ -19,16 +18,13 @@ _IMAGE = re.compile(r"<img [^>]*>")
 _SPECIAL = {ord(char): f"&\\#{ord(char)};" for char in "\\~={}:#%[]"}
 
 
-class Gift:
-    name = "gift"
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        blocks: list[str] = []
-        for schema, items in bank.sections():
-            steps = (" ".join(bank.name.split()), " ".join(schema))
-            blocks.append("$CATEGORY: $course$/top/" + "/".join(step.replace("/", "//") for step in steps))
-            blocks += [_gift_question(item) for item in items]
-        return {"gift.txt": "".join(f"{block}\n\n" for block in blocks).encode()}
+def gift_file(bank: ItemBank) -> dict[str, bytes]:
+    blocks: list[str] = []
+    for schema, items in bank.sections():
+        steps = (" ".join(bank.name.split()), " ".join(schema))
+        blocks.append("$CATEGORY: $course$/top/" + "/".join(step.replace("/", "//") for step in steps))
+        blocks += [_gift_question(item) for item in items]
+    return {"gift.txt": "".join(f"{block}\n\n" for block in blocks).encode()}
 
 
 def _gift_question(item: ExamItem) -> str:
@@ -52,79 +48,63 @@ def _html(text: str) -> str:
     return flat.translate(_SPECIAL)
 
 
-class MoodleXml:
-    """One file for Moodle's question bank."""
-
-    name = "moodle"
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        root = etree.Element("quiz")
-        for schema, items in bank.sections():
-            root.append(markup.category(bank.name, " ".join(schema)))
-            root.extend([_moodle_question(item) for item in items])
-        return markup.written(root)
+def moodle_file(bank: ItemBank) -> dict[str, bytes]:
+    groups = ((" ".join(schema), map(_moodle_question, items)) for schema, items in bank.sections())
+    return markup.moodle_file(bank.name, groups)
 
 
 def _moodle_question(item: ExamItem) -> markup.Element:
-    question = etree.Element("question", {"type": "multichoice"})
-    markup.text_of(question, "name", item.id)
-    markup.html_of(question, "questiontext", markup.paragraphs(item.question.stem, markup.with_fences))
-    markup.html_of(question, "generalfeedback", markup.paragraphs(item.solution_text, markup.with_fences))
-    for name, value in (
-        ("defaultgrade", "1"),
-        ("penalty", "0.3333333"),
-        ("hidden", "0"),
-        ("idnumber", item.id[:100]),  # the width of Moodle's database column
-        ("single", "true"),
-        ("shuffleanswers", "false"),  # solutions may name options by letter
-        ("answernumbering", "ABCD"),
-    ):
-        etree.SubElement(question, name).text = value
+    texts = (markup.paragraphs(text, markup.with_fences) for text in (item.question.stem, item.solution_text))
+    question = markup.moodle_question("multichoice", item.id, *texts)
+    markup.add_settings(
+        question,
+        defaultgrade="1",
+        penalty="0.3333333",
+        hidden="0",
+        idnumber=item.id[: markup.LONGEST_ID],
+        single="true",
+        shuffleanswers="false",  # solutions may name options by letter
+        answernumbering="ABCD",
+    )
     for letter in item.letters:
         answer = markup.html_of(question, "answer", markup.with_fences(item.question.options[letter]))
         answer.set("fraction", "100" if item.is_key(letter) else "0")
         markup.html_of(answer, "feedback", markup.paragraphs(item.feedback(letter), markup.with_fences))
-    tags = etree.SubElement(question, "tags")
-    for tag in (item.schema_id, item.difficulty.value):
-        markup.text_of(tags, "tag", tag)
+    markup.add_tags(question, item.schema_id, item.difficulty.value)
     return question
 
 
-class InspectSamples:
+def inspect_samples(bank: ItemBank) -> dict[str, bytes]:
     """`input`, `choices`, `target` (the key's letter), `id`, and `metadata` that no model is shown."""
-
-    name = "inspect"
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        samples = (
-            {
-                "id": item.id,
-                "input": item.question.stem,
-                "choices": [item.question.options[letter] for letter in item.letters],
-                "target": item.question.correct_option,
-                "metadata": {
-                    "exam": bank.exam,
-                    "schema_id": item.schema_id,
-                    "schema_title": item.schema_title,
-                    "difficulty": item.difficulty.value,
-                    "solution": item.solution_text,
-                    "distractor_map": dict(sorted(item.question_package.distractor_map.items())),
-                    "models": dict(sorted(item.models.items())),
-                },
-            }
-            for item in bank.items
-        )
-        lines = [json.dumps(sample, ensure_ascii=False) for sample in samples]
-        return {"inspect.jsonl": "".join(f"{line}\n" for line in lines).encode()}
+    samples = (
+        {
+            "id": item.id,
+            "input": item.question.stem,
+            "choices": [item.question.options[letter] for letter in item.letters],
+            "target": item.question.correct_option,
+            "metadata": {
+                "exam": bank.exam,
+                "schema_id": item.schema_id,
+                "schema_title": item.schema_title,
+                "difficulty": item.difficulty.value,
+                "solution": item.solution_text,
+                "distractor_map": dict(sorted(item.question_package.distractor_map.items())),
+                "models": dict(sorted(item.models.items())),
+            },
+        }
+        for item in bank.items
+    )
+    lines = [json.dumps(sample, ensure_ascii=False) for sample in samples]
+    return {"inspect.jsonl": "".join(f"{line}\n" for line in lines).encode()}
 
 
 BANK_EXPORTERS: tuple[Exporter[ItemBank], ...] = (
-    Qti(),
-    QTI_3,
-    Canvas(),
-    MoodleXml(),
-    Gift(),
-    InspectSamples(),
-    LatexExam(),
-    HtmlPreview(),
+    Exporter("qti", qti_package),
+    Exporter("qti3", partial(qti_package, version_3=True)),
+    Exporter("canvas", canvas_package),
+    Exporter("moodle", moodle_file),
+    Exporter("gift", gift_file),
+    Exporter("inspect", inspect_samples),
+    Exporter("latex", latex_exam),
+    Exporter("html", html_preview),
 )

@@ -60,17 +60,13 @@ _RULES = "Each question has one right option. Mark it on the answer sheet."
 _PRINT = Path(__file__).with_name("print.css").read_text(encoding="utf-8")
 
 
-class LatexExam:
+def latex_exam(bank: ItemBank) -> dict[str, bytes]:
     """One file for pdfLaTeX, XeLaTeX or LuaLaTeX."""
-
-    name = "latex"
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        lines = [_head_of(bank.items).replace("%(title)s", tex(bank.name))]
-        for number, (_, items) in enumerate(bank.sections(), 1):
-            lines.append(f"\\fullwidth{{\\textbf{{Section {number}}}}}\n")
-            lines += [_latex_question(item) for item in items]
-        return {"exam.tex": ("".join(lines) + _TAIL).encode()}
+    lines = [_head_of(bank.items).replace("%(title)s", tex(bank.name))]
+    for number, (_, items) in enumerate(bank.sections(), 1):
+        lines.append(f"\\fullwidth{{\\textbf{{Section {number}}}}}\n")
+        lines += [_latex_question(item) for item in items]
+    return {"exam.tex": ("".join(lines) + _TAIL).encode()}
 
 
 def _head_of(items: Iterable[ExamItem]) -> str:
@@ -139,21 +135,17 @@ def _may_be_set(latex: str) -> bool:
     return "\n\n" not in latex and mathml(latex) is not None
 
 
-class HtmlPreview:
-    name = "html"
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        groups = bank.sections()
-        links = _DOT.join(
-            f'<a href="#{escape(schema[0])}">{escape(schema[0])}</a> ({len(items)})'
-            for schema, items in groups
-        )
-        sections = "".join(
-            f'<h2 id="{escape(schema[0])}">{escape(" ".join(schema))}</h2>' + "".join(map(item_html, items))
-            for schema, items in groups
-        )
-        body = f"<p>{len(bank.items)} items</p><nav>{links}</nav>{sections}"
-        return {"preview.html": _html_page(bank.name, _STYLE, body).encode()}
+def html_preview(bank: ItemBank) -> dict[str, bytes]:
+    groups = bank.sections()
+    links = _DOT.join(
+        f'<a href="#{escape(schema[0])}">{escape(schema[0])}</a> ({len(items)})' for schema, items in groups
+    )
+    sections = "".join(
+        f'<h2 id="{escape(schema[0])}">{escape(" ".join(schema))}</h2>' + "".join(map(item_html, items))
+        for schema, items in groups
+    )
+    body = f"<p>{len(bank.items)} items</p><nav>{links}</nav>{sections}"
+    return {"preview.html": _html_page(bank.name, _STYLE, body).encode()}
 
 
 def _html_page(name: str, style: str, body: str) -> str:

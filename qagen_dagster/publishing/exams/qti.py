@@ -7,8 +7,6 @@ one file has all items. Formulas are MathML. Feedback says which mistake leads t
 import io
 import re
 import zipfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
@@ -29,54 +27,44 @@ _XSI_HERE = f' xmlns:xsi="{_XSI}"'
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
-@dataclass(frozen=True)
-class Qti:
-    """A content package. `renewed` replaces texts of the manifest for a later version, whose other files the stylesheet `style` makes."""
-
-    name: str = "qti"
-    version: str = "2.1"
-    style: str = ""
-    renewed: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
-        renew = _stylesheet(self.style) if self.style else None
-        manifest = _bytes(_manifest(bank)).decode()
-        for old, new in self.renewed.items():
-            manifest = manifest.replace(old, new)
-        files = {path: _bytes(root if renew is None else renew(root)) for path, root in roots.items()}
-        return {f"qti-{self.version}.zip": _package(bank, {"imsmanifest.xml": manifest.encode()} | files)}
-
-
-QTI_3 = Qti("qti3", "3.0", "qti3.xsl", {
+_RENEWED = {  # texts of the manifest, and what they are in QTI 3.0
     PACKAGE: "http://www.imsglobal.org/xsd/qti/qtiv3p0/imscp_v1p1",
     "http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd": "https://purl.imsglobal.org/spec/qti/v3p0/schema/xsd/imsqtiv3p0_imscpv1p2_v1p0.xsd",
     "QTIv2.1 Package": "QTI Package",
     "<schemaversion>1.0.0": "<schemaversion>3.0.0",
     "_xmlv2p1": "_xmlv3p0",
-})  # fmt: skip
+}  # fmt: skip
 
 
-class Canvas:
-    name = "canvas"
+def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
+    """A content package of version 2.1, or of version 3.0, whose files a stylesheet makes of those of 2.1."""
+    roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
+    manifest = _bytes(_manifest(bank)).decode()
+    renew = _stylesheet("qti3.xsl") if version_3 else None
+    for old, new in _RENEWED.items() if version_3 else ():
+        manifest = manifest.replace(old, new)
+    files = {path: _bytes(root if renew is None else renew(root)) for path, root in roots.items()}
+    name = "qti-3.0.zip" if version_3 else "qti-2.1.zip"
+    return {name: _package(bank, {"imsmanifest.xml": manifest.encode()} | files)}
 
-    def export(self, bank: ItemBank) -> dict[str, bytes]:
-        whole = etree.Element("bank", identifier=_identifier(bank.exam), title=markup.xml_text(bank.name))
-        whole.extend([_item(one, bank.figures, _CANVAS_FILES) for one in bank.items])
-        quiz = _stylesheet("canvas.xsl")(whole).getroot()
-        for text in quiz.iter("{*}mattext"):
-            inside = "".join(etree.tostring(one, encoding="unicode") for one in text)
-            html = (escape(text.text or "") + inside).replace(f' xmlns="{QTI}"', "").replace(_XSI_HERE, "")
-            for one in list(text):
-                text.remove(one)
-            text.text = html
-        manifest = _root("manifest", PACKAGE, _PACKAGE_PLACE)
-        manifest.set("identifier", _identifier(f"manifest-{bank.exam}"))
-        resources = _under(manifest, "resources")
-        _resource(resources, "quiz", "imsqti_xmlv1p2", "quiz.xml")
-        for path in _pictures(bank):
-            _resource(resources, path, "webcontent", path)
-        return {"canvas.zip": _package(bank, {"imsmanifest.xml": _bytes(manifest), "quiz.xml": _bytes(quiz)})}
+
+def canvas_package(bank: ItemBank) -> dict[str, bytes]:
+    whole = etree.Element("bank", identifier=_identifier(bank.exam), title=markup.xml_text(bank.name))
+    whole.extend([_item(one, bank.figures, _CANVAS_FILES) for one in bank.items])
+    quiz = _stylesheet("canvas.xsl")(whole).getroot()
+    for text in quiz.iter("{*}mattext"):
+        inside = "".join(etree.tostring(one, encoding="unicode") for one in text)
+        html = (escape(text.text or "") + inside).replace(f' xmlns="{QTI}"', "").replace(_XSI_HERE, "")
+        for one in list(text):
+            text.remove(one)
+        text.text = html
+    manifest = _root("manifest", PACKAGE, _PACKAGE_PLACE)
+    manifest.set("identifier", _identifier(f"manifest-{bank.exam}"))
+    resources = _under(manifest, "resources")
+    _resource(resources, "quiz", "imsqti_xmlv1p2", "quiz.xml")
+    for path in _pictures(bank):
+        _resource(resources, path, "webcontent", path)
+    return {"canvas.zip": _package(bank, {"imsmanifest.xml": _bytes(manifest), "quiz.xml": _bytes(quiz)})}
 
 
 def _package(bank: ItemBank, files: dict[str, bytes]) -> bytes:

@@ -10,7 +10,7 @@ from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import Quantity, known_value
 from qagen_dagster.publishing import markup
 from qagen_dagster.publishing.exporter import Exporter
-from qagen_dagster.publishing.problems.tex_project import TexProject
+from qagen_dagster.publishing.problems.tex_project import tex_project
 from qagen_dagster.records.problems.result import BankExport, BankItem
 
 _TASKS = re.compile(r"\\begin\{tasks\}.*?\\end\{tasks\}", re.DOTALL)
@@ -58,36 +58,26 @@ def _flow(text: str) -> str:
     return "".join(parts)
 
 
-class MoodleXml:
-    """One file for Moodle's question bank."""
-
-    name = "moodle"
-
-    def export(self, bank: BankExport) -> dict[str, bytes]:
-        root = etree.Element("quiz")
-        for problem, items in groupby(bank.items, key=lambda item: item.problem):
-            root.append(markup.category(bank.title, problem))
-            root.extend([_question(item) for item in items])
-        return markup.written(root)
+def moodle_file(bank: BankExport) -> dict[str, bytes]:
+    by_problem = groupby(bank.items, key=lambda item: item.problem)
+    return markup.moodle_file(bank.title, ((name, map(_question, items)) for name, items in by_problem))
 
 
 def _question(item: BankItem) -> markup.Element:
     value = _value(item.answer or "") if not item.options else None
     kind = "multichoice" if item.options else "numerical" if value else "essay"
-    question = etree.Element("question", {"type": kind})
-    markup.text_of(question, "name", item.id)
-    markup.html_of(question, "questiontext", html(item.statement))
-    markup.html_of(question, "generalfeedback", html(item.solution))
-    etree.SubElement(question, "defaultgrade").text = "1"
-    etree.SubElement(question, "idnumber").text = item.id[:100]  # the width of Moodle's database column
+    question = markup.moodle_question(kind, item.id, html(item.statement), html(item.solution))
+    markup.add_settings(question, defaultgrade="1", idnumber=item.id[: markup.LONGEST_ID])
     if item.options:
         _choices(question, item)
     elif value:
         _number(question, value)
     else:
-        etree.SubElement(question, "responseformat").text = "editor"
+        markup.add_settings(question, responseformat="editor")
         markup.html_of(question, "graderinfo", html(item.solution))
-    _tags(question, item)
+    known = item.classification
+    tags = () if known is None else (known.difficulty.value, known.topic)
+    markup.add_tags(question, item.made, *tags)
     return question
 
 
@@ -103,22 +93,14 @@ def _number(question: markup.Element, value: Quantity) -> None:
     number = float(value.numbers[0] or 0)
     allowed = abs(number) * _TOLERANCE if value.unit != ONE else float(value.last_place or 0) / 2
     answer = etree.SubElement(question, "answer", {"fraction": "100", "format": "moodle_auto_format"})
-    etree.SubElement(answer, "text").text = f"{number:.12g}"
-    etree.SubElement(answer, "tolerance").text = f"{allowed:.3g}"
+    markup.add_settings(answer, text=f"{number:.12g}", tolerance=f"{allowed:.3g}")
     if value.unit == ONE:
         return
-    for name, setting in (
-        ("unitgradingtype", "1"),  # a wrong unit costs a tenth of the mark
-        ("unitpenalty", "0.1"),
-        ("showunits", "0"),  # the unit is typed
-        ("unitsleft", "0"),
-    ):
-        etree.SubElement(question, name).text = setting
+    # A wrong unit costs a tenth of the mark, and the unit is typed.
+    markup.add_settings(question, unitgradingtype="1", unitpenalty="0.1", showunits="0", unitsleft="0")
     units = etree.SubElement(question, "units")
     for name in _spellings(value.unit.text):
-        unit = etree.SubElement(units, "unit")
-        etree.SubElement(unit, "multiplier").text = "1"
-        etree.SubElement(unit, "unit_name").text = name
+        markup.add_settings(etree.SubElement(units, "unit"), multiplier="1", unit_name=name)
 
 
 def _spellings(unit: str) -> Iterator[str]:
@@ -134,12 +116,9 @@ def _spellings(unit: str) -> Iterator[str]:
 def _choices(question: markup.Element, item: BankItem) -> None:
     right = sum(option.right for option in item.options)
     wrong = len(item.options) - right
-    for name, value in (
-        ("single", "true" if right == 1 else "false"),
-        ("shuffleanswers", "false"),  # solutions may name options by letter
-        ("answernumbering", "abc"),
-    ):
-        etree.SubElement(question, name).text = value
+    single = "true" if right == 1 else "false"
+    # The answers are not shuffled, because solutions may name options by letter.
+    markup.add_settings(question, single=single, shuffleanswers="false", answernumbering="abc")
     for option in item.options:
         answer = markup.html_of(question, "answer", html(option.text))
         share = _SHARES.get(right, "0") if option.right else "0"
@@ -148,18 +127,12 @@ def _choices(question: markup.Element, item: BankItem) -> None:
         answer.set("fraction", share)
 
 
-def _tags(question: markup.Element, item: BankItem) -> None:
-    tags = etree.SubElement(question, "tags")
-    known = item.classification
-    for tag in (item.made, *((known.difficulty.value, known.topic) if known is not None else ())):
-        markup.text_of(tags, "tag", tag)
+def json_lines(bank: BankExport) -> dict[str, bytes]:
+    return {"items.jsonl": "".join(f"{item.model_dump_json()}\n" for item in bank.items).encode()}
 
 
-class JsonLines:
-    name = "jsonl"
-
-    def export(self, bank: BankExport) -> dict[str, bytes]:
-        return {"items.jsonl": "".join(f"{item.model_dump_json()}\n" for item in bank.items).encode()}
-
-
-PROBLEM_EXPORTERS: tuple[Exporter[BankExport], ...] = (TexProject(), JsonLines(), MoodleXml())
+PROBLEM_EXPORTERS: tuple[Exporter[BankExport], ...] = (
+    Exporter("tex", tex_project),
+    Exporter("jsonl", json_lines),
+    Exporter("moodle", moodle_file),
+)

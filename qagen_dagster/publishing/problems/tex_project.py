@@ -99,32 +99,28 @@ def _whole(text: str, start: int) -> str | None:
     return text[start:].strip() if opened and depth == 0 and len(text) - start <= _MOST else None
 
 
-class TexProject:
+def tex_project(bank: BankExport) -> dict[str, bytes]:
     """A folder for pdfLaTeX, XeLaTeX or LuaLaTeX: compile `main.tex` in it."""
-
-    name = "tex"
-
-    def export(self, bank: BankExport) -> dict[str, bytes]:
-        parts = [_HEAD.replace("%(title)s", _prose(bank.title))]
-        files: dict[str, str] = {}
-        given = allowed_definitions(bank.preambles)
-        own = own_of(given)
-        for problem, items in groupby(bank.items, key=lambda item: item.problem):
-            parts.append(f"\\section*{{{_prose(problem)}}}\n\\begin{{enumerate}}\n")
-            for item in items:
-                parts.append(f"% {item.id}: {item.made}\n")
-                others = {f"{item.id}--alternate-{at}": text for at, text in enumerate(item.alternates, 1)}
-                for name, text in {item.id: item.latex, **others}.items():
-                    tex = f"{text.strip()}\n"
-                    if bad := refused(tex, own):
-                        parts.append(f"\\item (left out: it uses \\texttt{{{_prose(bad)}}})\n")
-                    else:
-                        parts.append(f"\\input{{items/{name}}}\n")
-                        files[f"items/{name}.tex"] = tex
-            parts.append("\\end{enumerate}\n")
-        parts.append("\\end{document}\n")
-        files |= {"main.tex": "".join(parts), "preamble.tex": _preamble(bank, given)}
-        return {f"{FOLDER}/{name}": text.encode() for name, text in files.items()}
+    parts = [_HEAD.replace("%(title)s", _prose(bank.title))]
+    files: dict[str, str] = {}
+    given = allowed_definitions(bank.preambles)
+    own = own_of(given)
+    for problem, items in groupby(bank.items, key=lambda item: item.problem):
+        parts.append(f"\\section*{{{_prose(problem)}}}\n\\begin{{enumerate}}\n")
+        for item in items:
+            parts.append(f"% {item.id}: {item.made}\n")
+            others = {f"{item.id}--alternate-{at}": text for at, text in enumerate(item.alternates, 1)}
+            for name, text in {item.id: item.latex, **others}.items():
+                tex = f"{text.strip()}\n"
+                if bad := refused(tex, own):
+                    parts.append(f"\\item (left out: it uses \\texttt{{{_prose(bad)}}})\n")
+                else:
+                    parts.append(f"\\input{{items/{name}}}\n")
+                    files[f"items/{name}.tex"] = tex
+        parts.append("\\end{enumerate}\n")
+    parts.append("\\end{document}\n")
+    files |= {"main.tex": "".join(parts), "preamble.tex": _preamble(bank, given)}
+    return {f"{FOLDER}/{name}": text.encode() for name, text in files.items()}
 
 
 def left_out(bank: BankExport) -> list[str]:

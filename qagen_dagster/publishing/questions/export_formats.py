@@ -237,29 +237,21 @@ def squad_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def _paragraph(row: ExportedRow) -> Json:
+    answers: list[Json] = []
     if not row.question.answerable:
         context = row.places[0].text.strip()
-        return {"context": context, "qas": [_impossible(row)]}
-    span = _span(row)
-    if span is None:
+    elif (span := _span(row)) is not None:
+        context, start, answer = span
+        answers = [{"text": answer, "answer_start": start}]
+    else:
         raise ValueError(f"{row.question.id} has no answer in its context")
-    context, start, answer = span
     question: Json = {
         "id": row.question.id,
         "question": row.question.question,
-        "answers": [{"text": answer, "answer_start": start}],
-        "is_impossible": False,
+        "answers": answers,
+        "is_impossible": not row.question.answerable,
     }
     return {"context": context, "qas": [question]}
-
-
-def _impossible(row: ExportedRow) -> Json:
-    return {
-        "id": row.question.id,
-        "question": row.question.question,
-        "answers": [],
-        "is_impossible": True,
-    }
 
 
 def _span(row: ExportedRow) -> tuple[str, int, str] | None:

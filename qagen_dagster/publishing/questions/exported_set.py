@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from qagen_dagster.english.key_facts import KeyFact, key_facts
+from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.records.corpus_config import NoAnswerKind
 from qagen_dagster.records.document import Rights
 from qagen_dagster.records.evaluation import Grade
@@ -163,10 +164,8 @@ class ExportedSet:
 
 
 @dataclass(frozen=True)
-class ExportFormat:
+class ExportFormat(Exporter[ExportedSet]):
     """An Exporter for sets. `takes` says whether a question fits into the format; the others are left out and counted."""
 
-    name: str
-    export: Callable[[ExportedSet], dict[str, bytes]]
     takes: Callable[[ExportedRow], bool] = lambda _: True
     whole_corpus: bool = False  # whether the files have all documents of the corpus

@@ -205,18 +205,15 @@ def without_files(text: str) -> str:
 
 def _title(eval_set: EvalSet) -> Iterator[str]:
     facts = eval_set.made
-    yield f"# {line(eval_set.corpus_name)}: {line(facts.scenario_name if facts else eval_set.scenario)}, {eval_set.mode.value}"
-    yield ""
+    yield f"# {line(eval_set.corpus_name)}: {line(facts.scenario_name if facts else eval_set.scenario)}, {eval_set.mode.value}\n"
     yield (
         f"{len(eval_set.questions)} questions with answers and verbatim evidence, generated from documents and validated. "
         f"First published {eval_set.timestamp:%Y-%m-%d} by qagen_dagster. "
-        "Line numbers count from 1 in the parsed text of a document."
+        "Line numbers count from 1 in the parsed text of a document.\n"
     )
-    yield ""
     if facts is not None:
         yield f"- Corpus `{eval_set.corpus_path}`: {line(facts.corpus_context)}"
-        yield f"- Scenario `{eval_set.scenario}`: {line(facts.scenario_description)}"
-        yield ""
+        yield f"- Scenario `{eval_set.scenario}`: {line(facts.scenario_description)}\n"
 
 
 def _made(facts: SetFacts) -> Iterator[str]:
@@ -274,8 +271,7 @@ def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     found = Counter(
         "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
     )
-    yield "How far the document supports an answer, from A (best) to F. It is not measured where that is undecided."
-    yield ""
+    yield "How far the document supports an answer, from A (best) to F. It is not measured where that is undecided.\n"
     yield from table(("grade", "answers"), sorted(found.items()))
 
 
@@ -284,15 +280,13 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
     rows += [(f"judged by {name}", count) for name, count in sorted(facts.reviewers.items())]
     yield from table(("property", "value"), [*rows, *agreement_rows(facts)])
     if facts.disagreed:
-        yield f"Reviewers disagree on {', '.join(facts.disagreed)}."
-        yield ""
+        yield f"Reviewers disagree on {', '.join(facts.disagreed)}.\n"
     if facts.interval is not None:
         low, high = facts.interval
         yield (
             f"Of a random sample of {facts.sampled} generated questions, reviewers accepted {facts.sample_accepted} as they were. "
-            f"The 95 % interval (Wilson) of this share for all generated questions is {low:.2f} to {high:.2f}."
+            f"The 95 % interval (Wilson) of this share for all generated questions is {low:.2f} to {high:.2f}.\n"
         )
-        yield ""
 
 
 def agreement_rows(facts: ReviewFacts) -> Iterator[tuple[str, str]]:
@@ -313,8 +307,7 @@ def _rights(rights: Mapping[str, Rights]) -> Iterator[str]:
     rows = sorted((licence or "not known", who or "", count) for (licence, who), count in found.items())
     yield from table(("licence", "attribution", "documents"), rows)
     if unknown := unlicensed(rights):
-        yield f"No licence is known of: {', '.join(map(line, unknown))}"
-        yield ""
+        yield f"No licence is known of: {', '.join(map(line, unknown))}\n"
 
 
 def unlicensed(rights: Mapping[str, Rights]) -> list[str]:
@@ -323,8 +316,7 @@ def unlicensed(rights: Mapping[str, Rights]) -> list[str]:
 
 
 def _evaluated(metrics: Mapping[str, float]) -> Iterator[str]:
-    yield "`right` is the share of the questions that an answerer of the panel gets right."
-    yield ""
+    yield "`right` is the share of the questions that an answerer of the panel gets right.\n"
     yield from table(("property", "value"), ((name, f"{value:g}") for name, value in metrics.items()))
 
 
@@ -342,9 +334,8 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     }
     yield (
         "More varied questions have a higher n-gram diversity and more distinct openings, and a lower compression ratio and "
-        f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them."
+        f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them.\n"
     )
-    yield ""
     yield from _wording(questions)
     heads = ("figure", *(f"{one.questions} questions" for one in columns))
     yield from table(
@@ -377,8 +368,7 @@ def _wording(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         ],
     )
     styles = Counter(found.value for one in questions if (found := style_of(one.question)) is not None)
-    yield f"Styles: {', '.join(f'{count / len(each):.0%} {style}' for style, count in styles.most_common())}."
-    yield ""
+    yield f"Styles: {', '.join(f'{count / len(each):.0%} {style}' for style, count in styles.most_common())}.\n"
 
 
 def _examples(questions: Sequence[PublishedQuestion]) -> Iterator[str]:

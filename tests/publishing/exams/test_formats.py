@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lxml import etree
 from moodle_xml_parser.parser import parse_bytes
 
-from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS, Gift, InspectSamples, MoodleXml
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS, gift_file, inspect_samples, moodle_file
 from qagen_dagster.publishing.markup import paragraphs, with_fences
 from qagen_dagster.records.exams.bank import ItemBank
 from qagen_dagster.records.exams.submissions import LETTERS
@@ -46,7 +46,7 @@ ODD = [
 def read(tmp_path: Path) -> Any:
     def reading(of: ItemBank) -> list[dict[str, Any]]:
         source, target = tmp_path / "gift.txt", tmp_path / "found.json"
-        source.write_bytes(Gift().export(of)["gift.txt"])
+        source.write_bytes(gift_file(of)["gift.txt"])
         subprocess.run(
             [sys.executable, str(READER), str(source), str(target)],
             check=True,
@@ -98,7 +98,7 @@ TEXT = st.text(
 
 def test_questions_come_back_from_moodle() -> None:
     plain, hard = item(), hard_item()
-    found = parse_bytes(MoodleXml().export(bank(plain, hard))["moodle.xml"])["multichoice"]
+    found = parse_bytes(moodle_file(bank(plain, hard))["moodle.xml"])["multichoice"]
     assert [one.name for one in found] == [plain.id, hard.id]
     assert [(one.answer, one.score_fraction) for one in found[0].options] == [
         ("\\(1\\)", 0), ("\\(2\\)", 100), ("\\(3\\)", 0), ("\\(4\\)", 0),
@@ -115,13 +115,13 @@ def test_questions_come_back_from_moodle() -> None:
 @given(TEXT)
 def test_any_option_comes_back(text: str) -> None:
     (found,) = parse_bytes(
-        MoodleXml().export(bank(item(question("x", "B", A=text, B="1", C="2", D="3"))))["moodle.xml"]
+        moodle_file(bank(item(question("x", "B", A=text, B="1", C="2", D="3"))))["moodle.xml"]
     )["multichoice"]
     assert found.options[0].answer == unescape(with_fences(text).strip())
 
 
 def test_categories_are_schemas() -> None:
-    root = etree.fromstring(MoodleXml().export(bank(item(), hard_item()))["moodle.xml"])
+    root = etree.fromstring(moodle_file(bank(item(), hard_item()))["moodle.xml"])
     assert [element.findtext("text") for element in root.iter("category")] == [
         "$course$/top/Mini & <Test> // one/M1 Hidden Proportionality // Scaling",
         "$course$/top/Mini & <Test> // one/P2 Scaling Laws & <Dimensions>",
@@ -130,7 +130,7 @@ def test_categories_are_schemas() -> None:
 
 def test_each_line_is_a_sample() -> None:
     plain, hard = item(), hard_item()
-    lines = InspectSamples().export(bank(plain, hard))["inspect.jsonl"].decode().splitlines()
+    lines = inspect_samples(bank(plain, hard))["inspect.jsonl"].decode().splitlines()
     first, second = map(json.loads, lines)
     assert set(first) == {"id", "input", "choices", "target", "metadata"}
     assert (first["id"], first["choices"], first["target"]) == (plain.id, ["$1$", "$2$", "$3$", "$4$"], "B")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree, html
 
-from qagen_dagster.publishing.exams.pages import HtmlPreview, LatexExam, item_html
+from qagen_dagster.publishing.exams.pages import html_preview, item_html, latex_exam
 from qagen_dagster.publishing.markup import exported, figure_id
 from tests.support.exams.items import bank, hard_item, item, question
 
@@ -17,11 +17,11 @@ LATEX_TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(
 
 
 def paper(stem: str) -> str:
-    return LatexExam().export(bank(item(question(stem))))["exam.tex"].decode()
+    return latex_exam(bank(item(question(stem))))["exam.tex"].decode()
 
 
 def test_a_paper_of_the_exam_class() -> None:
-    text = LatexExam().export(bank(item(), hard_item()))["exam.tex"].decode()
+    text = latex_exam(bank(item(), hard_item()))["exam.tex"].decode()
     assert text.startswith("\\documentclass[11pt,a4paper]{exam}")
     assert text.count("\\question ") == 2
     assert text.count("\\CorrectChoice ") == 2
@@ -55,7 +55,7 @@ TEXT = st.text(
 
 
 def test_the_page_stands_alone() -> None:
-    page = HtmlPreview().export(bank(item(), hard_item()))["preview.html"].decode()
+    page = html_preview(bank(item(), hard_item()))["preview.html"].decode()
     assert not re.search(r"<script|<link|<img|src=|url\(|@import", page)
     root = html.fromstring(page)
     assert len(root.xpath("//article")) == 2
@@ -90,6 +90,6 @@ def test_a_page_has_a_figure_with_the_stem_as_alternative() -> None:
     of = bank(item(question(f"How <long>?\n\n{FIGURE}", "B"))).model_copy(
         update={"figures": {figure_id(FIGURE): b"\x89PNG"}}
     )
-    page = exported(HtmlPreview(), of)["preview.html"].decode()
+    page = exported(html_preview(of), of.figures)["preview.html"].decode()
     (image,) = html.fromstring(page).xpath("//article//img")
     assert (image.get("src"), image.get("alt")) == ("data:image/png;base64,iVBORw==", "How <long>?")

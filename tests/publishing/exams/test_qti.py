@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from qagen_dagster.publishing.exams.qti import PACKAGE, QTI, QTI_3, Canvas, Qti
-from qagen_dagster.publishing.exporter import Exporter
+from qagen_dagster.publishing.exams.formats import BANK_EXPORTERS
+from qagen_dagster.publishing.exams.qti import PACKAGE, QTI, canvas_package, qti_package
 from qagen_dagster.publishing.markup import figure_id
 from qagen_dagster.records.exams.bank import ItemBank
 from tests.support.exams.items import bank, hard_item, item, question
@@ -46,7 +46,7 @@ TEXT = st.text(
 
 
 def opened(of: ItemBank) -> dict[str, etree._Element]:
-    data = Qti().export(of)["qti-2.1.zip"]
+    data = qti_package(of)["qti-2.1.zip"]
     with zipfile.ZipFile(io.BytesIO(data)) as package:
         assert package.testzip() is None
         return {name: etree.fromstring(package.read(name)) for name in package.namelist()}
@@ -97,7 +97,7 @@ def test_another_reader_takes_it_to_qti_3_and_back(tmp_path: Path) -> None:
 
 
 def test_the_same_bank_gives_the_same_bytes() -> None:
-    assert Qti().export(bank(item(), hard_item())) == Qti().export(bank(item(), hard_item()))
+    assert qti_package(bank(item(), hard_item())) == qti_package(bank(item(), hard_item()))
 
 
 FIGURE = "\\begin{tikzpicture}[scale=2]\n\n\\draw (0,0) -- (1,1); % a line\n\\end{tikzpicture}"
@@ -116,22 +116,23 @@ def unpacked(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    ("form", "src"), [(Qti(), "../"), (QTI_3, "../"), (Canvas(), "%24IMS-CC-FILEBASE%24/")]
+    ("form", "src"), [("qti", "../"), ("qti3", "../"), ("canvas", "%24IMS-CC-FILEBASE%24/")]
 )
-def test_a_package_has_the_pictures_of_figures(form: Exporter[ItemBank], src: str) -> None:
+def test_a_package_has_the_pictures_of_figures(form: str, src: str) -> None:
+    (export,) = (one.export for one in BANK_EXPORTERS if one.name == form)
     path = f"figures/{figure_id(FIGURE)}.png"
-    files = unpacked(form.export(with_figure()))
+    files = unpacked(export(with_figure()))
     assert files[path] == PNG
     assert f'href="{path}"'.encode() in files["imsmanifest.xml"]
     texts = b"".join(data for name, data in files.items() if name.endswith(".xml")).decode()
     assert f'src="{src}{path}" alt="How long is it?"' in unescape(texts)
-    bare = unpacked(form.export(with_figure(drawn=False)))
+    bare = unpacked(export(with_figure(drawn=False)))
     assert path not in bare
     assert "The figure is not drawn." in b"".join(bare.values()).decode()
 
 
 def test_items_of_qti_3_are_those_that_another_converter_makes() -> None:
-    old, new = (unpacked(one.export(with_figure())) for one in (Qti(), QTI_3))
+    old, new = (unpacked(one.export(with_figure())) for one in BANK_EXPORTERS[:2])
     for name in (one for one in new if one.startswith("items/")):
         other = etree.fromstring(qti_convert.upgrade_qti2_to_qti3(old[name]).encode())
         root = etree.fromstring(new[name])
@@ -141,7 +142,7 @@ def test_items_of_qti_3_are_those_that_another_converter_makes() -> None:
 
 
 def test_canvas_reads_key_feedback_and_html() -> None:
-    quiz = etree.fromstring(unpacked(Canvas().export(bank(hard_item())))["quiz.xml"])
+    quiz = etree.fromstring(unpacked(canvas_package(bank(hard_item())))["quiz.xml"])
     names = {"c": "http://www.imsglobal.org/xsd/ims_qtiasiv1p2"}
     assert quiz.xpath("string(//c:fieldentry)", namespaces=names) == "multiple_choice_question"
     assert quiz.xpath("//c:response_label/@ident", namespaces=names) == list("ABCDE")

@@ -13,7 +13,7 @@ from moodle_xml_parser.parser import parse_bytes
 
 from qagen_dagster.publishing.markup import exported as export_made
 from qagen_dagster.publishing.markup import figure_id
-from qagen_dagster.publishing.problems.formats import JsonLines, MoodleXml
+from qagen_dagster.publishing.problems.formats import json_lines, moodle_file
 from qagen_dagster.records.problems.result import BankExport, BankItem
 from tests.support.problems.export import exported, record
 from tests.support.problems.play import integer, item, mcq
@@ -26,7 +26,7 @@ BOXED = r"10\,\mathrm{m\,s^{-1}}"
 
 
 def written(bank: BankExport) -> bytes:
-    return MoodleXml().export(bank)["moodle.xml"]
+    return moodle_file(bank)["moodle.xml"]
 
 
 def test_one_right_option_is_single_choice_and_several_share_the_mark() -> None:
@@ -86,7 +86,7 @@ def test_a_drawn_figure_is_in_the_text_and_the_statement_is_its_alternative() ->
     of = exported(record(item().replace("A cart", f"{figure}\nA cart")))
     for figures, kind in ({figure_id(figure): b"\x89PNG"}, "image/png"), ({}, "image/svg+xml"):
         made = of.model_copy(update={"figures": figures})
-        text = etree.fromstring(export_made(MoodleXml(), made)["moodle.xml"]).findtext(
+        text = etree.fromstring(export_made(moodle_file(made), made.figures)["moodle.xml"]).findtext(
             "question/questiontext/text", ""
         )
         image = etree.fromstring(f"<div>{text}</div>").find(".//img")
@@ -147,7 +147,7 @@ OTHER = "\\begin{solution}\n$v = 10$ by energy.\n\\end{solution}"
 
 def test_an_item_a_line_with_its_parts() -> None:
     bank = exported(record(mcq(), alternates=[OTHER], conversions={"subjective": item()}))
-    lines = JsonLines().export(bank)["items.jsonl"].decode().splitlines()
+    lines = json_lines(bank)["items.jsonl"].decode().splitlines()
     assert [BankItem.model_validate_json(line) for line in lines] == list(bank.items)
     original, open_one = (json.loads(line) for line in lines)
     assert set(original) == set(BankItem.model_fields) - {"unedited"}
@@ -164,4 +164,4 @@ def test_an_item_a_line_with_its_parts() -> None:
 
 
 def test_an_empty_bank_is_an_empty_file() -> None:
-    assert JsonLines().export(exported()) == {"items.jsonl": b""}
+    assert json_lines(exported()) == {"items.jsonl": b""}

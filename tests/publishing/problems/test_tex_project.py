@@ -11,7 +11,7 @@ import pytest
 
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.publishing.allowed_tex import refused
-from qagen_dagster.publishing.problems.tex_project import TexProject, definitions, left_out, packages
+from qagen_dagster.publishing.problems.tex_project import definitions, left_out, packages, tex_project
 from qagen_dagster.records.problems.result import BankExport
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support.problems.export import exported, record
@@ -21,7 +21,7 @@ OTHER = "\\begin{solution}\n$v = 10$ by energy.\n\\end{solution}"
 
 
 def project(bank: BankExport) -> dict[str, str]:
-    return {path: data.decode() for path, data in TexProject().export(bank).items()}
+    return {path: data.decode() for path, data in tex_project(bank).items()}
 
 
 def preamble(bank: BankExport) -> str:
