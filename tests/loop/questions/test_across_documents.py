@@ -209,6 +209,7 @@ def test_a_share_of_a_mix_is_added_to_the_questions_of_the_document(space: Playe
     assert (tuple(own), pair.question, hops(pair.evidence)) == (harbour.KNOWN, QUESTION, 2)
     assert (found.stats.target_count, found.planned, found.shortfalls) == (3, {"across": 1}, ())
     assert [one.question for one in without_stages(found).accepted] == [one.question for one in own]
+    assert without_stages(found).planned == {}
 
 
 def test_what_is_missing_of_a_share_is_told_with_the_reason(space: PlayedWorkspace) -> None:

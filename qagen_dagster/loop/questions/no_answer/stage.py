@@ -96,11 +96,16 @@ def without_stages(result: GenerationResult) -> GenerationResult:
     lost = [one for one in result.rejected if one.origin == "generated" and not is_across(one)]
     rejected = tuple(one for one in lost if one.question_type not in KINDS)
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
-    whole = result.model_copy(update={"accepted": accepted, "rejected": rejected, "shortfalls": shortfalls})
-    return counted(
-        whole.model_copy(update={"no_answer_target": 0, "controls": (0, 0)}),
-        result.stats.target_count - result.no_answer_target,
-    )
+    update = {
+        "accepted": accepted,
+        "rejected": rejected,
+        "shortfalls": shortfalls,
+        "planned": {kind: count for kind, count in result.planned.items() if kind not in KINDS},
+        "no_answer_target": 0,
+        "controls": (0, 0),
+    }
+    target = result.stats.target_count - result.no_answer_target
+    return counted(result.model_copy(update=update), target)
 
 
 def counted(result: GenerationResult, target: int) -> GenerationResult:
