@@ -356,7 +356,7 @@ class Comparison(Record):
 class Plan(Record):
     """The numbers of questions and documents that show that two systems differ by `difference` in a measure.
 
-    The test is two-sided at 5 % and finds the difference in four of five sets. Documents have as many questions as in the sets.
+    The test is two-sided at 5 % and has a power of 80 %. Documents are assumed to have as many questions as in the scored sets.
     """
 
     measure: str
