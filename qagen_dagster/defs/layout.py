@@ -108,7 +108,7 @@ class Layout:
         return dg.AssetSelection.key_prefixes(list(self.prefix), include_sources=False)
 
     def ops(self, configured: Mapping[str, Any]) -> dict[str, Any]:
-        """The run configuration of ops, from that of ops with plain names. Dagster refuses one of an asset that the graph has not."""
+        """The run configuration of ops by their names in Dagster. It lacks assets that the graph does not have: Dagster refuses these."""
         return {
             self.node(name): {**one, "ops": self.ops(one["ops"])} if "ops" in one else dict(one)
             for name, one in configured.items()

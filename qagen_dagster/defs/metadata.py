@@ -129,7 +129,7 @@ def review_page(set_key: str, chosen: str = "") -> Metadata:
 
 
 def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
-    """A link that opens a file of a local store in an editor. The path of a file of another store, which the UI may cut off."""
+    """For a local store a link that opens the file in an editor, else the path of the file, which the UI may cut off."""
     local = store.local_path(key)
     if local is None:
         return path(store.path(key))

@@ -101,7 +101,7 @@ class ExportedRow:
 
     @property
     def proven(self) -> bool:
-        """Whether the passages prove the answer. Those of an unanswerable question only come near one."""
+        """Whether the passages prove the answer. The passages of an unanswerable question only come near an answer."""
         no_answer = self.question.no_answer
         return no_answer is None or no_answer.kind is not NoAnswerKind.UNANSWERABLE
 

@@ -251,7 +251,8 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int], most: int) -> Iterator[Part]:
-    """Parts of about `most` characters. A part always begins at a line in `edges`; at one in `section_starts`, if the previous part is at least half full."""
+    """Parts of about `most` characters. A part begins at each line in `edges`, and at a line in `section_starts` if the part before is
+    more than half full."""
     rows: list[str] = []
     start = size = 0
     for number, line in enumerate(lines, 1):
