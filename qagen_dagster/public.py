@@ -1,5 +1,5 @@
-"""What other programs import from `qagen_dagster`: published sets, scores, and answers from one document. Other Dagster projects use
-`defs/questions/downstream.py`.
+"""The functions that other programs import from `qagen_dagster`: published sets, scores, and answers from one document. Other Dagster
+projects use `defs/questions/downstream.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -204,7 +204,7 @@ def from_text(step: Step, response: messages.Response, terminals: Sequence[Termi
 
 
 def _candidates(text: str) -> Iterator[dict[str, object] | str]:
-    """Every mapping in the text, that of the last fence first. A fence without a mapping gives the error message."""
+    """Every mapping in the text, from the last fence to the first. For a fence that cannot be read, the error message."""
     marks = [(mark.start(), mark.end()) for mark in _FENCE.finditer(text)]
     pieces = [text[opened[1] : closed[0]] for opened, closed in zip(marks[::2], marks[1::2], strict=False)]
     if len(marks) % 2:  # the last fence is not closed

@@ -1,4 +1,4 @@
-"""What Dagster does without a person: it observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
+"""Automation: Dagster observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
 
 There is one observed asset for each configuration of the table of products. Observing costs nothing. When a configuration changes, exactly
 the partitions that depend on it become stale.

@@ -1,4 +1,4 @@
-"""Where ops run: in the process of their run, in processes of its machine, or on other machines. QAGEN_EXECUTOR chooses.
+"""Executors run ops in the process of their run, in processes of its machine, or on other machines. QAGEN_EXECUTOR chooses one.
 
 The executors for several machines are optional packages, so they are imported only when they are chosen.
 """

@@ -1,4 +1,4 @@
-"""What a graph has, and the names of its parts in a Dagster instance. With a prefix, several graphs share an instance.
+"""The products of a graph, and the names of its parts in a Dagster instance. With prefixes, several graphs can share an instance.
 
 Everything else names assets, jobs, ops and resources plainly, and asks the layout for their names in Dagster.
 """
@@ -46,7 +46,7 @@ def path_of(key_prefix: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a graph has, and how it is named.
+    """The products of a graph, and the names of its parts.
 
     Attributes:
         prefix: the path that all asset keys begin with. It is empty in this project's own code location.
@@ -168,7 +168,7 @@ class Layout:
             one.replace(name=names[one.name], annotation=hints.get(one.name, one.annotation))
             for one in shape.parameters.values()
         ]
-        # Dagster ignores what a generator function returns, but `renamed` is none.
+        # Dagster ignores what a generator function returns, but `renamed` is not a generator function.
         returned = inspect.Signature.empty if inspect.isgeneratorfunction(function) else hints.get("return")
         shape = shape.replace(parameters=parameters, return_annotation=returned)
         vars(renamed)["__signature__"] = shape

@@ -84,7 +84,7 @@ class Names:
 
 @dataclass
 class Own:
-    """What a text defines: environments, and commands with their number of arguments and whether the first is optional."""
+    """The definitions of a text: environments, and commands with their number of arguments and whether the first is optional."""
 
     commands: dict[str, tuple[int, bool]] = field(default_factory=dict[str, tuple[int, bool]])
     environments: set[str] = field(default_factory=set[str])

@@ -65,7 +65,7 @@ def _lines(report: ScoreReport) -> Iterator[str]:
 
 
 def effects(systems: Sequence[SystemScores]) -> str:
-    """What the intervals mean, with the design effects of all questions."""
+    """The meaning of the intervals, with the range of the design effects over all questions."""
     found = [each for one in systems for each in one.overall.measures.values() if each.design_effect]
     words = (
         "Intervals are 95 % and count documents, because questions about one document are not independent. "

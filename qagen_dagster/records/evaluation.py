@@ -262,7 +262,7 @@ class ScoredAnswer(EvaluatedQuestion):
     )
     answerable: bool = True
     abstained: bool | None = (
-        None  # whether the answer says that it is none; None: no answers were given, or not decided
+        None  # whether the system declined to answer; None: it gave no answers, or this is not decided
     )
     decided: Decided | None = None
     explanation: str = ""

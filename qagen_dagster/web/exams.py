@@ -198,7 +198,7 @@ def _flaws(given: ExamItem | RejectedItem) -> Iterator[review_set.Section]:
 
 
 def _answers(found: ItemStatistics | None) -> Iterator[review_set.Section]:
-    """What the answers of candidates say about the item."""
+    """The statistics of the answers of candidates to the item."""
     if found is None:
         return
     values = {

@@ -1,4 +1,4 @@
-"""What the review page knows of a set: one row per question, and the details of a single question."""
+"""The data of a set on the review page: one row per question, and the details of a single question."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -74,7 +74,7 @@ Decisions = dict[str, tuple[Decision, ...]]
 
 
 class Judgement(Record):
-    """What the page sends: a decision on a question of a set."""
+    """A decision on a question of a set, as the page sends it."""
 
     set_key: str
     question_id: str

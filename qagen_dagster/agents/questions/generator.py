@@ -23,7 +23,7 @@ from qagen_dagster.records.questions.submissions import ReportExhausted, SubmitQ
 from qagen_dagster.toolkit.excerpt import Block, block, one_line
 
 ROLE = "generator"
-_SAME_WORDS = 0.7  # minimum share of content words that both wordings have if only a condition was corrected
+_SAME_WORDS = 0.7  # minimum share of each wording's content words in the other, if only a condition changed
 _NOTES, _NOTE = 5, 200  # maximum notes of a submission; maximum characters of a note
 REFUSED = {
     RejectionReason.WRONG_ANSWER: "another reader of the document came to another answer to this question",

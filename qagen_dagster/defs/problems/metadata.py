@@ -1,4 +1,4 @@
-"""What the UI shows of problem sets: outcomes of tasks, each item as picture, LaTeX and rendering, cost."""
+"""The metadata of problem sets for the UI: outcomes of tasks, each item as picture, LaTeX and rendering, cost."""
 
 from collections import Counter
 from collections.abc import Sequence

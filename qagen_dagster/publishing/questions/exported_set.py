@@ -46,7 +46,7 @@ class ExportedDocument:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a quote stands: at the character `start` of the text of adjacent passages."""
+    """The place of a quote: it begins at the character `start` of the text of adjacent passages."""
 
     quote: str
     start: int

@@ -1,6 +1,6 @@
 """A published set as tables: CSV and Excel for spreadsheets, and Parquet in the layout of Hugging Face with its Croissant metadata.
 
-The metadata have the RAI extension. `croissant.json` has what is the same for all sets.
+The metadata have the RAI extension. `croissant.json` has the metadata that all sets share.
 """
 
 import csv

@@ -24,7 +24,7 @@ class Fault(Record):
 
 
 class ProofStatus(StrEnum):
-    """What the checkable form says about the key."""
+    """Whether the checkable form confirms the key."""
 
     PROVEN = "proven"  # exactly one option has the value of the form, and it is the key
     REFUTED = "refuted"  # another option, several options or no option has the value of the form
@@ -291,7 +291,7 @@ class PartSet(Record):
         return {int(key.split("/")[-2]): key for key in keys}
 
     def models_of(self, key: str, ended: ExamItem | RejectedItem | None) -> dict[str, str]:
-        """The models that made the result at `key`: those of `ended`, the item of the slot, if an earlier run with other models made it."""
+        """The models that made the result at `key`. For a result with an earlier fingerprint, `ended`, the item of its slot, names them."""
         return self.models if ended is None or self.fingerprint in key else ended.models
 
 

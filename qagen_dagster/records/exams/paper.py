@@ -21,7 +21,7 @@ Minutes = Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)]
 
 
 class Blueprint(Record):
-    """What a paper must have.
+    """The requirements for a paper.
 
     Attributes:
         title: the title on the paper; None: the name of the exam.
@@ -138,11 +138,11 @@ class Estimate(Record):
 
 
 class ItemFlag(StrEnum):
-    """The findings of rules about an item. A rule holds only if the whole 95 % interval of its statistic fulfils its condition."""
+    """The findings of rules about an item. A rule applies only if the whole interval of its statistic fulfils its condition."""
 
     WRONG_KEY = "wrong_key_suspected"  # strong candidates agree on another option than the key
     NEGATIVE = "negative_discrimination"  # strong candidates fail more often than weak ones
-    WEAK = "weak_discrimination"  # the discrimination is below 0.2, but may be above 0
+    WEAK = "weak_discrimination"  # the discrimination is below 0.2, and not surely below 0
     TOO_EASY = "too_easy"  # more than 95 % of the candidates are right
     TOO_HARD = "too_hard"  # candidates do worse than by guessing
     DEAD = "dead_distractor"  # under 5 % of the candidates who are wrong take one of the wrong options

@@ -145,7 +145,7 @@ class Reading:
         return tuple(sorted({asked[int(first + number * step)] for number in range(count)}))
 
     def near(self, words: str, budget: int) -> tuple[int, ...]:
-        """As `choose`, but if not everything fits, the parts that share most of the words, if any part shares some."""
+        """As `choose` if the whole body fits. Otherwise the parts that share most rare words with `words`; if none does, as `choose`."""
         chosen = self.choose(1, budget)
         if not chosen or (self._body and set(self._body) <= set(chosen)):
             return chosen
