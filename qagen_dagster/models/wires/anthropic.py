@@ -227,7 +227,7 @@ def _usage(body: dict[str, Any]) -> Usage:
     )
 
 
-_ONE_SENDING = timedelta(hours=1)  # a batch that was created longer after the sending is another one
+_ONE_SENDING = timedelta(hours=1)  # a batch that was created later than this after the sending is another one
 _PAGE = 1000  # batches in one list: the maximum of the server
 
 
