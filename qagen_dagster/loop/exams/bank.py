@@ -171,7 +171,7 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
 def gather(workspace: Workspace, key: str, *, former: bool = True, draw: bool = False) -> Bank:
     """Build the bank of exam `key` from the results of its parts. Raises ConfigError and StoreError.
 
-    `former=False` leaves out the results of `former_parts`. With `draw`, missing pictures of figures are drawn and stored.
+    `former=False` leaves out the results of `former_parts`. Writes nothing unless `draw`: then missing pictures are drawn and stored.
     """
     exam = find_exam(workspace.settings.corpora, key)
     parts = (*exam.parts(), *(former_parts(workspace, exam) if former else ()))
