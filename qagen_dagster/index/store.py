@@ -4,8 +4,7 @@
 """
 
 from collections import Counter
-from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -87,7 +86,7 @@ class ChunkTable:
     @classmethod
     def of_shards(cls, shards: Sequence[Path]) -> "ChunkTable":
         """Read one or more shards. Raises StoreError when one cannot be read."""
-        connection = duckdb.connect(":memory:", config=_CONFIG)
+        connection = _memory()
         files = [str(shard) for shard in shards]
         try:
             connection.read_parquet(files).create_view("rows")  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
@@ -101,7 +100,7 @@ class ChunkTable:
     @classmethod
     def of_documents(cls, documents: Sequence[EmbeddedDocument]) -> "ChunkTable":
         """A table of documents in memory, with at least one chunk."""
-        connection = duckdb.connect(":memory:", config=_CONFIG)
+        connection = _memory()
         _make_rows(connection, documents)
         table = cls(connection)
         connection.execute("DROP TABLE rows")
@@ -202,14 +201,8 @@ def _place(documents: Column, numbers: Column) -> Column:
 
 
 def _chunk(columns: Columns, row: int) -> Chunk:
-    named = {
-        "number": "number",
-        "start": "start_at",
-        "end": "end_at",
-        "start_line": "start_line",
-        "end_line": "end_line",
-    }
-    return Chunk(**{field: int(columns[column][row]) for field, column in named.items()})
+    renamed = {"start": "start_at", "end": "end_at"}
+    return Chunk(**{field: int(columns[renamed.get(field, field)][row]) for field in Chunk.model_fields})
 
 
 def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[EmbeddedDocument]) -> None:
@@ -258,10 +251,8 @@ def _integers(values: Iterable[int]) -> NDArray[np.int32]:
     return np.fromiter(values, dtype=np.int32)
 
 
-@contextmanager
-def _memory() -> Generator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(":memory:", config=_CONFIG) as connection:
-        yield connection
+def _memory() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config=_CONFIG)
 
 
 @cache

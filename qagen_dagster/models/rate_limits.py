@@ -27,6 +27,7 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
 from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
+from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.file_locks import Semaphore, lock, unlock
 from qagen_dagster.models.messages import Message, Request, Text, ToolCall, ToolMessage, Usage
 from qagen_dagster.models.retry import call_ends
@@ -61,6 +62,12 @@ class RateLimits(Record):
     @property
     def unlimited(self) -> bool:
         return self.requests is None and self.tokens is None and self.concurrency is None
+
+    @classmethod
+    def of(cls, spec: ModelSpec | EmbedderSpec) -> "RateLimits":
+        return cls(
+            requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
+        )
 
 
 class RateState(Record):
@@ -225,11 +232,8 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
     """`provider`, wrapped so that attempts wait for the limits of its spec and for pauses that its server asks for.
     Raises ConfigError if the shared state cannot be kept under `folder`."""
-    spec = provider.spec
-    limits = RateLimits(
-        requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
-    )
-    return LimitedProvider(provider, shared_limiter(spec, key_variable, folder, limits))
+    limits = RateLimits.of(provider.spec)
+    return LimitedProvider(provider, shared_limiter(provider.spec, key_variable, folder, limits))
 
 
 def shared_limiter(

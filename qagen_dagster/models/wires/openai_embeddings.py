@@ -53,10 +53,8 @@ class PaidEmbedder:
             timeout_seconds=spec.timeout_seconds,
         )
         self._server = OpenAIClient(call, api_key)
-        shared = rate_limits.RateLimits(
-            requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
-        )
-        self._limiter = rate_limits.shared_limiter(call, key_variable, state, shared, of="embeddings")
+        limits = rate_limits.RateLimits.of(spec)
+        self._limiter = rate_limits.shared_limiter(call, key_variable, state, limits, of="embeddings")
         self._use, self._guard = EmbeddingUse(), threading.Lock()
 
     @property
