@@ -345,8 +345,7 @@ def _turn(
     except errors.ContextOverflowError as error:
         return GiveUp(GiveUpReason.CONTEXT_OVERFLOW, str(error))
     state.responses.append(response)
-    names = " or ".join(terminal.name for terminal in spec.terminals)
-    step = decide(response, state, spec.limits, names)
+    step = decide(response, state, spec.limits, spec.ends)
     if spec.reads_text:
         step = from_text(step, response, spec.terminals)
     step = after_cut(step, response, state, spec, model.spec.max_output_tokens)
@@ -355,7 +354,7 @@ def _turn(
         state.refusal = fault or ""
         if fault is not None and state.faulty + 1 >= spec.limits.max_faulty_turns:
             return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty + 1} turns in a row, the last: {fault}")
-        return _act(step, spec, tools, state, response, names, faulty=fault is not None)
+        return _act(step, spec, tools, state, response)
     if isinstance(step, Nudge):
         state.nudges += 1
         if response.message.content:
@@ -364,12 +363,10 @@ def _turn(
     return step
 
 
-def _misfits(
-    results: Sequence[messages.ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
-) -> GiveUp | None:
+def _misfits(results: Sequence[messages.ToolResult], state: RunState, spec: AgentSpec) -> GiveUp | None:
     """Count the calls of a turn that were refused for their form. Returns the end of the run if there were too many."""
     forms: dict[str, str] = {}
-    state.refusal = ""
+    faulty, state.refusal = bool(state.refusal), ""
     for one in results:
         text = one.content[0].text if isinstance(one.content[0], messages.Text) else ""
         said, not_run = " ".join(text[:300].split()), text.startswith(_NOT_RUN)
@@ -391,14 +388,7 @@ def _misfits(
 
 
 def _act(
-    step: RunTools,
-    spec: AgentSpec,
-    tools: dict[str, Tool],
-    state: RunState,
-    response: messages.Response,
-    names: str,
-    *,
-    faulty: bool,
+    step: RunTools, spec: AgentSpec, tools: dict[str, Tool], state: RunState, response: messages.Response
 ) -> Step:
     repeated = [any(same_call(call, earlier) for earlier in state.used) for call in step.calls]
     outcome = dispatch(step.calls, tools, {terminal.name: terminal for terminal in spec.terminals})
@@ -406,7 +396,7 @@ def _act(
     state.used.extend(step.calls)
     if outcome.finished is not None:
         return Finish(*outcome.finished)
-    ended = _misfits(outcome.results, state, spec, faulty=faulty)
+    ended = _misfits(outcome.results, state, spec)
     if ended is not None:
         return ended
     left = spec.limits.max_turns - state.turns
@@ -415,7 +405,7 @@ def _act(
         for result, again in zip(outcome.results, repeated, strict=True)
     ]
     if left <= 3:
-        results[-1] = _with_note(results[-1], LAST_TURNS.format(left=left, terminals=names))
+        results[-1] = _with_note(results[-1], LAST_TURNS.format(left=left, terminals=spec.ends))
     state.messages.append(response.message)
     state.messages.append(messages.ToolMessage(results=tuple(results)))
     return step

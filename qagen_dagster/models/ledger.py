@@ -361,22 +361,18 @@ def unseal(data: bytes, key: str) -> Entry:
 @contextmanager
 def _among_processes(path: Path) -> Generator[int | None]:
     """Hold the lock file at `path`. Yields the open file, or None if its file system has no locks."""
-    file = _locked(path)
+    file = None
+    try:
+        file = lock(path, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in _WITHOUT_LOCKS:
+            raise
     try:
         yield file
     finally:
         if file is not None:
             path.unlink(missing_ok=True)  # still locked; waiting processes notice, and lock a new file
             unlock(file)
-
-
-def _locked(path: Path) -> int | None:
-    try:
-        return lock(path, fcntl.LOCK_EX)
-    except OSError as error:
-        if error.errno not in _WITHOUT_LOCKS:
-            raise
-        return None
 
 
 @contextmanager

@@ -161,7 +161,7 @@ def _check_page(view: DocumentView, page: int) -> None:
 
 
 def _options(view: DocumentView, crop: Box | None = None) -> RenderOptions:
-    return RenderOptions(max_pixels=view.max_image_pixels, max_side=view.max_image_side, crop=crop)
+    return RenderOptions(max_pixels=view.max_image_pixels, crop=crop)
 
 
 def _render(view: DocumentView, page: int, how: RenderOptions) -> PageImage | None:

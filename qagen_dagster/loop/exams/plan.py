@@ -126,11 +126,6 @@ class ItemWork:
     models: Mapping[Role, Model]
     examine: Examiner = code_checks.examine
 
-    @property
-    def model_names(self) -> dict[str, str]:
-        """`provider:model` by role."""
-        return {role.value: model.spec.name for role, model in self.models.items()}
-
 
 class ExamOptions(Allowance):
     """Options of a run that replace settings of the configuration. None leaves a setting as configured.

@@ -14,6 +14,7 @@ from qagen_dagster.agents import exams
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Role
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
+from qagen_dagster.loop.configuration import model_names
 from qagen_dagster.loop.exams import state_machine
 from qagen_dagster.loop.exams.plan import ItemWork, PartPlan, finished_slot
 from qagen_dagster.loop.journal import JournalFile
@@ -329,7 +330,7 @@ def _ended(work: ItemWork, worked: Worked) -> dict[str, Any]:
     return {
         **{name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")},
         "schema_title": work.context.schema.title,
-        "models": work.model_names,
+        "models": model_names({role: model.spec for role, model in work.models.items()}),
         "idea_plan": worked.state.plan,
         "question_package": last.package,
         "blind_solution": last.blind,

@@ -23,7 +23,6 @@ from qagen_dagster.loop.problems.inputs import engine_compiler, find_references,
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set
-from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.review import edits_of, rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import exported
@@ -144,7 +143,7 @@ def plan_problem_set(
         space,
         problem_set.key,
         sources if wished.replace else _as_published(sources, former),
-        wishes_of(problem_set, FULL),
+        wishes_of(problem_set),
         wished.model_copy(update={"profile": wished.profile or config.profile, "seed": seed}),
         compiler=engine_compiler(),
         references=find_references(space, problem_set.references)[0],

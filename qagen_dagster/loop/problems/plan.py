@@ -129,11 +129,10 @@ class _PlaceholderModel:
         )
 
 
-def wishes_of(problem_set: ProblemSet, stages: tuple[Stage, ...] = FULL) -> Wishes:
+def wishes_of(problem_set: ProblemSet) -> Wishes:
     """The tasks that the author of a set wants for every problem."""
     config = problem_set.config
     return Wishes(
-        stages=stages,
         alternates=config.alternates,
         variants=config.variants,
         variants_each=config.variants_each,
