@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -135,40 +136,38 @@ def _run_all(
 def _run(tools: dict[str, Tool], names: str, call: messages.ToolCall) -> messages.ToolResult:
     if call.name not in tools:
         return _error(call, f"There is no tool {call.name!r}. The tools are: {names}.")
-    if call.fault is not None:
-        return _error(call, _fault(call))
-    try:
-        return messages.ToolResult(
-            call_id=call.id, name=call.name, content=tools[call.name].call(call.arguments)
-        )
-    except errors.ToolError as error:
-        return _error(call, str(error))
+    return _answered(call, tools[call.name].call)
 
 
 def _submit(call: messages.ToolCall, terminal: Terminal) -> tuple[messages.ToolResult, Record | None]:
-    if call.fault is not None:
-        return _error(call, _fault(call)), None
-    try:
-        result = terminal.submit(dict(call.arguments))
-    except errors.ToolError as error:
-        return _error(call, str(error)), None
-    return messages.ToolResult(
-        call_id=call.id, name=call.name, content=(messages.Text(text="Received."),)
-    ), result
+    accepted: list[Record] = []
+
+    def submit(arguments: dict[str, object]) -> tuple[messages.Content, ...]:
+        accepted.append(terminal.submit(arguments))
+        return (messages.Text(text="Received."),)
+
+    return _answered(call, submit), next(iter(accepted), None)
 
 
 _UNREADABLE_ARGUMENTS = "The arguments of {name} could not be read"
 
 
-def _fault(call: messages.ToolCall) -> str:
-    said = _UNREADABLE_ARGUMENTS.format(name=call.name)
-    return f"{said} ({call.fault}). Send them again as one JSON object."
+def _answered(
+    call: messages.ToolCall, run: Callable[[dict[str, Any]], tuple[messages.Content, ...]]
+) -> messages.ToolResult:
+    """The result of `run` with the arguments of the call. Unreadable arguments and a ToolError give a result with the error."""
+    if call.fault is not None:
+        said = _UNREADABLE_ARGUMENTS.format(name=call.name)
+        return _error(call, f"{said} ({call.fault}). Send them again as one JSON object.")
+    try:
+        return messages.ToolResult(call_id=call.id, name=call.name, content=run(dict(call.arguments)))
+    except errors.ToolError as error:
+        return _error(call, str(error))
 
 
 def _error(call: messages.ToolCall, text: str) -> messages.ToolResult:
-    return messages.ToolResult(
-        call_id=call.id, name=call.name, content=(messages.Text(text=text),), is_error=True
-    )
+    content = (messages.Text(text=text),)
+    return messages.ToolResult(call_id=call.id, name=call.name, content=content, is_error=True)
 
 
 def same_call(a: messages.ToolCall, b: messages.ToolCall) -> bool:
