@@ -67,6 +67,9 @@ class _TaskRun:
     )  # what came of each item that was solved, and the calls for it
 
     def do(self) -> TaskResult:
+        given = given_result(self.task, self.work.problem, self.state)
+        if given is not None:
+            return self._taken(given)
         return {
             Stage.CLASSIFY: self._classify,
             Stage.SCAN: self._scan,
@@ -79,8 +82,6 @@ class _TaskRun:
 
     def _classify(self) -> TaskResult:
         problem = self.work.problem
-        if problem.classification is not None:
-            return self._taken(problem.classification)
         if self._is_blind():
             return self._blind()
         found = self._ask(self._shown_input(problem.tex), lambda _: ())  # its schema checks property 1
@@ -94,10 +95,6 @@ class _TaskRun:
         known = inputs.classification_of(problem, self.state)
         drawn = known.has_diagram if known is not None else None
         text = problem.tex.strip()
-        if problem.input is items.ProblemInput.TEX and not code_checks.scan_breaches(
-            text, kind, strict=False
-        ):
-            return self._taken(items.ScanResult(latex=text, has_diagram=bool(drawn)), text)
         if self._is_blind():
             return self._blind()
         prompt = inputs.prompt_of(self.task, self.work, self.state)
@@ -139,9 +136,6 @@ class _TaskRun:
         problem = self.work.problem
         known = inputs.classification_of(problem, self.state)
         item = inputs.item_of(problem, self.state)
-        there = tikz_pictures(item)
-        if there:
-            return self._taken(items.TikzResult(tikz_code="\n".join(there)))
         if known is not None and not known.has_diagram:
             return self._without(TaskEnd.SKIPPED, "the problem has no diagram")
         described = self._description()
@@ -164,8 +158,6 @@ class _TaskRun:
         return found
 
     def _read_ideas(self) -> TaskResult:
-        if self.work.problem.ideas is not None:
-            return self._taken(self.work.problem.ideas)
         return self._ask(self._shown_parts(), code_checks.idea_breaches)
 
     def _shown_parts(self) -> dict[str, str]:
@@ -283,9 +275,10 @@ class _TaskRun:
         """The model of the role of the task."""
         return self.work.models[inputs.ROLE_OF[self.task.stage]]
 
-    def _taken(self, result: Record, latex: str = "") -> TaskResult:
-        """The task's result if code provides it without a model. LaTeX is compiled, and solved if there is a solver."""
+    def _taken(self, result: Record) -> TaskResult:
+        """The task's result if code provides it without a model. A scan is compiled, and solved if there is a solver."""
         preamble, solver = self.work.problem.preamble, self.work.solver(self.task)
+        latex = result.latex if isinstance(result, items.ScanResult) else ""
         compiled = self.work.compiler.compile(latex, preamble, ()) if latex else None
         broken = self._solve(solver, latex) if latex and solver is not None else ()
         taken = TaskResult(task=self.task, end=TaskEnd.GIVEN, compiled=compiled)
@@ -348,6 +341,20 @@ class _TaskRun:
             scanned.scan.raw_diagram_description if scanned is not None and scanned.scan is not None else None
         )
         return said or ""
+
+
+def given_result(task: Task, problem: items.Problem, state: ProblemState) -> Record | None:
+    """The result of a task that code has, so that no model is asked; None if there is none."""
+    if task.stage is Stage.CLASSIFY:
+        return problem.classification
+    if task.stage is Stage.IDEA:
+        return problem.ideas
+    if task.stage is Stage.SCAN and problem.input is items.ProblemInput.TEX:
+        text, known = problem.tex.strip(), inputs.classification_of(problem, state)
+        if not code_checks.scan_breaches(text, inputs.kind_of(problem, state), strict=False):
+            return items.ScanResult(latex=text, has_diagram=bool(known and known.has_diagram))
+    drawn = tikz_pictures(inputs.item_of(problem, state)) if task.stage is Stage.DIAGRAM else ()
+    return items.TikzResult(tikz_code="\n".join(drawn)) if drawn else None
 
 
 def result_of(task: Task, said: problems.Reply[Any], model: Model, **fields: Any) -> TaskResult:
