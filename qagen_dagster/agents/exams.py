@@ -287,7 +287,7 @@ def _ask(
     run = run_agent(agent, model, {}, values, sample=context.sample(first + attempt))
     if isinstance(run.end, GiveUp) and run.end.reason in _AT_ONCE:
         raise unfinished(str(run.end))
-    calls = call_summaries(run, agent.role, model.spec, context.account, attempt)
+    calls = call_summaries(run.responses, agent.role, model.spec, context.account, attempt)
     result = kind.model_validate(run.end.result) if isinstance(run.end, Finish) else None
     return Reply(result, "" if result else str(run.end), raw_text(run), calls)
 

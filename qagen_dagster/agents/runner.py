@@ -415,13 +415,6 @@ def _with_note(result: messages.ToolResult, note: str) -> messages.ToolResult:
 
 
 def call_summaries(
-    run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
-) -> tuple[CallSummary, ...]:
-    """The summaries of the calls of a run, one for each response."""
-    return response_summaries(run.responses, role, spec, document_id, attempt)
-
-
-def response_summaries(
     responses: Iterable[messages.Response], role: str, spec: ModelSpec, document_id: str, attempt: int
 ) -> tuple[CallSummary, ...]:
     """The summary of the call behind each response."""

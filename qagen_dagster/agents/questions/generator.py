@@ -147,7 +147,7 @@ def _asked(
     )
     begin = partial(run_agent, spec, model, context.tools, prompt_values(context, history), sample=attempt)
     run = first_that_fits(partial(begin, opening=opening) for opening in context.openings(model.spec))
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     pages = tuple(
         dict.fromkeys(page for call in run.used if (page := evidence_check.viewed_page(call)) is not None)
     )
@@ -206,7 +206,7 @@ def ask(
     )
     begin = partial(run_agent, spec, model, context.tools if tools else {}, values, sample=sample)
     run = first_that_fits(partial(begin, opening=opening) for opening in openings)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, sample)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, sample)
     if not isinstance(run.end, Finish):
         return Drafts((), str(run.end), calls)
     return Drafts(tuple(candidates_of(run.end.result)), "", calls)

@@ -118,7 +118,7 @@ def run_blind(
     begin = partial(run_agent, spec, model, context.tools, values, sample=attempt)
     openings = context.openings(model.spec)[: None if tools else 1]
     run = first_that_fits(partial(begin, opening=opening) for opening in openings)
-    return run, call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    return run, call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
 
 
 def judge(
@@ -214,7 +214,7 @@ def _compare(
         "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
     }
     run = run_agent(spec, model, {}, values, sample=attempt)
-    calls += call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    calls += call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return Judged(verdict=None, failure=f"comparison: {run.end}", calls=calls)
     found = Comparison.model_validate(run.end.result)

@@ -131,13 +131,7 @@ class _PlaceholderModel:
 
 def wishes_of(problem_set: ProblemSet) -> Wishes:
     """The tasks that the author of a set wants for every problem."""
-    config = problem_set.config
-    return Wishes(
-        alternates=config.alternates,
-        variants=config.variants,
-        variants_each=config.variants_each,
-        conversions=config.conversions,
-    )
+    return Wishes(**problem_set.config.shared(Wishes))
 
 
 def plan_set(

@@ -402,11 +402,9 @@ class TaskResults:
         return TaskResult.key(self.problem_set, self.problem_id, task.key, fingerprint)
 
     def find(self, task: Task, fingerprint: str) -> TaskResult | None:
-        kept = self.kept.get(task.key, fingerprint)
-        found = self.store.find_valid(self.key(task, kept), TaskResult)
-        return found or (
-            self.store.find_valid(self.key(task, fingerprint), TaskResult) if kept != fingerprint else None
-        )
+        names = dict.fromkeys((self.kept.get(task.key, fingerprint), fingerprint))
+        found = (self.store.find_valid(self.key(task, name), TaskResult) for name in names)
+        return next(filter(None, found), None)
 
     def keep(self, result: TaskResult) -> None:
         self.store.write(self.key(result.task, result.fingerprint), result)

@@ -146,11 +146,9 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
         body["tools"] = [
             {
                 "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-                "strict": False,  # strict mode accepts no optional arguments
-            }
+                **tool.model_dump(),
+                "strict": False,
+            }  # strict mode accepts no optional arguments
             for tool in request.tools
         ]
         body["tool_choice"] = request.tool_choice.value
