@@ -198,7 +198,7 @@ class Expressions:
             elif self._starts(0):
                 if (token := self._peek()) and token.kind is Kind.NUMBER:
                     raise Unreadable("several values: a number follows without a sign")
-                if divided and not self._closed_before():
+                if divided and self._tokens[self._place - 1].text not in ")}":
                     raise Unreadable("ambiguous: what is left of the / and what is right of it")
                 result += "*" + self._power()
             else:
@@ -209,9 +209,6 @@ class Expressions:
             return self._starts(1) or self._text(1) == "-"
         token = self._peek()
         return bool(token and token.kind is Kind.WORD and token.text == "x" and self._text(1) == "10")
-
-    def _closed_before(self) -> bool:
-        return self._tokens[self._place - 1].text in ")}"
 
     def _signed(self) -> str:
         if self._accept("-"):

@@ -210,10 +210,6 @@ class PartPlan:
         key = self.part.journal_key(slot, self.fingerprint)
         return JournalFile(workspace.store, key, self.fingerprint, ExamJournal)
 
-    def models(self, workspace: Workspace) -> dict[Role, Model]:
-        """The models of the part by role. Raises ConfigError if one cannot be built."""
-        return {role: workspace.model(spec) for role, spec in self.specs.items()}
-
     def work(self, slot: int, models: Mapping[Role, Model]) -> ItemWork:
         own = own_prompts(prompts(), self.exam.prompts)
         context = ExamContext(self.exam.config, self.schema, self.part.difficulty, slot, self.seed, own)

@@ -113,7 +113,7 @@ class _PartRun:
 
     @cached_property
     def models(self) -> dict[Role, Model]:
-        return self.plan.models(self.workspace)
+        return {role: self.workspace.model(spec) for role, spec in self.plan.specs.items()}
 
     @cached_property
     def spending(self) -> RunSpending:

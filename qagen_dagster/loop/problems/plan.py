@@ -81,14 +81,6 @@ class SetPlan:
             raise ConfigError(f"there is no problem {problem_id!r} in {self.name}")
         return found
 
-    def models(self, workspace: Workspace) -> dict[Role, Model]:
-        """The model of each role. Raises ConfigError if a model cannot be built."""
-        return {role: workspace.model(spec) for role, spec in self.specs.items()}
-
-    def placeholder_models(self) -> dict[Role, Model]:
-        """Models that cannot be asked. They are enough to read stored results."""
-        return {role: _PlaceholderModel(spec) for role, spec in self.specs.items()}
-
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
         wanted = tasks_of(problem, self.wishes)
         more = (one.task for one in self._kept(problem) if one.task not in wanted)
@@ -118,8 +110,8 @@ class SetPlan:
 
 
 @dataclass(frozen=True)
-class _PlaceholderModel:
-    """A model that must not be asked."""
+class PlaceholderModel:
+    """A model that must not be asked. It is enough to read stored results."""
 
     spec: ModelSpec
 
