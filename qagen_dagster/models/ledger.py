@@ -189,7 +189,7 @@ class Ledger:
                         meter.record(spent)
                 return read(body), entry
 
-            (value, entry), _ = call_with_retry(
+            value, entry = call_with_retry(
                 attempt, max_attempts=spec.max_attempts, deadline_seconds=spec.deadline_seconds, sleep=sleep
             )
             return value, entry, False
