@@ -1,8 +1,4 @@
-"""Finds, without a parser, what a question asks for, and who does what to whom in the question.
-
-Two questions may state one exchange from both sides: "A bought X from B" is "B sold X to A", but not "A sold
-X to B".
-"""
+"""Finds, without a parser, what a question asks for, and who does what to whom in the question."""
 
 import re
 from collections import Counter
@@ -185,24 +181,6 @@ def same_roles(one: Form, other: Form) -> bool:
     return passive.passive and _asks_subject(active) and all(before != "by" for before, _ in passive.runs)
 
 
-def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
-    """The different words of two questions that are the same except in one place; None for others.
-
-    The place must have one to three words in each question. The rest must have a word that is no function
-    word.
-    """
-    a, b = one.words, other.words
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    end = 0
-    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
-        end += 1
-    left, right = a[start : len(a) - end], b[start : len(b) - end]
-    kept = [word for word in (*a[:start], *a[len(a) - end :]) if word not in FUNCTION]
-    return (left, right) if left and right and kept and max(len(left), len(right)) <= 3 else None
-
-
 def _words(text: str) -> list[str]:
     """`Form.words` of a text. "X's Y" is read as "Y of X"."""
     text = _POSSESSIVE.sub(r"\2 of \1 ", text)
@@ -346,97 +324,3 @@ def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:
         return False
     deed, done = asks_subject.runs[0][1], asks_object.runs[0][1]
     return Counter(deed) == Counter(done) and deed[0] == done[-1] and len(deed) > 1
-
-
-# For each verb whose subject gives something, the verbs of the same exchange whose subject takes it.
-_EXCHANGES = {
-    "sell": "buy purchase acquire",
-    "lend": "borrow",
-    "give": "receive get obtain accept",
-    "award": "receive get",
-    "send": "receive get",
-    "supply": "receive buy get",
-    "teach": "learn",
-    "lease": "rent",
-    "export": "import",
-}
-# Pairs (giving verb, taking verb) of one exchange, as stems.
-_TAKING = {(stem_of(give), stem_of(take)) for give, takes in _EXCHANGES.items() for take in takes.split()}
-_GIVERS, _TAKERS = {give for give, _ in _TAKING}, {take for _, take in _TAKING}
-_VERBS = _GIVERS | _TAKERS
-_ASKED: Run = ("?",)  # stands for what the question asks for
-
-
-@dataclass(frozen=True)
-class _Exchange:
-    """An exchange that a question states.
-
-    `_ASKED` stands for a party or thing that the question asks for. A party or thing that the question does
-    not name is empty.
-    """
-
-    verb: str
-    giver: Run
-    taker: Run
-    thing: Run
-
-
-def same_exchange(one: Form, other: Form) -> bool | None:
-    """Whether both questions ask about one exchange. False if the giver, the taker or the thing differs.
-
-    None if this rule cannot tell. That is the case if no verb of one question is the converse of a verb of
-    the other, if a party is not named, or if the parties and the thing are the same but other words differ.
-    """
-    for a in _exchanges(one):
-        for b in _exchanges(other):
-            if (a.verb, b.verb) in _TAKING or (b.verb, a.verb) in _TAKING:
-                rest = [form.content - Counter([x.verb]) for form, x in ((one, a), (other, b))]
-                parties = (a.giver, a.taker, a.thing) == (b.giver, b.taker, b.thing)
-                return (parties and rest[0] == rest[1]) or (None if parties else False)
-    return None
-
-
-def _exchanges(form: Form) -> list[_Exchange]:
-    """The exchanges in a question.
-
-    Exchanges with a party that is neither named nor asked for are left out.
-    """
-    found = [_read(form, at) for at, word in enumerate(form.words) if word in _VERBS]
-    return [one for one in found if one.giver and one.taker]
-
-
-def _read(form: Form, at: int) -> _Exchange:
-    """The exchange of the verb at the position `at`, which is one of `_VERBS`."""
-    words, verb = form.words, form.words[at]
-    begin = at
-    while begin and words[begin - 1] not in FUNCTION:
-        begin -= 1
-    before = words[begin - 1] if begin else ""
-    ahead, behind = words[begin:at], _until_function(words, at + 1)
-    passive = before in BE
-    subject = _after(words, "by") if passive else ahead or (_ASKED if before in ("who", "what") else ())
-    thing = ahead if passive else behind
-    if not thing and words[0] == "what":
-        thing = _ASKED
-    party = _after(words, "to" if verb in _GIVERS else "from")
-    return _Exchange(verb, *((subject, party) if verb in _GIVERS else (party, subject)), thing)
-
-
-def _after(words: Run, preposition: str) -> Run:
-    """The words from the first `preposition` to the next function word; empty without this preposition.
-
-    The result is `_ASKED` if there are no such words, because the preposition ends the question or a function word follows
-    it.
-    """
-    if preposition not in words:
-        return ()
-    at = words.index(preposition)
-    return _until_function(words, at + 1) or _ASKED
-
-
-def _until_function(words: Run, start: int) -> Run:
-    """The words from `start` to the next function word or the end."""
-    end = start
-    while end < len(words) and words[end] not in FUNCTION:
-        end += 1
-    return words[start:end]

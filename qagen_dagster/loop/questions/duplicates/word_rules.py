@@ -63,13 +63,6 @@ def examine(one: Known, other: Known) -> Finding:
         agreed = answers is Match.SAME and informative(one.answer) and informative(other.answer)
         reworded = agreed and _denies_what_the_other_leaves_out(one.question, other.question)
         return Finding(Ruling.DOUBT if reworded else Ruling.DIFFERENT, "one of them denies")
-    exchange = question_form.same_exchange(a, b)
-    if exchange is not None and answers is not Match.CONFLICT:
-        return (
-            Finding(Ruling.FREE, "one exchange from both sides")
-            if exchange
-            else Finding(Ruling.DIFFERENT, "the parties differ")
-        )
     if crossing(one).crosses(crossing(other)):
         return Finding(Ruling.CROSSED, "each asks for what the other tells")
     if reason := _apart(one.question, other.question):
@@ -77,7 +70,7 @@ def examine(one: Known, other: Known) -> Finding:
     if answers is Match.CONFLICT:
         return Finding(Ruling.DIFFERENT, "the answers contradict each other")
     doubt = _doubt(one.question, other.question)
-    if doubt and clearly_different(one.answer, other.answer) and _decides(doubt):
+    if doubt and clearly_different(one.answer, other.answer):
         return Finding(Ruling.DIFFERENT, f"{doubt}, and the answers differ")
     return Finding(Ruling.DOUBT, doubt) if doubt else Finding(Ruling.FREE, "the same content words")
 
@@ -175,11 +168,6 @@ def _units(question: str) -> frozenset[tuple[str, float]]:
 def _doubt(one: str, other: str) -> str:
     """A difference that may be only another wording; empty if there is no such difference."""
     a, b = question_form.form(one), question_form.form(other)
-    changed = question_form.substitution(a, b)
-    if changed is not None:
-        return f"{' '.join(changed[0])!r} stands in the place of {' '.join(changed[1])!r}"
-    if a.kind and b.kind and a.kind != b.kind:
-        return f"{a.kind!r} is asked for in the place of {b.kind!r}"
     left, right = _exact(one), _exact(other)
     if any(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((left, right), (right, left))):
         return "a number is in one only"
@@ -187,14 +175,9 @@ def _doubt(one: str, other: str) -> str:
         return "a name is in one only"
     if a.symbols != b.symbols:
         return "signs differ"
-    if a.content != b.content:
+    if a.content != b.content or (a.kind and b.kind and a.kind != b.kind):
         return "words differ"
     return "" if question_form.same_roles(a, b) else "the order of the words differs"
-
-
-def _decides(doubt: str) -> bool:
-    """Whether the difference, together with another answer, is enough to tell the questions apart."""
-    return doubt.endswith("in one only") or "in the place of" in doubt or doubt.startswith("signs")
 
 
 @dataclass(frozen=True)

@@ -200,21 +200,6 @@ def test_an_opening_with_a_condition_belongs_to_the_question(opening: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("When did Arlen buy the mill from Bexley?", "When did Bexley sell the mill to Arlen?"),
-        ("When did Arlen buy the mill from Bexley?", "When was the mill sold to Arlen by Bexley?"),
-        ("Who did Arlen buy the mill from?", "Who sold the mill to Arlen?"),
-        ("Who bought the mill from Bexley?", "Who did Bexley sell the mill to?"),
-        ("What did Arlen borrow from Bexley?", "What did Bexley lend to Arlen?"),
-    ],
-)
-def test_one_exchange_from_both_sides_is_one_question(one: str, other: str) -> None:
-    assert examine(Known(one, "the answer"), Known(other, "the answer")).ruling is Ruling.FREE
-    assert examine(Known(other, "the answer"), Known(one, "the answer")).ruling is Ruling.FREE
-
-
-@pytest.mark.parametrize(
     ("one", "other", "ruling_"),
     [
         (
