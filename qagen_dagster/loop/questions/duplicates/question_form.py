@@ -33,6 +33,9 @@ _PREPOSITIONS = word_set(
 )
 _OTHER = word_set("and or but if that this these those there it its their his her not no also and/or")
 FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
+_EMPTY = FUNCTION - _PREPOSITIONS | word_set(
+    "at by for in of on"
+)  # another wording may add or leave these out
 _DROPPED = word_set("a an the please exactly")
 _DO = (("did",), ("does",), ("do",))  # parts of a frame, see `Form`
 _ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}  # the first is read as the second
@@ -109,7 +112,9 @@ class Form:
     symbols: tuple[str, ...]  # characters other than ordinary punctuation, sorted: "--", "%", "+"
     asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
     kind: str  # the word directly after "what" or "which" if it is no function word, else ""
-    content: Counter[str]  # without `kind`, function words, and words that only name the kind of answer
+    content: Counter[
+        str
+    ]  # without `kind`, function words that say little, and words that only name the kind of answer
     frame: Run  # function words in order, with an underscore for each run between them
     runs: tuple[tuple[str, Run], ...]  # each run, after the function word before it ("" if there is none)
     passive: bool  # whether the question has "by" and a form of "be"
@@ -164,21 +169,9 @@ def swapped(one: Form, other: Form) -> bool:
             return True  # "from A to B", "from B to A"
         return Counter(filter(_has_deed, one.runs)) != Counter(filter(_has_deed, other.runs))
     if one.passive != other.passive:
-        return _swapped_voice(one, other) if other.passive else _swapped_voice(other, one)
+        agent = any(before == "by" for form in (one, other) if form.passive for before, _ in form.runs)
+        return agent and _told(one) == _told(other)  # "did A sue B", "was A sued by B"
     return _subject_and_object(one, other) or _subject_and_object(other, one)
-
-
-def same_roles(one: Form, other: Form) -> bool:
-    """Whether the words of both questions have the same roles.
-
-    This is so if both questions have the same runs in any order, or if `_order` gives the same words for both.
-    It is also so if one question asks for its subject, and the other is a passive whose "by" is followed by a
-    function word or by nothing: "Who built A" and "Who was A built by".
-    """
-    if Counter(one.runs) == Counter(other.runs) or _order(one) == _order(other):
-        return True
-    active, passive = sorted((one, other), key=lambda form: form.passive)
-    return passive.passive and _asks_subject(active) and all(before != "by" for before, _ in passive.runs)
 
 
 def _words(text: str) -> list[str]:
@@ -240,7 +233,7 @@ def _content(words: list[str], kind: int) -> Counter[str]:
     return Counter(
         _ONE_WORD.get(word, word)
         for index, word in enumerate(words)
-        if word not in FUNCTION and word not in _FRAMES and index != kind
+        if word not in _EMPTY and word not in _FRAMES and index != kind
     )
 
 
@@ -282,37 +275,9 @@ def _has_deed(run: tuple[str, Run]) -> bool:
     return run[0] in _BEFORE_DEEDS and len(run[1]) > 2
 
 
-def _order(one: Form) -> Run:
-    """The words of all runs in order. The words after "by" come first, as the agent.
-
-    If the question is a passive with a run directly after a form of "be", it is turned into the active. After
-    the agent come the last word of that run (the verb), the rest of that run (the object) and the other
-    words.
-    """
-    # The first word after "what" is left out, because it names what is asked for.
-    runs = [(before, run[before == "what" :]) for before, run in one.runs]
-    agent = [word for before, run in runs if before == "by" for word in run]
-    rest = [word for before, run in runs if before != "by" for word in run]
-    if one.passive and rest:
-        first = next((run for before, run in runs if before in BE), ())
-        if first:
-            others = [word for word in rest if word not in first]
-            return (*agent, first[-1], *first[:-1], *others)
-    return (*agent, *rest)
-
-
 def _asks_subject(one: Form) -> bool:
     """Whether the question asks for its subject: "Who built it?", but not "What did they build?"."""
     return not one.passive and one.frame[:2] in (("who", "_"), ("what", "_")) and one.frame[2:3] not in _DO
-
-
-def _swapped_voice(active: Form, passive: Form) -> bool:
-    """Whether the two questions exchange the roles: "When did A sue B" and "When was A sued by B"."""
-    return _order(active) != _order(passive) and [word for _, run in active.runs for word in run] == [
-        word for before, run in passive.runs if before != "by" for word in run[:-1]
-    ] + [run[-1] for before, run in passive.runs if before in BE] + [
-        word for before, run in passive.runs if before == "by" for word in run
-    ]
 
 
 def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:

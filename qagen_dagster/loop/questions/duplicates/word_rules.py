@@ -36,7 +36,7 @@ class Ruling(StrEnum):
     """The result of the word rules for a pair."""
 
     SAME = "same"  # the same words
-    FREE = "free"  # the same content words in the same roles
+    FREE = "free"  # the same content words, with no roles exchanged
     DOUBT = "doubt"  # one question has words that the other lacks
     CROSSED = "crossed"  # each question asks for what the other states
     DIFFERENT = "different"
@@ -175,9 +175,7 @@ def _doubt(one: str, other: str) -> str:
         return "a name is in one only"
     if a.symbols != b.symbols:
         return "signs differ"
-    if a.content != b.content or (a.kind and b.kind and a.kind != b.kind):
-        return "words differ"
-    return "" if question_form.same_roles(a, b) else "the order of the words differs"
+    return "words differ" if a.content != b.content or (a.kind and b.kind and a.kind != b.kind) else ""
 
 
 @dataclass(frozen=True)

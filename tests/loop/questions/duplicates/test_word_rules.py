@@ -33,6 +33,7 @@ QUESTIONS_ALONE = {
     "roles": ("When did Arlen Ltd sue Bexley AG?", "When did Bexley AG sue Arlen Ltd?"),
     "roles in voices": ("When did Dorn sue Hale?", "When was Dorn sued by Hale?"),
     "from and to": ("How do you get from the mill to the quay?", "How do you get from the quay to the mill?"),
+    "object in voices": ("Who sued Hale?", "Who was sued by Hale?"),
     "subject and object": ("Who replaced Omar Haddad?", "Whom did Omar Haddad replace?"),
     "parties": (
         "What must the lessor provide to the lessee?",
@@ -130,7 +131,7 @@ def test_what_is_the_same_question(one: str, other: str) -> None:
 
 def test_answers_that_contradict_each_other_have_other_questions() -> None:
     one, other = "How heavy is the bell?", "What does the bell weigh?"
-    assert ruling((one, "3 kg"), (other, "3,000 g")) is Ruling.DOUBT
+    assert ruling((one, "3 kg"), (other, "3,000 g")) is Ruling.FREE
     assert ruling((one, "3 kg"), (other, "5 kg")) is Ruling.DIFFERENT
 
 
