@@ -8,18 +8,6 @@ from functools import lru_cache
 from qagen_dagster.english.facts import facts
 from qagen_dagster.english.words import plain, stem, tokens, word_set
 
-
-def stem_of(word: str) -> str:
-    """The stem of a word.
-
-    Unlike `stem`, the result is the same for all forms of a short verb, such as "sue" and "sued".
-    """
-    found = stem(word)
-    if word.removesuffix("s").endswith("ee"):
-        return word.removesuffix("s")  # "employee" and "employer" stay different
-    return (found.removesuffix("ed") if 3 < len(found) < 6 else found).removesuffix("e")
-
-
 _AUX = word_set(
     "is are was were be been being do does did has have had can could may might must shall should will would"
 )
@@ -33,16 +21,15 @@ _PREPOSITIONS = word_set(
 )
 _OTHER = word_set("and or but if that this these those there it its their his her not no also and/or")
 FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
-_EMPTY = FUNCTION - _PREPOSITIONS | word_set(
-    "at by for in of on"
-)  # another wording may add or leave these out
+# Words that another wording may add or leave out.
+_EMPTY = FUNCTION - _PREPOSITIONS | word_set("at by for in of on")
 _DROPPED = word_set("a an the please exactly")
 _DO = (("did",), ("does",), ("do",))  # parts of a frame, see `Form`
 _ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}  # the first is read as the second
 # Stems of words that ask for a quantity after "how".
 _QUANTITY = frozenset(
     map(
-        stem_of,
+        stem,
         word_set(
             "many much long old high tall deep far fast heavy big large wide often strong hot cold great soon thick quickly"
         ),
@@ -50,7 +37,7 @@ _QUANTITY = frozenset(
 )
 # The kind of answer that a noun after "what" asks for, by the stem of the noun.
 _HEADS = {
-    stem_of(word): kind
+    stem(word): kind
     for kind, words in {
         "time": "year date day month",
         "place": "city country place town village location",
@@ -60,25 +47,8 @@ _HEADS = {
     }.items()
     for word in words.split()
 }
-# Words that only name the kind of answer: "what is the date of ..." asks the same as "when ...".
-_FRAMES = frozenset(
-    map(
-        stem_of,
-        word_set("year date day number percentage proportion share amount duration reason many much often"),
-    )
-)
-# Stems of words that count as the same word, because "how long is" asks the same as "what is the length of".
-_ONE_WORD = {
-    stem_of(word): stem_of(words.split()[0])
-    for words in (
-        "long length", "high height tall", "deep depth", "wide width", "heavy weight weigh", "fast speed quick quickly", "old age",
-        "far distance", "strong strength", "hot temperature",
-    )
-    for word in words.split()
-}  # fmt: skip
 _BRITISH = re.compile(r"(?<=\w{3})is(?=(?:e|ed|es|er|ing|ation)$)")
 _SHORT_IS = re.compile(r"\b(what|who|where|when|how|that|there)['\u2019]s\b", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"((?:\b[A-Z][\w.-]*\s)*\b[\w.-]+)(?:['\u2019]s|s['\u2019])\s+((?:[\w-]+\s?){1,3})")
 _SYMBOLS = re.compile(r"(?<![\w-])--?(?=\w)|[^\w\s.,;:?!'\"()\u2018\u2019\u201c\u201d-]")
 
 # The words of openings that say nothing about the subject: "Could you tell me", "I'm not sure:".
@@ -175,8 +145,7 @@ def swapped(one: Form, other: Form) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    """`Form.words` of a text. "X's Y" is read as "Y of X"."""
-    text = _POSSESSIVE.sub(r"\2 of \1 ", text)
+    """`Form.words` of a text."""
     read = facts(text)
     spans = sorted(
         [(one.start, one.end, f"#{one.value:.9g}{one.unit if one.measured else ''}") for one in read.amounts]
@@ -191,7 +160,7 @@ def _words(text: str) -> list[str]:
 
 def _stems(text: str) -> list[str]:
     kept = (_ALIKE.get(word, word) for word in tokens(text) if word not in _DROPPED)
-    return [word if word in FUNCTION else stem_of(_BRITISH.sub("iz", word)) for word in kept]
+    return [word if word in FUNCTION else stem(_BRITISH.sub("iz", word)) for word in kept]
 
 
 def _asked(words: list[str]) -> tuple[str, int]:
@@ -230,11 +199,7 @@ def _kind_at(words: list[str], at: int) -> int:
 
 
 def _content(words: list[str], kind: int) -> Counter[str]:
-    return Counter(
-        _ONE_WORD.get(word, word)
-        for index, word in enumerate(words)
-        if word not in _EMPTY and word not in _FRAMES and index != kind
-    )
+    return Counter(word for index, word in enumerate(words) if word not in _EMPTY and index != kind)
 
 
 def _runs(words: list[str]) -> tuple[tuple[str, Run], ...]:

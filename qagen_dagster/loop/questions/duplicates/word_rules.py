@@ -14,7 +14,6 @@ from qagen_dagster.loop.questions.duplicates import question_form
 from qagen_dagster.records.ids import normalise
 
 _IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
-_TITLE_CASE = 0.7  # if a larger share of words is capitalised, capitals do not mark names
 _DIFFERENT = {
     "time": "one asks when, the other does not",
     "place": "one asks where, the other does not",
@@ -110,27 +109,11 @@ def _exact(question: str) -> Facts:
     return facts(question).exact()
 
 
-@lru_cache(maxsize=50_000)
-def _names(question: str) -> tuple[tuple[str, str], ...]:
-    words = [word for word in question.split() if word[:1].isalpha()]
-    capitals = sum(word[0].isupper() for word in words)
-    return () if len(words) > 3 and capitals >= _TITLE_CASE * len(words) else facts(question).names
-
-
 def _names_left(question: str, other: str) -> list[str]:
     """The names in a question that the other lacks: as a word, as initials and written out."""
     words = {word for word, _ in facts(other).names} | {*question_form.form(other).words, *facts(other).stems}
-    left = [(name, shown) for name, shown in _names(question) if name not in words]
-    return (
-        [shown for name, shown in left if not _abbreviates(shown, other) and not _kin(name, words)]
-        if left
-        else []
-    )
-
-
-def _kin(name: str, words: set[str]) -> bool:
-    """Whether a word is akin to a name, as "Norwegian" is to "Norway": both words begin with the same four letters."""
-    return len(name) > 4 and name.isalpha() and any(word[:4] == name[:4] for word in words)
+    left = [shown for name, shown in facts(question).names if name not in words]
+    return [shown for shown in left if not _abbreviates(shown, other)]
 
 
 def _abbreviates(short: str, text: str) -> bool:
