@@ -75,15 +75,6 @@ def match(one: str, other: str) -> Match:
     return _with_numbers(numbers, words, bare=not a.words or not b.words)
 
 
-def can_be_same(one: str, other: str) -> bool:
-    """Whether `match` may return SAME. This is faster than `match`."""
-    a, b = _answer(one), _answer(other)
-    if not a.normal or not b.normal or a.normal == b.normal:
-        return True
-    numbers = [bool(each.facts.amounts or each.facts.dates) for each in (a, b)]
-    return all(numbers) if any(numbers) else _words(a, b) is Match.SAME
-
-
 def clearly_different(one: str, other: str) -> bool:
     """Whether the answers state different facts. Different words are enough only for short answers."""
     found = match(one, other)
