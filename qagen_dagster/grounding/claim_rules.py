@@ -290,8 +290,6 @@ def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
         or any(theirs[word] > mine[word] for word in _HEDGES)
         or leaves_open(text)
         or differences(claim.facts, facts(text))
-        or missing_amounts(claim.facts, facts(text))
-        or missing_dates(claim.facts, facts(text))
     )
 
 

@@ -82,9 +82,7 @@ class Form:
     symbols: tuple[str, ...]  # characters other than ordinary punctuation, sorted: "--", "%", "+"
     asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
     kind: str  # the word directly after "what" or "which" if it is no function word, else ""
-    content: Counter[
-        str
-    ]  # without `kind`, function words that say little, and words that only name the kind of answer
+    content: Counter[str]  # without `kind` and function words that say little
     frame: Run  # function words in order, with an underscore for each run between them
     runs: tuple[tuple[str, Run], ...]  # each run, after the function word before it ("" if there is none)
     passive: bool  # whether the question has "by" and a form of "be"
@@ -141,7 +139,8 @@ def swapped(one: Form, other: Form) -> bool:
     if one.passive != other.passive:
         agent = any(before == "by" for form in (one, other) if form.passive for before, _ in form.runs)
         return agent and _told(one) == _told(other)  # "did A sue B", "was A sued by B"
-    return _subject_and_object(one, other) or _subject_and_object(other, one)
+    pairs = ((one, other), (other, one))
+    return any(_asks_subject(a) and b.frame[1:2] in _DO for a, b in pairs)  # "whom did A replace"
 
 
 def _words(text: str) -> list[str]:
@@ -241,16 +240,5 @@ def _has_deed(run: tuple[str, Run]) -> bool:
 
 
 def _asks_subject(one: Form) -> bool:
-    """Whether the question asks for its subject: "Who built it?", but not "What did they build?"."""
-    return not one.passive and one.frame[:2] in (("who", "_"), ("what", "_")) and one.frame[2:3] not in _DO
-
-
-def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:
-    """Whether the two questions ask for the subject and for the object of a deed with the same words.
-
-    Examples of such questions are "Who replaced A" and "Whom did A replace".
-    """
-    if not _asks_subject(asks_subject) or asks_object.frame[1:2] not in _DO:
-        return False
-    deed, done = asks_subject.runs[0][1], asks_object.runs[0][1]
-    return Counter(deed) == Counter(done) and deed[0] == done[-1] and len(deed) > 1
+    """Whether the question asks for its subject: "Who built it first?", but not "What did they build?"."""
+    return any(before in ("who", "what") and len(run) > 1 for before, run in one.runs)
