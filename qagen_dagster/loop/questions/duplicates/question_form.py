@@ -81,8 +81,7 @@ class Form:
     words: Run  # all words in order, except articles, "please" and "exactly"
     symbols: tuple[str, ...]  # characters other than ordinary punctuation, sorted: "--", "%", "+"
     asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
-    kind: str  # the word directly after "what" or "which" if it is no function word, else ""
-    content: Counter[str]  # without `kind` and function words that say little
+    content: Counter[str]  # without function words that say little
     frame: Run  # function words in order, with an underscore for each run between them
     runs: tuple[tuple[str, Run], ...]  # each run, after the function word before it ("" if there is none)
     passive: bool  # whether the question has "by" and a form of "be"
@@ -112,13 +111,11 @@ def form(question: str) -> Form:
     text = _SHORT_IS.sub(r"\1 is", plain(question))
     words = _words(text)
     runs = _runs(words)
-    asked, at = _asked(words)
     return Form(
         words=tuple(words),
         symbols=tuple(sorted(_SYMBOLS.findall(text))),
-        asked=asked,
-        kind=words[kind] if (kind := _kind_at(words, at)) >= 0 and words[kind] not in FUNCTION else "",
-        content=_content(words, kind),
+        asked=_asked(words),
+        content=Counter(word for word in words if word not in _EMPTY),
         frame=_frame(words),
         runs=runs,
         passive="by" in words and any(word in BE for word in words),
@@ -162,22 +159,19 @@ def _stems(text: str) -> list[str]:
     return [word if word in FUNCTION else stem(_BRITISH.sub("iz", word)) for word in kept]
 
 
-def _asked(words: list[str]) -> tuple[str, int]:
-    """The kind of answer (see `Form.asked`), and the position of the question word that asks for it.
-
-    Without such a word, these are "" and -1.
-    """
+def _asked(words: list[str]) -> str:
+    """The kind of answer, see `Form.asked`."""
     for at, word in enumerate(words):
         following = words[at + 1] if at + 1 < len(words) else ""
         if word in ("who", "whom"):
-            return "person", at
+            return "person"
         if word in ("when", "where", "why") and (following in _AUX or not following):
-            return {"when": "time", "where": "place", "why": "reason"}[word], at
+            return {"when": "time", "where": "place", "why": "reason"}[word]
         if word == "how":
-            return ("manner" if following in _AUX else "quantity" if following in _QUANTITY else ""), at
+            return "manner" if following in _AUX else "quantity" if following in _QUANTITY else ""
         if word == "what":
-            return _kind_of_answer(words, at), at
-    return "", -1
+            return _kind_of_answer(words, at)
+    return ""
 
 
 def _kind_of_answer(words: list[str], at: int) -> str:
@@ -190,15 +184,6 @@ def _kind_of_answer(words: list[str], at: int) -> str:
     head = _HEADS.get(words[at + 2], "") if at + 2 < len(words) else ""
     alone = at + 3 >= len(words) or words[at + 3] in _PREPOSITIONS  # a "date format" is not a date
     return head if alone or head == "quantity" else ""
-
-
-def _kind_at(words: list[str], at: int) -> int:
-    """The position after "what", if "what" is at `at` and at least two words follow it; else -1."""
-    return at + 1 if 0 <= at < len(words) - 2 and words[at] == "what" else -1
-
-
-def _content(words: list[str], kind: int) -> Counter[str]:
-    return Counter(word for index, word in enumerate(words) if word not in _EMPTY and index != kind)
 
 
 def _runs(words: list[str]) -> tuple[tuple[str, Run], ...]:

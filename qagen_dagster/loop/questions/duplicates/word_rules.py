@@ -158,7 +158,7 @@ def _doubt(one: str, other: str) -> str:
         return "a name is in one only"
     if a.symbols != b.symbols:
         return "signs differ"
-    return "words differ" if a.content != b.content or (a.kind and b.kind and a.kind != b.kind) else ""
+    return "words differ" if a.content != b.content else ""
 
 
 @dataclass(frozen=True)
