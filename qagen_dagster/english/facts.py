@@ -14,6 +14,7 @@ from qagen_dagster.english.words import STOP_WORDS, is_content, plain, read, ste
 _CAPITAL = re.compile(
     r"(?<![^\W_])(?:[a-z]{1,3}(?=[A-Z]))?[^\W\d_a-z][\w&]*(?:[.'\u2019&-]\w+)*|\b\w*(?:\d[A-Za-z]|[A-Za-z]\d)\w*\b|\b[A-Za-z]+-\d+\w*"
 )
+_MARKED = re.compile(r"([a-z]{4,})\d{1,2}")  # a name with the mark of a footnote: "arXiv6"
 _OF_A_PLACE = ("n", "an", "ian", "ese", "es", "i")  # as in "Taiwanese", from Taiwan; stems lose a final e
 _OPENING = re.compile(r"(?:^|[.!?:;•\n]\s*|[\"“'\u2018(\[]\s*|^\W*\d+[.)]\s+)$")
 _CALENDAR = frozenset(name.lower() for name in (*MONTHS, *WEEKDAYS))
@@ -183,6 +184,7 @@ def missing_names(claim: Facts, evidence: Facts) -> list[str]:
     """The names of the claim, as written, that the evidence lacks. The evidence does not lack an abbreviation
     in capitals if the initials of its names spell it."""
     words = evidence.words | {name for name, _ in evidence.names}
+    words |= {found[1] for name, _ in evidence.names if (found := _MARKED.fullmatch(name))}
     words |= {name + ending for name, _ in evidence.names for ending in _OF_A_PLACE}
     initials = "".join(name[0] for name, _ in evidence.names)
     return [
