@@ -1,4 +1,4 @@
-"""What Dagster does without a person: it observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
+"""Automation: Dagster observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
 
 There is one observed asset for each configuration of the table of products. Observing costs nothing. When a configuration changes, exactly
 the partitions that depend on it become stale.
@@ -71,7 +71,7 @@ class Launch:
     def advance(
         self, context: dg.SensorEvaluationContext, cursor: str
     ) -> list[dg.RunRequest | dg.SkipReason]:
-        """As `requests`. When the launch is over, because nothing runs and nothing can, the sensor gets the cursor."""
+        """As `requests`. If nothing runs and no run is requested, the launch is over, and `cursor` becomes the cursor of the sensor."""
         found = self.requests()
         if not self._active and not any(isinstance(one, dg.RunRequest) for one in found):
             context.update_cursor(cursor)

@@ -1,4 +1,4 @@
-"""What the UI shows of exams: schemas, ideas, items, the number of rejections by step, cost."""
+"""The metadata of exams for the UI: schemas, ideas, items, the number of rejections by step, cost."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

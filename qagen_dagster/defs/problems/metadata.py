@@ -1,4 +1,4 @@
-"""What the UI shows of problem sets: outcomes of problems and tasks, files, cost."""
+"""The metadata of problem sets for the UI: outcomes of problems and tasks, files, cost."""
 
 from collections import Counter
 
@@ -46,7 +46,7 @@ def of_sources(problem_set: ProblemSet, found: ProblemSources) -> Metadata:
 
 
 def of_stage(plan: SetPlan, bank: ProblemBank, stage: Stage, fresh: int) -> Metadata:
-    """The outcomes of the stage's tasks, failures, repairs, warnings, cost. `fresh` problems have new results."""
+    """The outcomes of the stage's tasks, failures, repairs, warnings, cost. `fresh`: how many problems have new results."""
     tasks = [(one.id, task) for one in bank.problems for task in one.tasks if task.task.stage is stage]
     ends = Counter(task.end.value for _, task in tasks)
     rejected = [(name, task.task.key, task.end.value, task.detail) for name, task in tasks if not task.end.ok]
