@@ -66,7 +66,8 @@ def fault_list(faults: Iterable[object]) -> dg.MarkdownMetadataValue:
 
 def count_table(counts: Mapping[str, int], name: str) -> dg.MarkdownMetadataValue:
     """A row per count, the largest first. `name` is the header of what is counted."""
-    return markdown_table((name, "count"), sorted(counts.items(), key=lambda item: -item[1]))
+    rows = sorted(counts.items(), key=lambda item: -item[1])
+    return markdown_table((name, "count"), rows)
 
 
 def review_page(set_key: str, chosen: str = "") -> Metadata:
