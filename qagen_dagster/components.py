@@ -166,6 +166,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
                 automation.build_observer(layout, known),
                 automation.build_refresher(layout, known),
                 automation.build_continuer(layout, known),
+                automation.build_condition_sensor(layout),
             ],
             resources={
                 **{layout.name(name): one for name, one in resources.items()},
@@ -183,6 +184,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         fresh = self.fresh_within_hours if spec.key == self.layout.key("corpus_json") else None
         window = None if fresh is None else timedelta(hours=fresh)
         return presented(spec, providers, self._docs).replace_attributes(  # pyright: ignore[reportUnknownMemberType]
+            automation_condition=automation.inputs_changed(),
             freshness_policy=None if window is None else dg.FreshnessPolicy.time_window(fail_window=window),
         )
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 import dagster as dg
 
@@ -200,6 +201,30 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
         return dg.SensorResult(asset_events=events, cursor=state)
 
     return observe_model_config
+
+
+def inputs_changed() -> dg.AutomationCondition[Any]:
+    """The condition of every asset: what it is made from has a new data version since it was made or requested, and nothing is missing."""
+    changed = dg.AutomationCondition.any_deps_match(  # pyright: ignore[reportUnknownMemberType]
+        dg.AutomationCondition.data_version_changed()
+    )
+    handled = dg.AutomationCondition.newly_requested() | dg.AutomationCondition.newly_updated()
+    return (
+        changed.since(handled)
+        & ~dg.AutomationCondition.any_deps_missing()
+        & ~dg.AutomationCondition.any_deps_in_progress()
+        & ~dg.AutomationCondition.in_progress()
+    ).with_label("what it is made from changed")
+
+
+def build_condition_sensor(layout: Layout) -> dg.AutomationConditionSensorDefinition:
+    """The sensor that evaluates the conditions of the assets. It is off by default, because conditions know no budget."""
+    return dg.AutomationConditionSensorDefinition(
+        layout.name("evaluate_conditions"),
+        target=layout.selection,
+        description="Run each partition when the configuration or the assets that it is made from change, by the conditions of "
+        "the assets. Conditions know no budget for automation: with paid models, use refresh_changed_combinations in its place.",
+    )
 
 
 def build_refresher(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:

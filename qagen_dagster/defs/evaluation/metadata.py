@@ -1,6 +1,6 @@
-"""The metadata of evaluations for the UI: numbers that the UI plots over runs, and tables."""
+"""The metadata of evaluations for the UI: numbers that plot over runs, charts, tables, and earlier runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -13,10 +13,13 @@ from qagen_dagster.defs.metadata import (
     stored_file,
 )
 from qagen_dagster.loop.evaluation.ranking_measures import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
+from qagen_dagster.loop.evaluation.run_questions import earlier_reports
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Ranking
 
+MOST_RUNS = 20  # earlier runs in the table
+SECONDS = 19  # characters of an ISO 8601 time up to its seconds
 _LEVELS = ("document", "evidence")
 _CLOSED_ENDS = ("leaked", "undecided", "wrong", "unknown")  # in the order of the table
 
@@ -38,11 +41,14 @@ def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Met
         if one.leaked is not False or one.given
     ]
     header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
-    return of_metrics(space, report, {"questions": markdown_table(header, rows)})
+    metrics = ("leaked_share", "leaked", "undecided")
+    return of_metrics(space, report, metrics, {"questions": markdown_table(header, rows)})
 
 
 def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metadata:
     """The shares of documents and evidence that search finds, by ranking, and the questions whose document is not ranked first."""
+    recall = "fused_document_recall_at_5"
+    of_runs = (recall, f"{UNTITLED}{recall}", "fused_evidence_recall_at_5", "fused_document_mrr")
     shown = {name: value for name, value in report.metrics.items() if name.startswith("fused_")}
     shown |= {name: value for name, value in report.metrics.items() if name.endswith("recall_at_5")}
     return {
@@ -51,7 +57,7 @@ def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metada
         "embedder": report.model,
         "metrics": _metrics(report.metrics),
         "not_ranked_first": _not_ranked_first(report.questions),
-        **_common(space, report),
+        **_common(space, report, of_runs),
         **shown,
     }
 
@@ -72,13 +78,17 @@ def of_answers(space: Workspace, report: evaluation.AnswerReport) -> Metadata:
         )
     ]
     header = ("id", "F1", "grounded", "question", "answer", "answer from the document, or failure")
-    return of_metrics(space, report, {"questions": markdown_table(header, rows)})
+    metrics = ("exact_match", "token_f1", "grounded_share")
+    return of_metrics(space, report, metrics, {"questions": markdown_table(header, rows)})
 
 
 def of_metrics(
-    space: Workspace, report: evaluation.EvaluationReport[Any], more: Metadata | None = None
+    space: Workspace,
+    report: evaluation.EvaluationReport[Any],
+    of_runs: Sequence[str] = (),
+    more: Metadata | None = None,
 ) -> Metadata:
-    """The metrics of a report, then `more`."""
+    """The metrics of a report, then `more`. `of_runs` are the metrics of earlier runs; by default the first four."""
     return {
         ROW_COUNT: len(report.questions),
         "failed": report.failed,
@@ -87,18 +97,38 @@ def of_metrics(
         "model": report.model,
         "judge": report.judge_model or "none",
         **(more or {}),
-        **_common(space, report),
+        **_common(space, report, of_runs or tuple(report.metrics)[:4]),
     }
 
 
-def _common(space: Workspace, report: evaluation.EvaluationReport[Any]) -> Metadata:
-    """The metadata that every evaluation has: the file of the report, and the cost."""
+def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
+    """The metadata that every evaluation has: earlier runs, the file of the report, and the cost."""
+    runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
+    rows = [
+        (
+            one.created[:SECONDS],
+            one.run_id[:8],
+            one.profile,
+            one.model,
+            len(one.questions),
+            *(_cell(one, name) for name in metrics),
+        )
+        for one in runs
+    ]
+    names = (name.replace("_", " ") for name in metrics)  # headers that can wrap
+    header = ("time (UTC)", "run", "profile", "model", "questions", *names)
     key = report.combination.history_key(report.run_id, f"{report.kind.value}.json")
     return {
         "asked_again": report.unheard,
+        "runs": markdown_table(header, rows),
         "report": stored_file(space.store, key),
         **cost(call for one in report.questions for call in one.calls),
     }
+
+
+def _cell(report: evaluation.EvaluationReport[Any], name: str) -> str:
+    value = report.metrics.get(name)
+    return "not measured" if value is None else f"{value:g}"
 
 
 def _closed_end(one: evaluation.ClosedBookAnswer) -> str:

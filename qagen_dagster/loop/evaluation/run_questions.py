@@ -223,6 +223,13 @@ def latest_report(store: Store, combination: Combination, kind: Kind) -> Evaluat
     return store.find_valid(EvaluationReport.key(combination, kind), REPORTS[kind])
 
 
+def earlier_reports(store: Store, combination: Combination, kind: Kind) -> list[EvaluationReport[Any]]:
+    """All readable reports of a kind by all runs, newest first."""
+    keys = [key for key in store.list(f"history/{combination.key}") if key.endswith(f"/{kind.value}.json")]
+    found = (report for key in keys if (report := store.find_valid(key, REPORTS[kind])) is not None)
+    return sorted(found, key=lambda one: one.created, reverse=True)
+
+
 def report_version(report: EvaluationReport[Any]) -> str:
     """A hash of the results, which does not depend on the run, its time or its cost."""
     return fingerprint(

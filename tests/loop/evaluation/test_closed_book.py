@@ -9,6 +9,7 @@ from qagen_dagster.errors import PermanentModelError, StoreError, TransientModel
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
 from qagen_dagster.loop.evaluation.run_questions import (
+    earlier_reports,
     latest_report,
     open_evaluation,
     report_version,
@@ -137,9 +138,19 @@ def test_each_run_keeps_its_report_and_nobody_is_asked_twice(workspace: PlayedWo
     assert [one.question_id for one in first.questions] == [
         one.id for one in [*facts("a.txt"), *facts("b.txt")]
     ]
-    for run in ("run-1", "run-2"):
-        assert space.store.exists(COMBINATION.history_key(run, "closed_book.json"))
+    kept = earlier_reports(space.store, COMBINATION, Kind.CLOSED_BOOK)
+    assert {one.run_id for one in kept} == {"run-1", "run-2"}
     assert latest_report(space.store, COMBINATION, Kind.CLOSED_BOOK) == second
+
+
+def test_runs_of_one_second_keep_their_order(workspace: PlayedWorkspace) -> None:
+    space = examined(workspace, writer=by_question({}), reader=playing(nobody))
+    put_published(space, facts("a.txt"))
+    runs = ["run-2", "run-3", "run-1", "run-0"]
+    for run in runs:
+        check_closed_book(opened(space, RunMark(run, "launch")))
+    kept = earlier_reports(space.store, COMBINATION, Kind.CLOSED_BOOK)
+    assert [one.run_id for one in kept] == runs[::-1]
 
 
 @pytest.mark.parametrize("change", ["question", "model", "context", "nothing"])
