@@ -31,17 +31,24 @@ def changed_configurations(
     keys: Iterable[str],
     log: logging.Logger,
 ) -> Iterator[dg.AssetObservation]:
-    """Observations of the partitions whose version differs from the version that was observed last. Changes are logged."""
+    """Observations of the partitions whose version differs from the version that was observed last. Changes are logged.
+
+    If a partition was never observed, the first observation has the configuration that made the stored product. So an edit before
+    the first observation counts as a change, too.
+    """
     for key in keys:
         try:
             wanted = entry.wanted(space, key, RunOptions())
             last = latest(instance, layout.key(entry.name), key)
+            before = last or entry.made(space, key, wanted)
         except (QagenError, KeyError) as error:
             log.error(f"{entry.name} {key}: {error}")
             continue
         if last is not None and last.version == wanted.version:
             continue
-        changes = () if last is None else _explained(row, space, key, last, wanted)
+        if last is None and before is not None and before.version != wanted.version:
+            yield observation(layout, entry, key, before)
+        changes = _explained(row, space, key, before, wanted, last is not None)
         if changes:
             stale = ", ".join(f"{name} {key}" for name in entry.assets)
             log.info(f"{entry.name} {key}: {'; '.join(changes)}; stale: {stale}")
@@ -61,11 +68,19 @@ def all_versions(layout: Layout, space: Workspace, partitions: Mapping[str, Iter
 
 
 def _explained(
-    row: Row, space: Workspace, key: str, last: Configuration, wanted: Configuration
+    row: Row,
+    space: Workspace,
+    key: str,
+    before: Configuration | None,
+    wanted: Configuration,
+    observed: bool,
 ) -> tuple[str, ...]:
+    if before is None or before.version == wanted.version:
+        return ()
     if not wanted.parts:
         return row.why(space, key, Scope())
-    return what_changed(last, Configuration(wanted.version, {**wanted.parts, **wanted.settings}))
+    everything = {**wanted.parts, **wanted.settings} if observed else wanted.parts
+    return what_changed(before, Configuration(wanted.version, everything))
 
 
 def observation(

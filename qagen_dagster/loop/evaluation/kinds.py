@@ -55,6 +55,17 @@ def wanted_evaluation(
     return Configuration(fingerprint(how), parts, model_settings(setup.specs))
 
 
+def made_evaluation(
+    space: Workspace, combination: Combination, kind: Kind, wanted: Configuration
+) -> Configuration | None:
+    """The configuration of the stored report; None if there is none."""
+    report = latest_report(space.store, combination, kind)
+    if report is None:
+        return None
+    current = not why_unevaluated(space, combination, kind)
+    return Configuration(wanted.version if current else report.fingerprint, _made_with(report))
+
+
 def why_unevaluated(
     space: Workspace, combination: Combination, kind: Kind, profile: str | None = None
 ) -> tuple[str, ...]:

@@ -386,6 +386,14 @@ def wanted_part(space: Workspace, part: ExamPart, profile: str | None = None) ->
     return Configuration(plan.configuration, parts, settings)
 
 
+def made_part(space: Workspace, part: ExamPart, wanted: Configuration) -> Configuration | None:
+    """The configuration of the last run that changed the part; None if the part was never made."""
+    made = part_set(space, part)
+    if made is None:
+        return None
+    return _made(made) if why_part_outdated(space, part) else wanted
+
+
 def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
     """The reasons why a part is out of date, in one line each; empty if it is current or was never made. Raises ConfigError.
 

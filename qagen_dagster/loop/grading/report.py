@@ -136,6 +136,17 @@ def wanted_grading(
     return Configuration(fingerprint(how), parts, model_settings(specs))
 
 
+def made_grading(
+    workspace: Workspace, combination: Combination, wanted: Configuration
+) -> Configuration | None:
+    """The configuration of the stored report; None if there is none."""
+    report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
+    if report is None:
+        return None
+    version = wanted.version if is_graded(workspace, combination) else report.fingerprint
+    return Configuration(version, _made_with(workspace, report, wanted))
+
+
 def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configuration) -> dict[str, str]:
     """The parts of the configuration that a report was made with.
 

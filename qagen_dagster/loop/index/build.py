@@ -318,6 +318,14 @@ def wanted_index(space: Workspace, corpus: str, profile: str | None = None) -> C
     return Configuration(index_version(space, corpus, profile), _parts(spec), settings)
 
 
+def made_index(space: Workspace, corpus: str, _wanted: Configuration) -> Configuration | None:
+    """The configuration of the stored index; None if there is none."""
+    index = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
+    if index is None:
+        return None
+    return Configuration(index.fingerprint, _parts(EmbedderSpec.model_validate(index.embedder)))
+
+
 def why_index_outdated(space: Workspace, corpus: str, profile: str | None = None) -> tuple[str, ...]:
     """The reasons why an existing index is out of date, in one line each; empty without an index. Raises ConfigError and StoreError."""
     index = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)

@@ -49,6 +49,16 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
     return Configuration(fingerprint([PROBLEM_VERSION, *everything]), parts, settings | files)
 
 
+def made_problems(space: Workspace, key: str, wanted: Configuration) -> Configuration | None:
+    """The configuration of the stored bank; None if there is none."""
+    bank = published_bank(space, key)
+    if bank is None:
+        return None
+    models = _models(bank)
+    version = fingerprint([bank.model_dump_json()]) if why_bank_outdated(space, key) else wanted.version
+    return Configuration(version, {role: models.get(role, name) for role, name in wanted.parts.items()})
+
+
 def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
     """The reasons why an existing bank is out of date, in one line each. Raises ConfigError and StoreError.
 

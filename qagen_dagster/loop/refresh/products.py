@@ -16,14 +16,14 @@ from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.ingest import parsing
 from qagen_dagster.loop.catalog import catalog_knows, runs_to_add
 from qagen_dagster.loop.configuration import Configuration
-from qagen_dagster.loop.evaluation.kinds import wanted_evaluation, why_unevaluated
-from qagen_dagster.loop.exams.bank import is_bank_current, wanted_part, why_part_outdated
+from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluation, why_unevaluated
+from qagen_dagster.loop.exams.bank import is_bank_current, made_part, wanted_part, why_part_outdated
 from qagen_dagster.loop.exams.plan import part_set
-from qagen_dagster.loop.grading.report import wanted_grading, why_ungraded
-from qagen_dagster.loop.index.build import wanted_index, why_index_outdated
+from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_ungraded
+from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
 from qagen_dagster.loop.problems.bank import published_bank
-from qagen_dagster.loop.problems.outdated import wanted_problems, why_bank_outdated
-from qagen_dagster.loop.questions.plan import RunOptions, wanted_questions
+from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
+from qagen_dagster.loop.questions.plan import RunOptions, made_questions, wanted_questions
 from qagen_dagster.loop.questions.publication.exports import why_not_exported
 from qagen_dagster.loop.questions.publication.publish import why_outdated
 from qagen_dagster.loop.unfinished import DOCUMENTS, QUESTIONS
@@ -117,6 +117,7 @@ class Observed:
         assets: the assets that depend on this asset. Their partitions have the same keys.
         partitions: the kind of its partitions: corpus, combination, part or set.
         wanted: the configuration that a run would use now, from the files and the options of a launch.
+        made: the configuration that the stored product was made with, given the wanted configuration; None if nothing is stored.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Observed:
     partitions: str
     description: str
     wanted: Callable[[Workspace, str, RunOptions], Configuration]
+    made: Callable[[Workspace, str, Configuration], Configuration | None]
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,14 @@ def _why_unparsed(space: Workspace, key: str, _: Scope) -> tuple[str, ...]:
     return parsing.why_outdated(space.corpus(key), space.store, space.settings)
 
 
+def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configuration | None:
+    index = space.store.find_valid(CorpusIndex.key(key), CorpusIndex)
+    if index is None:
+        return None
+    changed = _why_unparsed(space, key, Scope())
+    return Configuration(fingerprint([index.model_dump_json()])) if changed else wanted
+
+
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
     """The reasons why a combination is out of date. Questions that were never graded are a reason: a run also grades them."""
     combination = Combination.from_key(key)
@@ -260,6 +270,7 @@ def _evaluation(kind: Kind, asset: str, config: str, description: str) -> Row:
             wanted=lambda space, key, options: wanted_evaluation(
                 space, Combination.from_key(key), kind, options.profile
             ),
+            made=lambda space, key, now: made_evaluation(space, Combination.from_key(key), kind, now),
         ),
     )  # fmt: skip
 
@@ -297,6 +308,7 @@ ROWS = (
             "The files of each corpus, the options for parsing them, and the parsers. A file that is added, changed or "
             "removed changes the data version.",
             wanted=lambda space, key, _: Configuration(parsing.files_version(space.corpus(key), space.settings)),
+            made=_parsed_files,
         ),
     ),
     Row(
@@ -312,6 +324,7 @@ ROWS = (
             "The models, prompts, scenario and limits of each combination. When one of them changes, the data "
             "version changes and the combination becomes stale.",
             wanted=lambda space, key, options: wanted_questions(space, Combination.from_key(key), options),
+            made=lambda space, key, now: made_questions(space, Combination.from_key(key), now),
         ),
     ),
     Row(
@@ -327,6 +340,7 @@ ROWS = (
             "grading_config", ("grounding_report",), "combination",
             "The judge, the method and the bounds with which the answers of each combination are graded.",
             wanted=lambda space, key, _: wanted_grading(space, Combination.from_key(key)),
+            made=lambda space, key, now: made_grading(space, Combination.from_key(key), now),
         ),
     ),
     Row(
@@ -346,7 +360,7 @@ ROWS = (
         observed=Observed(
             "index_config", ("document_index",), "corpus",
             "The embedder and the options of the search index of each corpus.",
-            wanted=lambda space, key, options: wanted_index(space, key, options.profile),
+            wanted=lambda space, key, options: wanted_index(space, key, options.profile), made=made_index,
         ),
     ),
     _evaluation(
@@ -379,6 +393,7 @@ ROWS = (
             "exam_config", ("idea_plans", "exam_items"), "part",
             "The models, prompts, schema and limits of each part of an exam.",
             wanted=lambda space, key, options: wanted_part(space, ExamPart.from_key(key), options.profile),
+            made=lambda space, key, now: made_part(space, ExamPart.from_key(key), now),
         ),
     ),
     Row(
@@ -397,7 +412,7 @@ ROWS = (
         observed=Observed(
             "problem_config", ("problem_sources", "problem_bank"), "set",
             "The models, prompts, options and source files of each problem set.",
-            wanted=lambda space, key, options: wanted_problems(space, key, options.profile),
+            wanted=lambda space, key, options: wanted_problems(space, key, options.profile), made=made_problems,
         ),
     ),
     Row(
