@@ -4,10 +4,12 @@ from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.catalog import stats
 from qagen_dagster.defs.layout import Layout
-from qagen_dagster.defs.metadata import Metadata, path, uri
+from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, uri
 from qagen_dagster.defs.resources import WorkspaceResource
-from qagen_dagster.loop.catalog import CATALOG, rebuild_catalog
+from qagen_dagster.loop.catalog import CATALOG, catalog_file, rebuild_catalog
+from qagen_dagster.loop.workspace import Workspace
 
 _READ = (
     *("parsed_documents", "visual_manifests", "corpus_json", "grounding_report", "closed_book_check"),
@@ -30,10 +32,40 @@ def build_catalog(layout: Layout) -> dg.AssetsDefinition:
 def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
     space = workspace.open()
     counts = rebuild_catalog(space.store)
-    shown: Metadata = {
+    return dg.MaterializeResult(metadata=_shown(space, counts))
+
+
+def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
+    with catalog_file(space.store) as file:
+        combinations = stats.combinations(file)
+    rows = [
+        (
+            one.combination,
+            one.documents,
+            one.accepted,
+            one.rejected,
+            "" if one.pass_rate is None else f"{one.pass_rate:.0%}",
+            one.calls,
+            "unknown" if one.usd is None else f"{one.usd:.4f}" if one.calls else "-",
+            one.profile,
+        )
+        for one in combinations
+    ]
+    header = (
+        "combination",
+        "documents",
+        "accepted",
+        "rejected",
+        "pass rate",
+        "model calls",
+        "USD",
+        "profile",
+    )
+    return {
         "dagster/row_count": sum(counts.values()),
+        "combinations": markdown_table(header, rows),
+        "accepted": bar_chart({one.combination: one.accepted for one in combinations}, "accepted questions"),
         **uri(space.store, CATALOG),
         "file": path(space.store.path(CATALOG)),
         "rows": counts,
     }
-    return dg.MaterializeResult(metadata=shown)

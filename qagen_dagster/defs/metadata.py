@@ -1,6 +1,8 @@
-"""The metadata of assets for the UI: Markdown tables, the cost of model calls, progress lines, results of checks."""
+"""What assets of all products show in the UI: Markdown tables, charts, pictures, what model calls cost, progress lines, results of checks."""
 
+import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -22,6 +24,8 @@ ROW_COUNT = (
 MAX_ROWS = 200
 INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, and shorter in a narrow cell
 _NARROW = 3  # maximum number of columns that fit into a narrow cell
+_LETTERS = 19  # maximum length of a name that fits beside its bar
+CHART = 320  # pixels; the width of a chart in a cell. If a label is long, the UI cuts off wider charts
 
 
 def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int, int, str], None]:
@@ -64,10 +68,55 @@ def fault_list(faults: Iterable[object]) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md("\n".join(f"- {cell(fault)}" for fault in faults) or "none")
 
 
-def count_table(counts: Mapping[str, int], name: str) -> dg.MarkdownMetadataValue:
-    """A row per count, the largest first. `name` is the header of what is counted."""
+def bar_chart(counts: Mapping[str, int], title: str) -> dg.MarkdownMetadataValue:
+    """Horizontal bars, the longest first; without counts the word "none"."""
     rows = sorted(counts.items(), key=lambda item: -item[1])
-    return markdown_table((name, "count"), rows)
+    if not rows:
+        return dg.MetadataValue.md("none")
+    top = max(1, rows[0][1])
+    above = any(len(name) > _LETTERS for name in counts)  # names stand above their bars, not beside them
+    left, row, anchor = (0, 42, "start") if above else (130, 26, "end")
+    parts: list[str] = []
+    for number, (name, count) in enumerate(rows):
+        y, width = row * number + (20 if above else 4), round(150 * count / top)
+        at = (0, y - 6) if above else (left - 8, y + 15)
+        parts.append(
+            f'<text x="{at[0]}" y="{at[1]}" text-anchor="{anchor}" fill="#555">{escape(name)}</text>'
+        )
+        parts.append(f'<rect x="{left}" y="{y}" width="{max(1, width)}" height="20" rx="3" fill="#4f7cac"/>')
+        parts.append(f'<text x="{left + 8 + width}" y="{y + 15}" fill="#555">{count}</text>')
+    return dg.MetadataValue.md(chart(title, CHART, row * len(rows) + 8, parts))
+
+
+def chart(title: str, width: int, height: int, parts: Iterable[str]) -> str:
+    """Markdown of a chart drawn by the SVG elements `parts`."""
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" '
+        f'font-size="12"><title>{escape(title)}</title>{"".join(parts)}</svg>'
+    )
+    return svg_picture(title, svg)
+
+
+def html_as_svg(body: str, width: int, height: int, style: str) -> str:
+    """An SVG image of XHTML. The browser needs nothing else to show it, MathML included."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
+        f'<foreignObject width="{width}" height="{height}">'
+        f'<div xmlns="http://www.w3.org/1999/xhtml" style="{style}">{body}</div></foreignObject></svg>'
+    )
+
+
+def svg_picture(alt: str, svg: str) -> str:
+    return f"![{alt}]({data_uri('image/svg+xml', svg.encode())})"
+
+
+def data_uri(media_type: str, data: bytes) -> str:
+    return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
+
+
+def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadata:
+    """The Markdown of several pictures under one label; empty without pictures."""
+    return {label: dg.MetadataValue.md(between.join(texts))} if texts else {}
 
 
 def review_page(set_key: str, chosen: str = "") -> Metadata:

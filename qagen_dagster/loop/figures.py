@@ -13,8 +13,8 @@ from qagen_dagster.publishing.markup import figure_id, figures_of
 from qagen_dagster.publishing.problems.tex_project import allowed_definitions
 from qagen_dagster.records.ids import digest, store_key
 
-_SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
-_QUIET = ParseOptions(ocr=False)
+SMALL = RenderOptions(max_pixels=200_000, max_side=620, max_bytes=90_000)
+QUIET = ParseOptions(ocr=False)
 NOT_DRAWN = "figures are not drawn, because there is no TeX engine or they do not compile: {}"
 
 
@@ -73,7 +73,7 @@ def first_page(space: Workspace, pdf: bytes | None) -> PageImage | None:
     if pdf is None:
         return None
     try:
-        page = space.parsers().render(Source("item.pdf", pdf), 1, _QUIET, RenderOptions())
+        page = space.parsers().render(Source("item.pdf", pdf), 1, QUIET, RenderOptions())
     except DocumentError:
         return None
-    return None if page is None else trimmed(page, _SMALL)
+    return None if page is None else trimmed(page, SMALL)

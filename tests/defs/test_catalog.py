@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from qagen_dagster.catalog import stats
 from qagen_dagster.loop.catalog import CATALOG, catalog_knows, rebuild_catalog
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CandidateSet
@@ -11,7 +12,7 @@ from tests.defs.conftest import TEXTUAL, VISUAL, Made
 from tests.support.graph import metadata
 
 
-def test_the_catalog_shows_its_rows(made: Made) -> None:
+def test_the_catalog_shows_its_rows_and_combinations(made: Made) -> None:
     assert made.runs["catalog"].success
     shown = metadata(made.runs["catalog"], "catalog")
     assert shown["file"] == f"{made.project.assets}/catalog.duckdb"
@@ -19,6 +20,10 @@ def test_the_catalog_shows_its_rows(made: Made) -> None:
     assert shown["rows"]["visuals"] == 2
     assert shown["rows"]["questions"] == 6
     assert shown["dagster/row_count"] == sum(shown["rows"].values())
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in shown["combinations"].splitlines()[2:]]
+    assert [row[:5] for row in rows] == [[TEXTUAL, "4", "6", "0", "100%"], [VISUAL, "4", "0", "0", ""]]
+    found = stats.status(Path(shown["file"]))
+    assert [str(row[5]) for row in rows] == [str(one.calls) for one in found.combinations]
 
 
 def test_a_catalog_that_missed_a_run_is_known_to_be_old(made: Made, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Assets per corpus, and what the UI shows of them: its parsed documents, and their tables and figures."""
 
-import base64
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -82,7 +81,7 @@ def _of_index(index: CorpusIndex, parsed_files: int, store: Store) -> metadata.M
         "files_parsed_now": parsed_files,
         "lines": sum(d.line_count for d in index.documents),
         "not_usable": len(index.documents) - usable,
-        "outcomes": metadata.count_table(outcomes, "outcome"),
+        "outcomes": metadata.bar_chart(outcomes, "documents by outcome"),
         "documents": metadata.markdown_table(header, rows),
         "index": metadata.stored_file(store, CorpusIndex.key(index.corpus)),
     }
@@ -100,7 +99,7 @@ def _of_manifests(manifests: Sequence[VisualManifest]) -> metadata.Metadata:
     return {
         metadata.ROW_COUNT: len(rows),
         "documents_without_visuals": sum(not m.visuals for m in manifests),
-        "types": metadata.count_table(types, "type"),
+        "types": metadata.bar_chart(types, "visuals by type"),
         "visuals": metadata.markdown_table(("document", "label", "type", "page", "line", "caption"), rows),
         "failures": metadata.markdown_table(("document", "failure"), failures),
     }
@@ -114,12 +113,11 @@ def _page_crops(
     chosen: list[tuple[str, Visual]] = []
     for manifest in manifests:
         chosen += [(manifest.document_id, v) for v in manifest.visuals if v.page is not None][:2]
-    crops = (_crop_markdown(corpus, pool, sources[name], visual) for name, visual in chosen[:MAX_CROPS])
-    shown = [text for text in crops if text is not None]
-    return {"crops": dg.MetadataValue.md("\n\n".join(shown))} if shown else {}
+    crops = (crop_markdown(corpus, pool, sources[name], visual) for name, visual in chosen[:MAX_CROPS])
+    return metadata.pictures("crops", [text for text in crops if text is not None])
 
 
-def _crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual) -> str | None:
+def crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual) -> str | None:
     """Markdown of one visual's picture with its caption; None when it cannot be rendered."""
     how = RenderOptions(_CROP.max_pixels, _CROP.max_side, _CROP.max_bytes, visual.box)
     try:
@@ -131,5 +129,6 @@ def _crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual
     if picture is None:
         return None
     title = f"**{metadata.cell(source)}, {metadata.cell(visual.label)}** {metadata.cell(visual.caption, 160)}"
-    data = base64.b64encode(picture.data).decode()
-    return f"{title}\n\n![{metadata.cell(visual.label)}](data:{picture.media_type};base64,{data})"
+    return (
+        f"{title}\n\n![{metadata.cell(visual.label)}]({metadata.data_uri(picture.media_type, picture.data)})"
+    )

@@ -1,5 +1,6 @@
-"""The metadata of exams for the UI: schemas, ideas, items, the number of rejections by step, cost."""
+"""What the UI shows of exams: schemas, ideas, typeset items, the number of rejections by step, cost."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,9 +10,15 @@ from qagen_dagster.configuration.exams import Exam
 from qagen_dagster.defs import metadata
 from qagen_dagster.loop.exams.bank import EXPORTS, Bank, caught_by
 from qagen_dagster.loop.exams.plan import PartPlan
+from qagen_dagster.publishing.exams.pages import question_html
 from qagen_dagster.records.exams import bank
 from qagen_dagster.records.exams.paper import ItemStatistics
 from qagen_dagster.records.review import exam_key
+
+MAX_CARDS = 6
+_WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: its width in pixels, letters on a line, pixels of a line
+_CARD = "font:15px/1.5 Georgia,serif;color:#222;background:#fff;padding:4px 14px"
+_LIST = "<style>ol{list-style:upper-alpha;padding-left:2em}li{margin:.3em 0}</style>"
 
 
 def of_schemas(exam: Exam) -> metadata.Metadata:
@@ -52,7 +59,7 @@ def of_ideas(plan: PartPlan, found: Sequence[bank.SlotPlan]) -> metadata.Metadat
 
 
 def of_items(plan: PartPlan, results: Sequence[bank.SlotResult], reused: int) -> metadata.Metadata:
-    """Accepted and rejected items, the number of failed attempts by the step that rejected them, cost."""
+    """Accepted and rejected items, the number of rejections by step, pictures of typeset items, cost."""
     items = [one.item for one in results if one.item is not None]
     rejected = [one.rejected for one in results if one.rejected is not None]
     ends = Counter(one.end.value for one in results)
@@ -66,13 +73,14 @@ def of_items(plan: PartPlan, results: Sequence[bank.SlotResult], reused: int) ->
         **_of_plan(plan),
         "items": _items(items),
         "rejected_items": _rejections(rejected),
-        "rejected_by": metadata.count_table(caught, "step"),
+        "rejected_by": metadata.bar_chart(caught, "failed attempts by the step that rejected them"),
+        **_cards(items),
         **metadata.cost((call for one in results for call in one.calls), len(items)),
     }
 
 
 def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -> metadata.Metadata:
-    """The share of accepted items by schema and difficulty, the number of failed attempts by the step that rejected them, files, cost."""
+    """The share of accepted items by schema and difficulty, the number of rejections by step, pictures of typeset items, files, cost."""
     stats = found.stats
     total = stats.accepted + stats.rejected
     outcomes = {"accepted": stats.accepted} | stats.failure_types
@@ -84,10 +92,11 @@ def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -
         "unfinished": stats.unfinished,
         "accepted_at_first_attempt": stats.first_time,
         "acceptance": _acceptance(exam, stats.by_part),
-        "outcomes": metadata.count_table(outcomes, "outcome"),
-        "rejected_by": metadata.count_table(stats.caught_by, "step"),
+        "outcomes": metadata.bar_chart(outcomes, "items by outcome"),
+        "rejected_by": metadata.bar_chart(stats.caught_by, "failed attempts by the step that rejected them"),
         "proofs": stats.proofs,
         "models": stats.models,
+        **_cards(_one_of_each(found.bank.items)),
         "items": _items(found.bank.items),
         "rejected_items": _rejections(found.rejected),
         "answers_of_candidates": _statistics(statistics.values()),
@@ -170,3 +179,32 @@ def _rejections(rejected: Sequence[bank.RejectedItem]) -> dg.MarkdownMetadataVal
     return metadata.markdown_table(
         ("slot", "failure", "reasons", "rejected by", "severity", "attempts"), rows
     )
+
+
+def _one_of_each(items: Sequence[bank.ExamItem]) -> list[bank.ExamItem]:
+    """The first item of each schema, then the others."""
+    first = {item.schema_id: item.id for item in reversed(items)}
+    return sorted(items, key=lambda item: item.id != first[item.schema_id])
+
+
+def _cards(items: Sequence[bank.ExamItem]) -> metadata.Metadata:
+    cards = [
+        f"**{metadata.cell(item.id)}** key {item.question.correct_option}\n\n{metadata.svg_picture(metadata.cell(item.id), card(item))}"
+        for item in items[:MAX_CARDS]
+    ]
+    return metadata.pictures("rendered_items", cards)
+
+
+def card(item: bank.ExamItem) -> str:
+    """One question as SVG. The browser typesets its MathML and needs no other file."""
+    lines = sum(_height(line) for line in item.question.stem.splitlines())
+    lines += sum(_height(option) + 0.25 for option in item.question.options.values())
+    height = round(lines * _LINE + 48)
+    return metadata.html_as_svg(f"{_LIST}{question_html(item)}", _WIDTH, height, _CARD)
+
+
+def _height(text: str) -> float:
+    """The number of lines that a text takes. Fractions and displayed formulas are taller than a line."""
+    displayed = any(mark in text for mark in ("$$", "\\[", "dfrac"))
+    tall = 1.2 if displayed else 0.3 if "frac" in text else 0.0
+    return max(1, math.ceil(len(text) / _LETTERS)) + tall

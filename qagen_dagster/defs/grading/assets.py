@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from html import escape
 
 import dagster as dg
 
@@ -24,6 +25,8 @@ _CHECKS = {
     "measured": "The share of answers that could not be graded; answers that only a picture can support do not "
     "count. Warns when it is above `max_not_measured` of the scenario.",
 }
+_MOST_BARS = 25  # maximum number of documents in the chart; the least grounded are shown
+_OUTCOMES = (("grounded", "#3d8a5f"), ("ungrounded", "#c0504d"), ("not measured", "#b8bcc4"))
 
 
 def build_grounding_report(layout: Layout, partitions: Partitions) -> dg.AssetsDefinition:
@@ -77,7 +80,7 @@ def grounding_results(options: GradingOptions, report: GroundingReport) -> list[
 
 
 def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
-    """Numbers that the UI plots by partition and over time, a row per document and per ungrounded answer, cost."""
+    """Numbers that the UI plots by partition and over time, charts, a row per document and per ungrounded answer, cost."""
     answers = [(one, answer) for one in report.documents for answer in one.answers]
     statuses = Counter(
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
@@ -93,8 +96,10 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
         "judge": report.judge_model or "none",
         "decided": dg.MetadataValue.md("\n".join(f"- {line}" for line in decided)),
         "undecided": report.undecided,
+        "answers": _whole(report),
+        "grades": _chart(report.documents),
         "documents": _documents(report.documents),
-        "sentences": metadata.count_table(statuses, "status"),
+        "sentences": metadata.bar_chart(statuses, "sentences by status"),
         "ungrounded_highlights": _highlights(report),
         "not_measured_answers": _not_measured(answers),
         "report": metadata.stored_file(
@@ -157,3 +162,53 @@ def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.
             why = grading.judge_failure or "; ".join(grading.issues) or "no sentence could be measured"
             rows.append((answer.id, why, answer.question, answer.answer, one.document_id))
     return metadata.markdown_table(("id", "reason", "question", "answer", "document"), rows)
+
+
+def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
+    """One bar for all answers. Its Markdown has less than INLINE characters, so the UI shows it without a click."""
+    counts = (report.grounded, report.ungrounded, report.not_measured)
+    parts: list[str] = []
+    x = 0
+    for count, (_, color) in zip(counts, _OUTCOMES, strict=True):
+        width = round(metadata.CHART * count / max(1, sum(counts)))
+        parts += [f'<path fill="{color}" d="M{x} 0h{width}v20H{x}z"/>'] if count else []
+        x += width
+    words = ", ".join(f"{count} {name}" for count, (name, _) in zip(counts, _OUTCOMES, strict=True))
+    parts.append(f'<text y="36" fill="#555">{words}</text>')
+    return dg.MetadataValue.md(metadata.chart(words, metadata.CHART, 40, parts))
+
+
+def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
+    """For each document a bar of the same length, split into the shares of grounded, ungrounded and not measured answers."""
+    shown = [one for one in _worst_first(documents) if one.answers][:_MOST_BARS]
+    parts = _legend()
+    for number, one in enumerate(shown):
+        parts += _bar(one, 26 * number + 26)
+    note = f"\n\nthe {_MOST_BARS} least grounded of {len(documents)}" if len(documents) > len(shown) else ""
+    return dg.MetadataValue.md(metadata.chart("answers by document", 640, 26 * len(shown) + 30, parts) + note)
+
+
+def _legend() -> list[str]:
+    return [
+        f'<rect x="{200 + 110 * number}" y="4" width="12" height="12" fill="{color}"/>'
+        f'<text x="{217 + 110 * number}" y="14" fill="#555">{name}</text>'
+        for number, (name, color) in enumerate(_OUTCOMES)
+    ]
+
+
+def _bar(one: DocumentGrades, y: int) -> list[str]:
+    counts = (one.grounded, one.ungrounded, one.not_measured)
+    name = one.document_id if len(one.document_id) <= 30 else f"{one.document_id[:29]}\u2026"
+    parts = [f'<text x="192" y="{y + 15}" text-anchor="end" fill="#555">{escape(name)}</text>']
+    x = 200.0
+    for count, (_, color) in zip(counts, _OUTCOMES, strict=True):
+        width = 330 * count / max(1, sum(counts))
+        if count:
+            parts.append(f'<rect x="{x:.1f}" y="{y}" width="{width:.1f}" height="20" fill="{color}"/>')
+            label = (
+                f'<text x="{x + width / 2:.1f}" y="{y + 14}" text-anchor="middle" fill="#fff">{count}</text>'
+            )
+            parts += [label] if width > 12 else []
+        x += width
+    grade = f"{_letter(one)} {_number(one.overall_confidence)}"
+    return [*parts, f'<text x="540" y="{y + 15}" fill="#555">{escape(grade)}</text>']

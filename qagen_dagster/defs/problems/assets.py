@@ -103,7 +103,7 @@ def problem_sources(
     space = workspace.open()
     problem_set = find_problem_set(space.settings.corpora, context.partition_key)
     found = keep_sources(space, problem_set)
-    return materialized(metadata.of_sources(problem_set, found), found.problems)
+    return materialized(metadata.of_sources(space, problem_set, found), found.problems)
 
 
 def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
@@ -162,7 +162,7 @@ def _collect_op(stage: Stage) -> Function:
         fresh = sum(shard["finished"] for shard in shards)
         yield dg.Output(
             None,
-            metadata=metadata.of_stage(plan, bank, stage, fresh),
+            metadata=metadata.of_stage(space, plan, bank, stage, fresh),
             data_version=dg.DataVersion(fingerprint(one.fingerprint + one.end.value for one in tasks)),
         )
 

@@ -1,4 +1,4 @@
-"""The metadata of questions for the UI: accepted and rejected questions, reasons, cost."""
+"""What the UI shows of questions: accepted and rejected ones, reasons, cost, crops of visuals."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -7,10 +7,11 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs import metadata
+from qagen_dagster.defs.documents.assets import crop_markdown
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.document import Document
-from qagen_dagster.records.ids import Combination, question_id
+from qagen_dagster.records.document import Document, VisualManifest
+from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -26,6 +27,7 @@ from qagen_dagster.records.questions.results import (
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.store import Store
 
+MAX_CROPS = 4
 _SCHEMA = PublishedQuestion.model_json_schema()
 MOST_SHOWN = 50  # maximum number of rejections in the report
 _MOST_LINES = 12  # of a document, under one rejection
@@ -119,7 +121,9 @@ def of_candidates(
         # Named so because `qagen status` counts after the deduplication across documents.
         "accepted_before_deduplication": len(accepted),
         "rejected_before_deduplication": len(rejected),
-        "outcomes": metadata.count_table(Counter({"accepted": len(accepted)}) + reasons, "outcome"),
+        "outcomes": metadata.bar_chart(
+            Counter({"accepted": len(accepted)}) + reasons, "candidates by outcome"
+        ),
         **of_rejected(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
         "documents": metadata.markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
@@ -133,10 +137,10 @@ def of_candidates(
 
 
 def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
-    """Counts, the questions, the removed questions with reasons, cost."""
+    """Counts, the questions, the removed questions with reasons, and in visual mode crops of the visuals that are asked about."""
     combination = validated.combination
     made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
-    return {
+    shown: metadata.Metadata = {
         metadata.ROW_COUNT: len(validated.questions),
         "accepted": len(validated.questions),
         "rejected": sum(one.rejected for one in made) + len(validated.removed),
@@ -145,6 +149,9 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata
         **of_rejected(space, combination, validated.removed, "removed"),
         **metadata.cost(validated.calls),
     }
+    if validated.mode is Mode.VISUAL:
+        shown |= _crops(space, validated)
+    return shown
 
 
 def of_published(store: Store, combination: Combination, published: Published) -> metadata.Metadata:
@@ -189,6 +196,29 @@ def _missing(shortfalls: Sequence[tuple[str, Shortfall]], count: int) -> metadat
     rows = [(name, one.question_type, one.wanted, one.accepted, one.reason) for name, one in shortfalls]
     header = ("document", "type", "wanted", "accepted", "reason")
     return {"missing": count, "missing_by_type": metadata.markdown_table(header, rows)}
+
+
+def _crops(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
+    """Crops of the first visuals that were asked about, each above its questions."""
+    corpus = space.corpus(validated.corpus)
+    sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
+    asked: dict[tuple[str, str], list[str]] = {}
+    for pair in validated.questions:
+        for label in pair.content_refs[:1]:
+            asked.setdefault((pair.document_id, label), []).append(
+                f"{metadata.cell(pair.question)} **{metadata.cell(pair.answer)}**"
+            )
+    crops: list[str] = []
+    pool = space.parsers()
+    for (document, label), questions in asked.items():
+        manifest = space.store.find(VisualManifest.key(corpus.key, document), VisualManifest)
+        visual = next((one for one in manifest.visuals if one.label == label), None) if manifest else None
+        if len(crops) >= MAX_CROPS or document not in sources or visual is None or visual.page is None:
+            continue
+        text = crop_markdown(corpus, pool, sources[document], visual)
+        if text is not None:
+            crops.append("\n\n".join([text, *questions]))
+    return metadata.pictures("crops", crops, "\n\n---\n\n")
 
 
 def of_rejected(

@@ -7,7 +7,8 @@ from qagen_dagster.agents.problems import prompts
 from qagen_dagster.agents.prompts import own_prompts
 from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import problem_specs
-from qagen_dagster.errors import ConfigError, StoreError
+from qagen_dagster.errors import ConfigError, DocumentError, StoreError
+from qagen_dagster.formats.base import PageImage, Source
 from qagen_dagster.latex.engine import (
     USUAL_LIBRARIES,
     packages_of,
@@ -16,10 +17,10 @@ from qagen_dagster.latex.engine import (
 from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
-from qagen_dagster.loop.figures import NOT_DRAWN, Drawing, draw_figures, undrawn
+from qagen_dagster.loop.figures import NOT_DRAWN, QUIET, SMALL, Drawing, draw_figures, undrawn
 from qagen_dagster.loop.problems import code_checks
 from qagen_dagster.loop.problems.inputs import engine_compiler, find_references, with_diagram
-from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, plan_set, wishes_of
+from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set
 from qagen_dagster.loop.problems.state_machine import FULL
@@ -82,6 +83,18 @@ def _whole(record: ProblemRecord) -> bool:
     """Whether a problem has a complete item, with its diagram if it needs one."""
     done = {one.task.stage for one in record.tasks if one.end.ok}
     return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())
+
+
+def thumbnail(space: Workspace, problem: Problem) -> PageImage | None:
+    """The picture of a problem as a thumbnail; None if there is no picture or it cannot be drawn."""
+    if problem.picture is None:
+        return None
+    name = "picture.png" if problem.picture.media_type == "image/png" else "picture.jpg"
+    picture = Source(name, space.store.read_bytes(picture_key(problem.picture)))
+    try:
+        return space.parsers().render(picture, 1, QUIET, SMALL)
+    except DocumentError:
+        return None
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Generator
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from lxml import etree
 
 from qagen_dagster.defs.exams.assets import ExamRunConfig
+from qagen_dagster.defs.exams.metadata import card
 from qagen_dagster.loop.exams.plan import PartPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.exams.bank import Proof, ProofStatus, SlotResult, Stage
-from tests.support.exams.items import hard_item, item, question
+from tests.support.exams.items import HARD_OPTIONS, HARD_STEM, hard_item, item, question
 from tests.support.exams.mini import accepted, rejected, schema_block, store_part, write_exam
 from tests.support.graph import GraphRun, checks, metadata, version
 from tests.support.project import Project
@@ -80,8 +84,10 @@ def test_the_bank_shows_acceptance_catchers_cost_and_items(graph: GraphRun) -> N
     assert shown["usd"] == 1.0
     assert shown["usd_per_accepted"] == 0.5
     assert "verifier" in shown["rejected_items"]
-    assert shown["rejected_by"].startswith("| step | count |")
+    assert "svg" in shown["rejected_by"]
     assert shown["preview"].endswith("exports/preview.html")
+    pictures = re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown["rendered_items"])
+    assert len(pictures) == 2
     assert {name for name, (passed, _) in checks(result).items() if passed} == {
         "keys_confirmed", "no_duplicates", "verifier_differs", "up_to_date",
     }  # fmt: skip
@@ -111,3 +117,15 @@ def test_a_launch_has_the_options_of_a_run() -> None:
         None,
         {"profile": None},
     )
+
+
+def test_a_card_is_a_picture_that_asks_nobody() -> None:
+    text = card(hard_item())
+    root = etree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert root.findall(".//{http://www.w3.org/1998/Math/MathML}mfrac")
+    assert len(root.findall(".//{http://www.w3.org/1999/xhtml}li")) == len(HARD_OPTIONS)
+    assert not re.search(r"href|src=|url\(|script", text)
+    taller = int(root.get("height", "0"))
+    assert taller > int(etree.fromstring(card(item(question("Short?")))).get("height", "0"))
+    assert len(HARD_STEM) < len(base64.b64encode(text.encode()))

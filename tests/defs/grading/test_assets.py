@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import base64
 from pathlib import Path
+from xml.etree import ElementTree as xml
 
 import pytest
 
@@ -127,15 +129,23 @@ def test_documents_and_reasons_are_shown_least_grounded_first(tmp_path: Path) ->
         "d0.txt",
         "d2.txt",
     ]
+    assert len(str(shown["answers"])) < 1000  # longer ones hide behind a click
+    assert "2 grounded, 1 ungrounded, 1 not measured" in str(shown["answers"])
     assert "the document says 12" in str(shown["ungrounded_highlights"])
     assert "&lt;so&gt; \\| so." in str(shown["ungrounded_highlights"])
     assert "no text" in str(shown["not_measured_answers"])
     assert (shown["grounded"], shown["ungrounded"], shown["not_measured"]) == (2, 1, 1)
-    assert "| d1.txt | A title | D | 0.62 | 1 | 1 | 0 |" in str(shown["documents"])
+    picture = xml.fromstring(base64.b64decode(str(shown["grades"]).partition("base64,")[2].rstrip(")")))
+    words = [element.text for element in picture.iter() if element.tag.endswith("text")]
+    assert "d1.txt" in words
+    assert "D 0.62" in words
 
 
-def test_without_answers_there_is_no_confidence(tmp_path: Path) -> None:
-    assert "overall_confidence" not in of_report(_space(tmp_path), graded())
+def test_many_documents_are_cut_and_none_are_no_fault(tmp_path: Path) -> None:
+    space = _space(tmp_path)
+    many = of_report(space, graded(*([answer(True, 1.0)] for _ in range(40))))
+    assert "the 25 least grounded of 40" in str(plain(many)["grades"])
+    assert "overall_confidence" not in of_report(space, graded())
 
 
 def _space(folder: Path) -> Workspace:

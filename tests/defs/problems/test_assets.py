@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Generator
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from lxml import etree
 
 from qagen_dagster.catalog.database import snapshot
 from qagen_dagster.defs.problems.assets import STAGES
+from qagen_dagster.defs.problems.metadata import card
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
 from qagen_dagster.loop.workspace import Workspace
+from qagen_dagster.records.problems.result import BankItem, BankOption
 from tests.support.graph import GraphRun, checks, metadata, version
 from tests.support.problems.board import PROFILE, ProblemBoard
 from tests.support.problems.files import picture, write_set
+from tests.support.problems.play import item
 from tests.support.project import Project
 from tests.support.wire_server import WireServer
 
@@ -84,6 +90,22 @@ def test_the_bank_is_in_the_catalog_with_what_it_cost(worked: Worked) -> None:
     assert run == [("success", None)]
 
 
+def test_a_picture_stands_beside_its_latex_and_its_look(worked: Worked) -> None:
+    assert "photo" in metadata(worked.result, "problem_sources")["pictures"]
+    shown = metadata(worked.result, "scans")["rendered_items"]
+    cards = [
+        base64.b64decode(one) for one in re.findall(r"data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)", shown)
+    ]
+    assert len(cards) == 4
+    for one in cards:
+        etree.fromstring(one)
+    with_photo = cards[-1].decode()
+    assert with_photo.count("<img") == 1
+    assert "\\begin{solution}" in with_photo
+    assert "<math" in with_photo
+    assert "tikzpicture" in metadata(worked.result, "diagrams")["results"]
+
+
 def test_the_bank_names_its_file_and_its_table(worked: Worked) -> None:
     shown = metadata(worked.result, "problem_bank")
     assert shown["dagster/uri"].endswith("/bank.json")
@@ -131,3 +153,27 @@ def test_a_broken_set_is_told_and_the_good_one_works(tmp_path: Path) -> None:
         assert graph.materialize("motion", "problem_sources").success
         failed = graph.materialize("motion", "classifications")
         assert not failed.success  # dry_run binds nobody to problems
+
+
+def test_a_card_is_xml_whatever_the_latex_says() -> None:
+    hostile = item() + "<script>&amp;]]>\x00"
+    one = BankItem(
+        id="p--x",
+        problem="p",
+        latex=hostile,
+        statement="$a < b$ & \\textbf{c}",
+        options=(BankOption(text="<b>", right=True),),
+        source_path="<p>",
+    )
+    found = etree.fromstring(card(one, None, None).encode())
+    assert found.tag.endswith("svg")
+    assert "script" not in {etree.QName(node).localname for node in found.iter() if isinstance(node.tag, str)}
+
+
+def test_a_card_without_a_picture_has_two_wider_columns() -> None:
+    one = BankItem(id="p", problem="p", latex=item(), statement="How fast?", source_path="p.tex")
+    widths = [
+        re.findall(r'<div style="width:(\d+)px', card(one, picture, "data:,x"))
+        for picture in ("data:,y", None)
+    ]
+    assert widths == [["330"] * 3, ["495"] * 2]

@@ -13,6 +13,7 @@ from qagen_dagster.defs.questions.metadata import (
     log_comparisons,
     of_candidates,
     of_rejected,
+    of_validated,
 )
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import Document
@@ -20,13 +21,17 @@ from qagen_dagster.records.ids import Combination, Mode, question_id
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     Evidence,
+    GenerationMetadata,
     GenerationResult,
     GenerationStats,
+    QAPair,
     RejectedQA,
     RejectionReason,
     Shortfall,
+    ValidatedSet,
 )
 from qagen_dagster.settings import Settings
+from tests.defs.conftest import VISUAL, Made
 from tests.support.graph import plain
 
 WATER = Combination(corpus="water", scenario="facts", mode=Mode.TEXTUAL)
@@ -55,6 +60,31 @@ def test_what_is_missing_of_the_mix_is_a_row_per_type(tmp_path: Path) -> None:
     assert shown["missing"] == 2
     assert shown["missing_by_type"].splitlines()[2:] == ["| b.txt | causal | 3 | 1 | no reasons in it |"]
     assert "missing" not in of_candidates(space, found, [whole], 0)
+
+
+def test_each_visual_is_shown_once_above_its_questions(made: Made) -> None:
+    asked = (
+        ("Table 1", "Which?", "the intake"),
+        ("Figure 1", "How much?", "2"),
+        ("Table 1", "Where?", "[x](y)"),
+    )
+    pairs = tuple(
+        QAPair(
+            id=question, question=question, answer=answer, source_document="documents/mill.pdf", document_id="mill.pdf",
+            category=Mode.VISUAL, content_refs=(label,), evidence=(),
+            generation_metadata=GenerationMetadata(generator_model="a:x", validator_model="b:y", attempt_number=1),
+        )
+        for label, question, answer in asked
+    )  # fmt: skip
+    corpus, scenario, _ = VISUAL.split("/")
+    found = ValidatedSet(
+        corpus=corpus, scenario=scenario, mode=Mode.VISUAL, fingerprint="f", run_id="r", questions=pairs, removed=(),
+    )  # fmt: skip
+    space = Workspace(Settings(corpora=made.project.corpora, assets=str(made.project.assets)))
+    crops = plain(of_validated(space, found))["crops"].split("\n\n---\n\n")
+    assert [one.count("](data:image/") for one in crops] == [1, 1]
+    assert crops[0].endswith("Which? **the intake**\n\nWhere? **\\[x\\](y)**")
+    assert crops[1].endswith("How much? **2**")
 
 
 def test_the_columns_of_a_set_have_types_of_json() -> None:
