@@ -17,10 +17,12 @@ from pathlib import Path
 import click
 
 from qagen_dagster.cli.echo import echo
-from qagen_dagster.cli.options import Selection, combination_options
-from qagen_dagster.cli.output import OUTPUT, file_to_write, write_output
+from qagen_dagster.cli.options import Selection, combination_options, json_option
+from qagen_dagster.cli.output import OUTPUT, file_to_write, print_json, write_output
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.loop.instance_home import open_home
+from qagen_dagster.loop.judges import LEAST, Proposal, judged_questions, proposals
+from qagen_dagster.loop.review import accepted_by_all, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.review import PAGE_PORT
 from qagen_dagster.settings import PROJECT_ROOT, Settings, apply, export
@@ -73,20 +75,29 @@ def ui(settings: Settings, port: int) -> None:
     runpy.run_module("dagster", run_name="__main__")
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @combination_options
 @click.option("--read-only", is_flag=True, help="Show the questions; nothing can be decided.")
 @click.option("--reviewer", help="Name under which decisions are stored. Default: the name of the user.")
 @click.option(
     "--port", type=click.IntRange(1, 65_535), default=PAGE_PORT, show_default=True, help="Port of the page."
 )
-@click.pass_obj
-def review(settings: Settings, chosen: Selection, read_only: bool, reviewer: str | None, port: int) -> None:
+@click.pass_context
+def review(
+    context: click.Context,
+    chosen: Selection,
+    read_only: bool,
+    reviewer: str | None,
+    port: int,
+) -> None:
     """Review published questions, exam items and problems in the browser.
 
     The page shows each question beside its evidence. With --corpus, --scenario or --mode it shows only question sets. Accept, edit, reject, flag and comment with the keyboard; the key ? lists
     the keys. Decisions are stored at once. Only this machine can reach the page. Ctrl-C ends the command.
     """
+    if context.invoked_subcommand is not None:
+        return
+    settings: Settings = context.obj
     sets = chosen_sets(Workspace(settings), *chosen)
     with listen(port) as listening:
         read = [question_set.rows for question_set in sets.all()]  # now, so that the page opens at once
@@ -96,6 +107,37 @@ def review(settings: Settings, chosen: Selection, read_only: bool, reviewer: str
         echo(f"Review page: http://{HOST}:{port} (store {settings.assets}); Ctrl-C ends it", err=True)
         with contextlib.suppress(KeyboardInterrupt):
             server.run(listening)
+
+
+@review.command()
+@combination_options
+@json_option
+@click.pass_obj
+def calibrate(settings: Settings, chosen: Selection, as_json: bool) -> None:
+    """Propose thresholds that fit the decisions of reviewers, and show the questions that would change.
+
+    It changes nothing: write a threshold that you like to corpus.yaml.
+    """
+    space, found = Workspace(settings), dict[str, list[Proposal]]()
+    for one in space.corpora.combinations(*chosen):
+        reviews = {key: state_of(some) for key, some in decisions_of(space, one.key).items()}
+        if reviews:
+            scenario = space.corpus(one.corpus).scenario(one.scenario)
+            judged = judged_questions(space.store, one)
+            found[one.key] = list(proposals(scenario, judged, accepted_by_all(reviews)))
+    if as_json:
+        print_json({key: [one.model_dump() for one in some] for key, some in found.items()})
+        return
+    if not any(found.values()):
+        echo(
+            f"Nothing to propose: that needs decisions on {LEAST} accepted and {LEAST} other questions of a set."
+        )
+    for key, one in ((key, one) for key, some in found.items() for one in some):
+        echo(
+            f"{key}: {one.key}: {one.present} fits {one.now} of {one.judged} decisions, {one.proposed} fits {one.right}"
+        )
+        for name, value in sorted(one.changed.items(), key=lambda pair: pair[1]):
+            echo(f"  {name} {value:.2f}")
 
 
 @click.command()

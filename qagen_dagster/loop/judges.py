@@ -1,16 +1,19 @@
-"""Compares the findings of models about questions with the decisions of reviewers."""
+"""Compares the findings of models about questions with the decisions of reviewers, and proposes thresholds that fit these decisions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.statistics import kappa_and_interval
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE
 from qagen_dagster.records.base import Record
+from qagen_dagster.records.corpus_config import ScenarioConfig
 from qagen_dagster.records.grading import Decider, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.published import (
@@ -23,6 +26,7 @@ from qagen_dagster.records.questions.results import CandidateDocument, Candidate
 from qagen_dagster.records.review import Agreement
 from qagen_dagster.store import Store
 
+LEAST = 5  # minimum accepted and minimum other questions for proposing a threshold
 Judged = PublishedQuestion | RejectedQuestion
 LineT = TypeVar("LineT", bound=Record)
 
@@ -86,3 +90,61 @@ def _findings(one: Judged, validator: str, grader: str) -> Iterator[tuple[str, s
         criteria = {name: value for name, value in one.verdict if isinstance(value, bool)}
         yield validator, "all", all(criteria.values())
         yield from ((validator, name, value) for name, value in criteria.items())
+
+
+class Proposal(Record):
+    """A threshold for a key of a scenario. `now` and `right` count the `judged` decisions that the present and the proposed one match.
+
+    `changed` has the measured values of the questions that only one of the two thresholds accepts.
+    """
+
+    key: str
+    present: float | None
+    proposed: float | None
+    judged: int
+    now: int
+    right: int
+    changed: dict[str, float]
+
+
+def proposals(
+    scenario: ScenarioConfig, questions: Mapping[str, Judged], accepted: Mapping[str, bool]
+) -> Iterator[Proposal]:
+    """A threshold for each key that has a value for at least `LEAST` accepted questions and `LEAST` other questions.
+
+    It maximises the mean of two shares: accepted and other questions that it treats as people did.
+    """
+    batch = scenario.batch
+    limits = {"max_overlap": scenario.max_overlap}
+    if batch is not None:
+        limits |= {f"batch.{name}": getattr(batch, name) for name in ("min_answer_confidence", "similarity")}
+    for key, present in limits.items():
+        values = {name: value for name, one in questions.items() if (value := _measure(key, one)) is not None}
+        people = [(value, accepted[name]) for name, value in values.items() if name in accepted]
+        good = sum(accept for _, accept in people)
+        if min(good, len(people) - good) < LEAST:
+            continue
+        seen = sorted({value for value, _ in people})
+        right: dict[float | None, tuple[int, int]] = {}
+        for each in (present, *(round((low + high) / 2, 3) for low, high in pairwise(seen))):
+            same = [accept for value, accept in people if _passes(key, value, each) is accept]
+            right[each] = sum(same), len(same) - sum(same)
+        best = max(right, key=lambda one: right[one][0] / good + right[one][1] / (len(people) - good))
+        changed = {n: v for n, v in values.items() if _passes(key, v, present) != _passes(key, v, best)}
+        counts = {"judged": len(people), "now": sum(right[present]), "right": sum(right[best])}
+        yield Proposal(key=key, present=present, proposed=best, changed=changed, **counts)
+
+
+def _measure(key: str, one: Judged) -> float | None:
+    if key == "max_overlap":
+        quotes = "\n".join(each.quote for each in one.evidence)
+        return shared_words(one.question, quotes) if quotes else None
+    if isinstance(one, RejectedQuestion):
+        return one.duplicate_score if key == "batch.similarity" else None
+    return None if one.grade is None or key == "batch.similarity" else one.grade.confidence
+
+
+def _passes(key: str, value: float, threshold: float | None) -> bool:
+    if threshold is None:
+        return True
+    return value >= threshold if key == "batch.min_answer_confidence" else value <= threshold

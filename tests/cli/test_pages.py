@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import socket
 import sys
 from pathlib import Path
@@ -7,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.cli.main import main
+from qagen_dagster.loop.judges import judged_questions
+from qagen_dagster.loop.review import append
+from qagen_dagster.records.questions.published import PublishedQuestion
+from qagen_dagster.records.review import Action, Decision
 from tests.cli.conftest import Command
 from tests.support import waterworks
 from tests.support.reviewed import KEY, reviewed
@@ -73,3 +78,38 @@ def test_without_its_extra_a_command_names_it_in_one_line(
     monkeypatch.setitem(sys.modules, missing, None)  # as if it were not installed
     ended = qagen(command)
     assert (ended.code, ended.errors) == (2, [f"qagen: error: {error}"])
+
+
+def test_calibrate_proposes_a_threshold_and_names_the_questions_that_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space = reviewed(tmp_path / "project", documents=5)
+    options = ["--corpora", str(space.settings.corpora), "--assets", space.settings.assets]
+
+    def calibrate(*words: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([*options, "review", "calibrate", *words])
+        assert ended.value.code == 0
+        return capsys.readouterr().out
+
+    assert (
+        calibrate()
+        == "Nothing to propose: that needs decisions on 5 accepted and 5 other questions of a set.\n"
+    )
+    questions = judged_questions(space.store, KEY)
+    for key, one in questions.items():
+        action = Action.ACCEPT if isinstance(one, PublishedQuestion) else Action.REJECT
+        texts = {"document_id": one.document_id, "question": one.question, "answer": one.answer}
+        append(space, Decision(set_key=KEY.key, question_id=key, reviewer="ida", action=action, **texts))
+    (found,) = json.loads(calibrate("--corpus", KEY.corpus, "--json"))[KEY.key]
+    assert (found["key"], found["present"], found["judged"], found["now"], found["right"]) == (
+        "max_overlap",
+        None,
+        20,
+        15,
+        20,
+    )
+    assert len(found["changed"]) == 5
+    first, *changed = calibrate().splitlines()
+    assert first.startswith(f"{KEY.key}: max_overlap: None fits 15 of 20 decisions, 0.")
+    assert {line.split()[0] for line in changed} == set(found["changed"])

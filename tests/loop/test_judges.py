@@ -6,8 +6,9 @@ import duckdb
 import pytest
 
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog
-from qagen_dagster.loop.judges import Judged, judge_agreements, judged_questions
+from qagen_dagster.loop.judges import Judged, judge_agreements, judged_questions, proposals
 from qagen_dagster.loop.review import accepted_by_all, append, decisions_of, facts_of, state_of
+from qagen_dagster.records.corpus_config import BatchOptions, ScenarioConfig, Strategy
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.published import (
     PublishedGrade,
@@ -102,6 +103,60 @@ def test_reviewers_who_do_not_agree_say_nothing_about_a_model() -> None:
     three = state_of([decision(1), decision(2, "bo"), decision(3, "cy", "reject", **more)])
     assert facts_of(reviews.keys(), reviews).alpha is None
     assert facts_of(["q-1"], {"q-1": three}).alpha == 0
+
+
+def scenario(**more: Any) -> ScenarioConfig:
+    return ScenarioConfig(name="s", description="d", modes=("textual",), **more)
+
+
+def test_a_threshold_that_fits_the_decisions_is_proposed_with_the_questions_that_change() -> None:
+    near, far = (
+        published(0, "How long is the cable?", "the cable is long"),
+        published(0, "Which valve opens?", "12 m"),
+    )
+    questions = {f"q-{n}": (near if n < 7 else far).model_copy(update={"id": f"q-{n}"}) for n in range(14)}
+    people = {f"q-{n}": n >= 7 for n in (*range(6), *range(8, 14))}
+    (found,) = proposals(scenario(), questions, people)
+    assert (found.key, found.present, found.judged, found.now, found.right) == (
+        "max_overlap",
+        None,
+        12,
+        6,
+        12,
+    )
+    assert found.proposed is not None
+    assert found.changed.keys() == {f"q-{n}" for n in range(7)}
+    assert all(value > found.proposed for value in found.changed.values())
+    fits = scenario(max_overlap=found.proposed)
+    assert [(one.proposed, one.changed) for one in proposals(fits, questions, people)] == [
+        (found.proposed, {})
+    ]
+    few = {key: accept for key, accept in people.items() if key not in ("q-0", "q-1")}
+    assert list(proposals(scenario(), questions, few)) == []
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "key"), [(0.9, 0.75, "batch.min_answer_confidence"), (0.94, 0.97, "batch.similarity")]
+)
+def test_thresholds_of_the_batch_strategy(good: float, bad: float, key: str) -> None:
+    def one(number: int, value: float) -> Judged:
+        if key == "batch.similarity":
+            return rejected(number, duplicate_score=value, rejection_reason=RejectionReason.DUPLICATE)
+        grade = PublishedGrade(grade="B", confidence=value, is_grounded=True, decided_by="code")
+        return published(number, grade=grade)
+
+    questions = {f"q-{n}": one(n, good if n < 5 else bad) for n in range(10)}
+    found = {
+        each.key: each
+        for each in proposals(
+            scenario(strategy=Strategy.BATCH, batch=BatchOptions()),
+            questions,
+            {f"q-{n}": n < 5 for n in range(10)},
+        )
+    }
+    assert min(good, bad) < (found[key].proposed or 0) < max(good, bad)
+    assert (found[key].now, found[key].right) == (5, 10)
+    assert len(found[key].changed) == 5
 
 
 def test_a_published_question_keeps_its_own_id(workspace: PlayedWorkspace) -> None:
