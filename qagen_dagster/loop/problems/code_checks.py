@@ -258,6 +258,7 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
     faults += [
         *kept.givens_kept(source, converted, listed=target.is_keyed),
         *kept.stale_givens(source, converted),
+        *kept.conditions_kept(source, converted),
     ]
     return _breaches(11, [*faults, *answer_kept(source, target, converted)])
 

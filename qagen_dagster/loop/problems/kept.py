@@ -31,6 +31,7 @@ from qagen_dagster.latex.structure import (
     tikz_pictures,
 )
 from qagen_dagster.loop.problems.text_faults import answer_of, named_constants
+from qagen_dagster.records.data_files import read_table
 
 _SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
 _OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
@@ -62,6 +63,10 @@ _OWN_SCALE = re.compile(
 )
 _COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.?\d+)\s*(?:cm)?\s*\)")
 _WIDEST, _HIGHEST = 20, 26  # cm
+_CONDITIONS = [
+    tuple(re.compile(row.get(name, row["stated"]), re.IGNORECASE) for name in ("stated", "kept"))
+    for row in read_table(__package__, "conditions.toml")["conditions"]
+]
 
 
 def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> Iterator[str]:
@@ -205,6 +210,17 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
         yield f"the given {lost[0].text} of the source is not there"
     if added and not listed:
         yield f"{added[0].text} is not a given of the source"
+
+
+def conditions_kept(source: str, converted: str) -> Iterator[str]:
+    """Faults: the source states a condition in words, such as a smooth floor, and the conversion has no words for it."""
+    if lettered_options(source):
+        return  # the condition may be that of an entry that is left out
+    asked, there = without_pictures(question_of(source)), without_pictures(statement_of(converted))
+    for stated, words in _CONDITIONS:
+        found = stated.search(asked)
+        if found and not words.search(there):
+            yield f"the condition '{found.group()}' of the source is not there"
 
 
 def _is_power_of_ten(value: Fraction) -> bool:

@@ -391,6 +391,8 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
         rows.append(f"the classification is unsure (confidence {found.classification.confidence:g})")
     if found.scan is not None and found.scan.missing_sections:
         rows.append(f"could not be read: {', '.join(found.scan.missing_sections)}")
+    if found.scan is not None:
+        rows += [f"the figure contradicts the statement: {one}" for one in found.scan.contradictions]
     if found.read_twice and not found.read_twice.startswith("same values"):
         rows.append(f"compare the picture: {found.read_twice}")
     if found.compiled is not None and found.compiled.outcome is CompileOutcome.FAILED:

@@ -12,7 +12,7 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.loop.problems.kept import figure_faults, too_large
+from qagen_dagster.loop.problems.kept import conditions_kept, figure_faults, too_large
 from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
 
 ANS = " \\ans"
@@ -76,6 +76,33 @@ def test_conversions_keep_givens_and_have_options_of_their_own(
     statement: str, solution: str, options: tuple[str, ...], word: str
 ) -> None:
     assert said(conversion_breaches(SOURCE, Format.MCQ_SC, item(statement, solution, options)), word)
+
+
+RISE = r"A heater of $500\,\mathrm{W}$ warms $2\,\mathrm{kg}$ of water %s by $84\,\mathrm{K}$. How long does it take?"
+
+
+@pytest.mark.parametrize(
+    ("source", "converted", "lost"),
+    [
+        (BLOCK, BLOCK.replace("smooth ", ""), "smooth"),
+        (BLOCK, BLOCK.replace("smooth level floor", "level floor without friction"), ""),
+        (BLOCK, BLOCK.replace("smooth level floor", "level floor; neglect friction"), ""),
+        (FALL, FALL.replace(" from rest", ""), ""),
+        ("A body at rest gets a push.", "A body gets a push.", "at rest"),
+        ("A body at rest gets a push.", "A body that does not move gets a push.", ""),
+        ("Two resistors in parallel.", "Two resistors in series.", "in parallel"),
+        ("Two resistors in parallel.", "Two parallel resistors.", ""),
+        (RISE % "in an insulated vessel", RISE % "in a vessel", "insulated"),
+        (RISE % "in an insulated vessel", RISE % "in a vessel that keeps its heat", ""),
+        ("Two balls collide elastically.", "Two balls meet.", "collide elastic"),
+        ("Two balls collide inelastically.", "Two balls stick together.", ""),
+        ("A light string joins them. Ignore air resistance.", "A string joins them. There is no drag.", "light string"),
+        ("Heated at constant volume.", "Heated in a rigid vessel.", ""),
+    ],
+)  # fmt: skip
+def test_a_conversion_keeps_the_conditions_in_words(source: str, converted: str, lost: str) -> None:
+    found = list(conditions_kept(item(source, WORK), item(converted, WORK)))
+    assert [one.split("'")[1] for one in found] == ([lost] if lost else [])
 
 
 def test_a_question_without_options_does_not_ask_to_choose_or_give_the_answer() -> None:
