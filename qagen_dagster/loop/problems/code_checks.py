@@ -151,7 +151,7 @@ def diagram_breaches(
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
     if pictures and all(undrawn(one) for one in pictures):
         faults.append("the tikzpicture draws nothing")
-    faults += [fault for one in pictures for fault in kept.too_large(one)]
+    faults += [fault for one in pictures for fault in (*kept.too_large(one), *kept.unended_path(one))]
     if text:
         faults += kept.figure_faults("\n".join(pictures), text)
     return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
@@ -326,7 +326,9 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
 def _figures_kept(source: str, result: str) -> Iterator[str]:
     """Faults: labels of the drawings of a result that its statement does not have, and new drawings that fit on no page."""
     known = tikz_pictures(source)
-    yield from (fault for one in tikz_pictures(result) if one not in known for fault in kept.too_large(one))
+    for one in tikz_pictures(result):
+        if one not in known:
+            yield from (*kept.too_large(one), *kept.unended_path(one))
     yield from kept.figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 

@@ -25,6 +25,7 @@ from qagen_dagster.latex.possible import impossible_answer, impossible_values
 from qagen_dagster.latex.structure import (
     has_environment,
     options_of,
+    plain_of,
     question_of,
     solution_of,
     statement_of,
@@ -62,6 +63,7 @@ _OWN_SCALE = re.compile(
     re.DOTALL,
 )
 _COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.?\d+)\s*(?:cm)?\s*\)")
+_PATH = re.compile(r"\\(?:draw|fill|filldraw|path|shade|clip|node|coordinate)(?![A-Za-z])")
 _WIDEST, _HIGHEST = 20, 26  # cm
 _CONDITIONS = [
     tuple(re.compile(row.get(name, row["stated"]), re.IGNORECASE) for name in ("stated", "kept"))
@@ -180,6 +182,17 @@ def too_large(drawing: str) -> Iterator[str]:
             yield f"the drawing is {size:.3g} cm {side}: at most {most} cm fit on a page"
 
 
+def unended_path(drawing: str) -> Iterator[str]:
+    """Faults: a path of a drawing begins before the one before it has ended with a semicolon, which no engine compiles."""
+    plain, braced = plain_of(drawing), 1
+    while braced:  # the innermost braces first
+        plain, braced = re.subn(r"\{[^{}]*\}", " ", plain)
+    for path in plain.split(";"):
+        if len(_PATH.findall(path)) > 1:
+            yield f"a path does not end with a semicolon: {' '.join(path.split())[:60]}"
+            return
+
+
 def _strange_labels(drawing: str, text: str) -> list[Amount]:
     stated = list(amounts(without_pictures(text)))
     found = [one for label in _labels(drawing) for one in amounts(label) if one.unit is not None]
@@ -214,7 +227,7 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
 
 def conditions_kept(source: str, converted: str) -> Iterator[str]:
     """Faults: the source states a condition in words, such as a smooth floor, and the conversion has no words for it."""
-    if lettered_options(source):
+    if lettered_options(source) and not options_of(source):
         return  # the condition may be that of an entry that is left out
     asked, there = without_pictures(question_of(source)), without_pictures(statement_of(converted))
     for stated, words in _CONDITIONS:

@@ -72,6 +72,13 @@ def test_forms_that_prove_nothing(box: Sandbox, expression: str, givens: dict[st
     assert fault in names(examined(box, expression=expression, givens=givens))
 
 
+@pytest.mark.parametrize(("time", "found"), [("", True), (" after $4$ s", False)])
+def test_an_exponent_of_a_unit_is_no_given(box: Sandbox, time: str, found: bool) -> None:
+    stem = rf"A car accelerates at $3\,\mathrm{{m\,s^{{-2}}}}$ from rest. What is its speed{time}?"
+    asked = examined(box, stem, expression="a*t", givens={"a": "3", "t": "4"})
+    assert ("given_not_in_the_stem" in names(asked)) is found
+
+
 @pytest.mark.parametrize(
     "reasoning",
     [

@@ -88,6 +88,7 @@ RISE = r"A heater of $500\,\mathrm{W}$ warms $2\,\mathrm{kg}$ of water %s by $84
         (BLOCK, BLOCK.replace("smooth level floor", "level floor without friction"), ""),
         (BLOCK, BLOCK.replace("smooth level floor", "level floor; neglect friction"), ""),
         (FALL, FALL.replace(" from rest", ""), ""),
+        (FALL + "\\begin{tasks}(2)\\task in vacuum\\task in air\\end{tasks} It is in a vacuum.", FALL, "a vacuum"),
         ("A body at rest gets a push.", "A body gets a push.", "at rest"),
         ("A body at rest gets a push.", "A body that does not move gets a push.", ""),
         ("Two resistors in parallel.", "Two resistors in series.", "in parallel"),
@@ -190,6 +191,21 @@ def test_labels_of_a_figure_are_those_of_the_statement() -> None:
     source = item(BLOCK + drawn(r"4\,\mathrm{kg}"), WORK)
     stale = source.replace(r"of mass $4\,", r"of mass $2\,").replace("{4}", "{2}").replace("{5", "{10")
     assert said(variant_breaches(VariantKind.NUMERICAL, source, stale), "the figure says 4 kg")
+
+
+@pytest.mark.parametrize(
+    ("paths", "ends"),
+    [
+        (r"\draw (0,0) -- (7,0); \draw (0,0) rectangle (2,1) node[midway] {$m; n$};", True),
+        (r"\foreach \x in {1,2} { \draw (\x,0) -- (\x,1); \node at (\x,2) {$\frac{1}{2}$}; }", True),
+        (r"\draw (0,0) -- (1,0) % \draw (0,1) -- (1,1)" + "\n;", True),
+        (r"\draw (0,0) -- (7,0)" + "\n" + r"\draw (0,0) rectangle (2,1);", False),
+        (r"\node at (0,0) {a} \fill (1,1) circle (2pt);", False),
+    ],
+)
+def test_each_path_of_a_drawing_ends(paths: str, ends: bool) -> None:
+    drawing = f"\\begin{{tikzpicture}}\n{paths}\n\\end{{tikzpicture}}"
+    assert said(diagram_breaches(None, drawing), "semicolon") is not ends
 
 
 BLOCKS = r"\begin{tikzpicture}\draw (0,0) rectangle (2,1); \node at (1,0.5) {$A$: $2\,\mathrm{kg}$}; \node at (4,0.5) {$B$ ($3\,\mathrm{kg}$)};\end{tikzpicture}"
