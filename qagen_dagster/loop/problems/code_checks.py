@@ -7,13 +7,14 @@ others concerns one output. `scan_prompt` of the agents keeps property 2. A func
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 
 from qagen_dagster.agents.problems import prompts
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.latex.comparison import (
     boxed_answers,
     final_answer,
+    listed,
+    named_options,
     numbers_of,
     same_answer,
     same_numbers,
@@ -60,10 +61,6 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
 )
 
-_LETTERS = re.compile(
-    r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
-)
-_ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
 _COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
 _HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
@@ -288,8 +285,8 @@ def _context(source: str, variant: str) -> Iterator[str]:
     added -= Counter(set(named_constants(before, solution_of(source), after)))
     lost = Counter(numbers_of(before)) - Counter(numbers_of(after))
     if added or lost:
-        faults = [f"{_shown(lost)} of the source is not there"] if lost else []
-        faults += [f"{_shown(added)} is not in the source"] if added else []
+        faults = [f"{listed(lost.elements())} of the source is not there"] if lost else []
+        faults += [f"{listed(added.elements())} is not in the source"] if added else []
         yield f"the numbers of the statement and its options must be those of the source: {', and '.join(faults)}"
     else:
         yield from given_faults(before, after)
@@ -361,15 +358,9 @@ def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
 
 
 def _other_letters(original: str, alternate: str) -> Iterator[str]:
-    old, new = _letters(original), _letters(alternate)
-    if old and new and old != new:
-        yield f"it ends at option {', '.join(sorted(new))}, the original at {', '.join(sorted(old))}"
-
-
-def _letters(solution: str) -> set[str]:
-    """The option letters in the last sentence about an option."""
-    found = _LETTERS.findall(solution)
-    return {letter.lower() for letter in _ONE_LETTER.findall(found[-1])} if found else set()
+    old, new = named_options(original), named_options(alternate)
+    if old and new and old[-1] != new[-1]:
+        yield f"it ends at option {', '.join(sorted(new[-1]))}, the original at {', '.join(sorted(old[-1]))}"
 
 
 def _joined(text: str) -> str:
@@ -382,13 +373,3 @@ def _difference(source: str, variant: str) -> str:
         if old != new:
             return f"{old!r} became {new!r}"
     return f"{len(before)} words became {len(after)}"
-
-
-def _shown(numbers: Counter[Fraction]) -> str:
-    return ", ".join(_decimal(one) for one in sorted(numbers.elements()))
-
-
-def _decimal(number: Fraction) -> str:
-    """The number in decimal notation if that is exact, else as a fraction."""
-    text = f"{float(number):.12g}"
-    return text if Fraction(text) == number else str(number)

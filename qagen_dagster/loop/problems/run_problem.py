@@ -20,8 +20,8 @@ from qagen_dagster.loop.problems import code_checks, inputs
 from qagen_dagster.loop.problems.solving import (
     asked,
     compared,
-    differing_values,
     read_differently,
+    strange_in_figure,
     unsolvable,
 )
 from qagen_dagster.loop.problems.state_machine import (
@@ -123,7 +123,11 @@ class _TaskRun:
         for said in self.readings:
             values_told = f"not read twice: {said.detail}"
             if said.result is not None:
-                values_told = differing_values(found.scan, said.result) or "same values"
+                differing = [
+                    *read_differently(found.scan, said.result),
+                    strange_in_figure(found.scan, said.result),
+                ]
+                values_told = "; ".join(filter(None, differing)) or "same values"
             told["read_twice"] = f"{values_told} ({self.work.models[Role.SOLVER].spec.name})"
             told["calls"] = (*found.calls, *said.calls)
         return found.model_copy(update=told)

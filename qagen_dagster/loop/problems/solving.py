@@ -1,8 +1,6 @@
 """Compares what a solver reaches, who sees only the question and the options, with the key of an item; and two readings of a picture."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from fractions import Fraction
+from collections.abc import Iterator
 
 from qagen_dagster.latex import comparison
 from qagen_dagster.latex.keyed import lettered_options, stated_answer
@@ -62,7 +60,7 @@ def read_differently(one: ScanResult, other: ScanResult) -> Iterator[str]:
     mine, theirs = (set(comparison.numbers_of(statement_of(read.latex))) for read in (one, other))
     shown, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
     found = {"only this reading": mine - theirs - seen, "only the other one": theirs - mine - shown}
-    told = [f"{where} has {_listed(numbers)}" for where, numbers in found.items() if numbers]
+    told = [f"{where} has {comparison.listed(numbers)}" for where, numbers in found.items() if numbers]
     if told:
         yield f"another reading of the picture has other numbers: {', '.join(told)}; look at each of them again"
     boxes, keys = comparison.boxed_answers(solution_of(other.latex)), keys_of(other.latex)
@@ -74,24 +72,12 @@ def read_differently(one: ScanResult, other: ScanResult) -> Iterator[str]:
         yield from filter(None, compared(one.latex, blind)[1:])
 
 
-def differing_values(one: ScanResult, other: ScanResult) -> str:
-    """The numbers that only one of two readings of a picture has: of the statements, options included, and of the first
-    reading's figure. Empty if there are none."""
-    mine, theirs = (Counter(comparison.numbers_of(statement_of(read.latex))) for read in (one, other))
+def strange_in_figure(one: ScanResult, other: ScanResult) -> str:
+    """The numbers that the first of two readings of a picture has in its figure and the other one nowhere; empty if there are none."""
     drawn, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
-    found = {
-        "only in the first reading": (mine - theirs).elements(),
-        "only in the second reading": (theirs - mine).elements(),
-        "in the figure only in the first reading": drawn - seen - set(theirs)
-        if other.raw_diagram_description
-        else (),
-    }
-    told = {where: _listed(numbers) for where, numbers in found.items()}
-    return "; ".join(f"{numbers} {where}" for where, numbers in told.items() if numbers)
-
-
-def _listed(numbers: Iterable[Fraction]) -> str:
-    return ", ".join(f"{float(one):.12g}" for one in sorted(numbers))
+    strange = drawn - seen - set(comparison.numbers_of(statement_of(other.latex)))
+    told = f"{comparison.listed(strange)} in the figure only in the first reading"
+    return told if strange and other.raw_diagram_description else ""
 
 
 def _same_values(item: str, value: str) -> bool | None:

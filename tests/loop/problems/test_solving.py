@@ -14,8 +14,8 @@ from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.problems.solving import (
     asked,
     compared,
-    differing_values,
     read_differently,
+    strange_in_figure,
     unsolvable,
 )
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
@@ -307,7 +307,7 @@ def test_an_item_with_a_figure_is_solved_when_its_figure_is_drawn(
 )
 def test_values_of_a_figure_are_compared_too(first: str, second: str | None, said: str) -> None:
     one, other = (ScanResult(latex=item(2, 5), raw_diagram_description=text) for text in (first, second))
-    assert differing_values(one, other) == (f"{said} the first reading" if said else "")
+    assert strange_in_figure(one, other) == (f"{said} the first reading" if said else "")
 
 
 def test_the_options_of_assertion_and_reason_are_shown_as_options() -> None:
