@@ -189,7 +189,8 @@ def form_faults(
         yield FORM_IDLE, f"changing {', '.join(idle)} does not change the value of the form"
     others = [name for name in check.givens if name not in idle and name not in given_back]
     copied = len(idle) < len(check.givens) and not others
-    if copied or (not check.givens and not _literals(check.expression) <= stated):
+    computes = _literals(check.expression) <= stated and re.search(r"\w\W*[-+*/(]", check.expression)
+    if copied or not (check.givens or computes):
         yield (
             FORM_STATES,
             "the form only states the answer, it does not derive it from the givens of the stem",

@@ -62,6 +62,7 @@ def test_a_good_question_is_kept_and_its_key_is_computed(box: Sandbox) -> None:
         ("m*v**2/2", {"m": "50", "v": "1"}, "given_not_in_the_stem"),
         ("m*v**2/2", {"m": "0.5", "v": "10"}, "given_not_in_the_stem"),
         ("d*1", {"d": "25"}, "form_states_the_answer"),
+        ("-5", {}, "form_states_the_answer"),
         ("d+0*2", {"d": "25"}, "form_states_the_answer"),
         ("solve(x-25,x)[0]", {}, "form_states_the_answer"),
         ("m-m+25", {"m": "2"}, "given_without_influence"),
