@@ -210,7 +210,7 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
             work.own(role_prompt(Role.SOLVER)).hash,
         ]
     if work.second_reader(task) is not None:
-        results.append("read twice")
+        results.append("read twice and compared")
     results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(
         [
