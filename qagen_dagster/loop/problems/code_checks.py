@@ -156,12 +156,8 @@ def diagram_breaches(
 
 def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
     """Property 5: there are concepts and techniques."""
-    missing = [
-        name
-        for name, said in (("concepts", ideas.concepts), ("techniques", ideas.techniques))
-        if not any(one.strip() for one in said)
-    ]
-    return _breaches(5, [f"{name} is empty" for name in missing])
+    said = {"concepts": ideas.concepts, "techniques": ideas.techniques}
+    return _breaches(5, [f"{name} is empty" for name, texts in said.items() if not "".join(texts).strip()])
 
 
 def alternate_breaches(

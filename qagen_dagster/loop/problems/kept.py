@@ -302,11 +302,8 @@ def same_method(solution: str, others: Sequence[str]) -> Iterator[str]:
         return
     for other in others:
         theirs = _formulas(other)
-        if (
-            len(mine) > 3
-            and len(theirs) > 3
-            and SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= _SAME_METHOD
-        ):
+        alike = SequenceMatcher(None, mine, theirs, autojunk=False).ratio()
+        if min(len(mine), len(theirs)) > 3 and alike >= _SAME_METHOD:
             yield "it has the formulas of a solution that is there already: use another method"
             return
 

@@ -20,8 +20,8 @@ from qagen_dagster.loop.problems import code_checks, inputs
 from qagen_dagster.loop.problems.solving import (
     asked,
     compared,
+    differences,
     read_differently,
-    strange_in_figure,
     unsolvable,
 )
 from qagen_dagster.loop.problems.state_machine import (
@@ -51,6 +51,7 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.store import Store
 
 BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
+_Reading = problems.Reply[items.ScanResult]
 _HAS_DIAGRAM = {True: "yes", False: "no", None: "not known"}
 
 
@@ -70,9 +71,7 @@ class _TaskRun:
     solutions: list[tuple[str, tuple[CallSummary, ...]]] = field(
         default_factory=list[tuple[str, tuple[CallSummary, ...]]]
     )  # what came of each item that was solved, and the calls for it
-    readings: list[problems.Reply[items.ScanResult]] = field(
-        default_factory=list[problems.Reply[items.ScanResult]]
-    )  # the second reading of the picture, once it is made
+    readings: list[_Reading] = field(default_factory=list[_Reading])  # the second one, once it is made
 
     def do(self) -> TaskResult:
         return {
@@ -116,21 +115,15 @@ class _TaskRun:
             return code_checks.scan_breaches(one.latex, kind, source=typed) or self._read_again(one, word)
 
         found = self._ask(values, judged, _latex_of)
+        calls = (*found.calls, *(call for one in self.readings for call in one.calls))
         if found.scan is None:
-            return found
+            return found.model_copy(update={"calls": calls})
         shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
-        told: dict[str, Any] = {"scan": found.scan.model_copy(update={"has_diagram": shown})}
-        for said in self.readings:
-            values_told = f"not read twice: {said.detail}"
-            if said.result is not None:
-                differing = [
-                    *read_differently(found.scan, said.result),
-                    strange_in_figure(found.scan, said.result),
-                ]
-                values_told = "; ".join(filter(None, differing)) or "same values"
-            told["read_twice"] = f"{values_told} ({self.work.models[Role.SOLVER].spec.name})"
-            told["calls"] = (*found.calls, *said.calls)
-        return found.model_copy(update=told)
+        scan, told = found.scan.model_copy(update={"has_diagram": shown}), ""
+        for one in self.readings:
+            said = f"not read twice: {one.detail}" if one.result is None else differences(scan, one.result)
+            told = f"{said or 'same values'} ({self.work.models[Role.SOLVER].spec.name})"
+        return found.model_copy(update={"scan": scan, "read_twice": told, "calls": calls})
 
     def _read_again(self, first: items.ScanResult, word: str) -> tuple[items.Breach, ...]:
         """Property 16: a second reading of the picture by the solver's model has the values and the answer of `first`.

@@ -72,12 +72,14 @@ def read_differently(one: ScanResult, other: ScanResult) -> Iterator[str]:
         yield from filter(None, compared(one.latex, blind)[1:])
 
 
-def strange_in_figure(one: ScanResult, other: ScanResult) -> str:
-    """The numbers that the first of two readings of a picture has in its figure and the other one nowhere; empty if there are none."""
+def differences(one: ScanResult, other: ScanResult) -> str:
+    """The faults of `read_differently`, and the numbers that only the first reading has in its figure; empty if there are none."""
     drawn, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
     strange = drawn - seen - set(comparison.numbers_of(statement_of(other.latex)))
-    told = f"{comparison.listed(strange)} in the figure only in the first reading"
-    return told if strange and other.raw_diagram_description else ""
+    told = list(read_differently(one, other))
+    if strange and other.raw_diagram_description:
+        told.append(f"{comparison.listed(strange)} in the figure only in the first reading")
+    return "; ".join(told)
 
 
 def _same_values(item: str, value: str) -> bool | None:

@@ -14,8 +14,8 @@ from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.problems.solving import (
     asked,
     compared,
+    differences,
     read_differently,
-    strange_in_figure,
     unsolvable,
 )
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
@@ -272,6 +272,25 @@ def test_a_value_that_one_reading_has_in_its_figure_is_no_other_value() -> None:
     assert not [*read_differently(one, other), *read_differently(other, one)]
 
 
+def test_the_calls_of_a_second_reading_are_counted_also_without_a_scan(tmp_path: Path) -> None:
+    play = ProblemPlay({Role.SCANNER: [{"latex": item(2, 5)}]})
+    unable = FakeModel(
+        lambda one: (
+            call("report_unable", reason="blurred")
+            if "Not accepted" in told(one)
+            else call("submit_scan", latex=item(2, 5))
+        ),
+        "scanner",
+    )
+    work = solved_work(play, photo(), SCAN, reader(item(3, 5)))
+    work = ProblemWork(**{**vars(work), "models": {**work.models, Role.SCANNER: unable}})
+    (scan,) = work_problem(work, task_results(tmp_path, photo()), tuple(Stage)).state.results
+    assert (scan.end, [one.role for one in scan.calls]) == (
+        TaskEnd.DECLINED,
+        ["scanner", "scanner", "solver"],
+    )
+
+
 MARKED = item(2, 5).replace("\n\\begin{solution}", "\n% diagram\n\\begin{solution}")
 DRAWN = Wishes(stages=(Stage.SCAN, Stage.DIAGRAM))
 
@@ -307,7 +326,7 @@ def test_an_item_with_a_figure_is_solved_when_its_figure_is_drawn(
 )
 def test_values_of_a_figure_are_compared_too(first: str, second: str | None, said: str) -> None:
     one, other = (ScanResult(latex=item(2, 5), raw_diagram_description=text) for text in (first, second))
-    assert strange_in_figure(one, other) == (f"{said} the first reading" if said else "")
+    assert differences(one, other) == (f"{said} the first reading" if said else "")
 
 
 def test_the_options_of_assertion_and_reason_are_shown_as_options() -> None:
