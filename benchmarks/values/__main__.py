@@ -43,7 +43,9 @@ def main() -> None:
         "--answers", type=Path, help="a JSON file with more fields of cases by name, such as `solver`"
     )
     options = parser.parse_args()
-    more = json.loads(options.answers.read_text(encoding="utf-8")) if options.answers else {}
+    more: dict[str, dict[str, Any]] = (
+        json.loads(options.answers.read_text(encoding="utf-8")) if options.answers else {}
+    )
     rows = [
         row | more.get(row["name"], {})
         for path in sorted(options.folder.glob("*.jsonl"))

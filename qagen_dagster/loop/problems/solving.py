@@ -66,10 +66,9 @@ def read_differently(one: ScanResult, other: ScanResult) -> Iterator[str]:
     boxes, keys = comparison.boxed_answers(solution_of(other.latex)), keys_of(other.latex)
     value = "; ".join(boxes) or stated_answer(other.latex)
     if value and bool(keys) is bool(keys_of(one.latex)):
-        blind = BlindSolution(
-            reasoning=solution_of(other.latex), value=value, right_options=keys, chosen_option=None
-        )
-        yield from filter(None, compared(one.latex, blind)[1:])
+        steps = solution_of(other.latex) or value
+        submitted = {"reasoning": steps, "value": value, "right_options": keys, "chosen_option": None}
+        yield from filter(None, compared(one.latex, BlindSolution.model_validate(submitted))[1:])
 
 
 def differences(one: ScanResult, other: ScanResult) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -273,7 +274,6 @@ def test_a_value_that_one_reading_has_in_its_figure_is_no_other_value() -> None:
 
 
 def test_the_calls_of_a_second_reading_are_counted_also_without_a_scan(tmp_path: Path) -> None:
-    play = ProblemPlay({Role.SCANNER: [{"latex": item(2, 5)}]})
     unable = FakeModel(
         lambda one: (
             call("report_unable", reason="blurred")
@@ -282,8 +282,8 @@ def test_the_calls_of_a_second_reading_are_counted_also_without_a_scan(tmp_path:
         ),
         "scanner",
     )
-    work = solved_work(play, photo(), SCAN, reader(item(3, 5)))
-    work = ProblemWork(**{**vars(work), "models": {**work.models, Role.SCANNER: unable}})
+    work = solved_work(ProblemPlay(), photo(), SCAN, reader(item(3, 5)))
+    work = replace(work, models={**work.models, Role.SCANNER: unable})
     (scan,) = work_problem(work, task_results(tmp_path, photo()), tuple(Stage)).state.results
     assert (scan.end, [one.role for one in scan.calls]) == (
         TaskEnd.DECLINED,
