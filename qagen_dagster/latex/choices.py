@@ -1,4 +1,4 @@
-"""The statement of a question with its options: a key that stands out, what is no option, and a figure that is not there."""
+"""Finds faults in the statement and the options of a question: a key that stands out, an option that is none, a missing figure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _FIGURES = re.compile(
     r"%\s*diagram\b|\\begin\s*\{(?:tikzpicture|circuitikz|tabular|array|figure|picture|table)|\\includegraphics|\|.*\|.*\|",
     re.IGNORECASE,
 )
-_MUCH_LONGER, _VALUE_WORDS = 6, 3  # words: of an option that stands out, and of the others
+_MUCH_LONGER, _VALUE_WORDS = 6, 3  # words: surplus of a right option that stands out, maximum of the others
 
 
 def without_figure(statement: str) -> Iterator[str]:
@@ -39,7 +39,7 @@ def without_figure(statement: str) -> Iterator[str]:
 
 
 def option_faults(question: str, options: Mapping[str, str], right: frozenset[str]) -> Iterator[str]:
-    """Faults of options by their letters: they say nothing of their own, are of another quantity than the right one, or one stands out."""
+    """Faults of options: a catch-all or another quantity than the right one's; a right one that is impossible or stands out."""
     for letter, text in options.items():
         if _is_catch_all(text):
             yield f"option {letter} says '{text}': every option states an answer of its own"
