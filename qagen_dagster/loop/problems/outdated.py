@@ -19,7 +19,7 @@ from qagen_dagster.loop.problems.sources import TEX, read_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import content_hash, fingerprint
 from qagen_dagster.records.problems.item import Problem
-from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
+from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
 from qagen_dagster.records.text import counted
 
 
@@ -107,9 +107,8 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
         for task in work.tasks:
             if task.key not in done:
                 found[ROLE_OF[task.stage].value] += given_result(task, problem, worked.state) is None
-                found[Role.SOLVER.value] += (work.solver(task) is not None) + (
-                    work.second_reader(task) is not None
-                )
+                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # or its scan
+                found[Role.SOLVER.value] += solved + (work.second_reader(task) is not None)
     return +found
 
 
