@@ -163,13 +163,8 @@ class _PartRun:
                 note = "budget exhausted"
             else:
                 outcome.finished.append(slot)
-                note = (
-                    "designed"
-                    if design_only
-                    else "accepted"
-                    if worked.step == state_machine.Ended()
-                    else "rejected"
-                )
+                ended = "accepted" if worked.step == state_machine.Ended() else "rejected"
+                note = "designed" if design_only else ended
             if self.progress is not None:
                 count = len(outcome.finished) + len(outcome.reused)
                 self.progress(count, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")

@@ -182,13 +182,8 @@ class _SetRun:
         results = self.plan.results(problem, self.workspace.store)
         if not self.plan.budget.unlimited:
             known = work_problem(work, results, ()).state.results
-            meter = BudgetMeter(
-                self.plan.budget,
-                self.spending,
-                total_spent(call for result in known for call in result.calls),
-                "problem",
-            )
-            work = work.metered(meter)
+            spent = total_spent(call for result in known for call in result.calls)
+            work = work.metered(BudgetMeter(self.plan.budget, self.spending, spent, "problem"))
         return work_problem(work, results, self.stages)
 
 

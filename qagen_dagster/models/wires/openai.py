@@ -143,14 +143,8 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     if spec.temperature is not None:
         body["temperature"] = spec.temperature
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                **tool.model_dump(),
-                "strict": False,
-            }  # strict mode accepts no optional arguments
-            for tool in request.tools
-        ]
+        # Strict mode accepts no optional arguments.
+        body["tools"] = [{"type": "function", **tool.model_dump(), "strict": False} for tool in request.tools]
         body["tool_choice"] = request.tool_choice.value
     form = _format(request, spec)
     body |= spec.options
