@@ -325,12 +325,9 @@ class LocalModel:
             response = self._provider.read(self._provider.send(request))
             if self._meter is not None:
                 self._meter.record(cost_of(self.spec, response.usage))
-        return response.model_copy(
-            update={
-                "request_key": request_key(self.spec, request),
-                "seconds": round(time.monotonic() - started, 6),
-            }
-        )
+        seconds = round(time.monotonic() - started, 6)
+        told = {"request_key": request_key(self.spec, request), "seconds": seconds}
+        return response.model_copy(update=told)
 
 
 def _seal(entry: Entry) -> bytes:

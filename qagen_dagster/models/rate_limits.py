@@ -28,7 +28,6 @@ from pydantic import ConfigDict, Field, ValidationError
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
 from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
-from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.file_locks import Semaphore, lock, unlock
 from qagen_dagster.models.messages import Message, Request, Text, ToolCall, ToolMessage, Usage
 from qagen_dagster.models.retry import call_ends
@@ -65,7 +64,7 @@ class RateLimits(Record):
         return self.requests is None and self.tokens is None and self.concurrency is None
 
     @classmethod
-    def of(cls, spec: ModelSpec | EmbedderSpec) -> "RateLimits":
+    def of(cls, spec: ModelSpec) -> "RateLimits":
         return cls(
             requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
         )

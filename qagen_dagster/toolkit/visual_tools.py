@@ -274,11 +274,6 @@ def _picture(view: DocumentView, page: int, what: str, image: PageImage | None, 
     labels = [shown_label(visual.label) for visual in view.visuals if visual.page == page]
     known = f" Visuals on this page: {', '.join(labels[:_MAX_NAMED])}." if labels else ""
     title = f"page {page} of {view.document.page_count}, {what}, {image.width}x{image.height} pixels"
-    return (
-        Text(text=f"{title}.{more}{known}"),
-        Image(
-            media_type=cast("Literal['image/png', 'image/jpeg']", image.media_type),
-            data=image.data,
-            title=f"page {page}, {what}",
-        ),
-    )
+    kind = cast("Literal['image/png', 'image/jpeg']", image.media_type)
+    picture = Image(media_type=kind, data=image.data, title=f"page {page}, {what}")
+    return Text(text=f"{title}.{more}{known}"), picture

@@ -186,11 +186,8 @@ def picture_key(picture: Picture) -> str:
 
 def see_picture(store: Store, picture: Picture) -> Image:
     """The stored picture in the form that a model gets. Raises StoreError if its bytes are missing."""
-    return Image(
-        media_type=picture.media_type,
-        data=store.read_bytes(picture_key(picture)),
-        title="picture of the problem",
-    )
+    data = store.read_bytes(picture_key(picture))
+    return Image(media_type=picture.media_type, data=data, title="picture of the problem")
 
 
 def _checked(name: str) -> str:

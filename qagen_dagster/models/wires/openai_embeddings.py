@@ -46,14 +46,9 @@ class PaidEmbedder:
         meter: Meter | None = None,
     ) -> None:
         self._spec, self._ledger, self._meter = spec, ledger, meter
-        call = ModelSpec(
-            provider=spec.provider,
-            model=spec.model,
-            base_url=spec.base_url,
-            timeout_seconds=spec.timeout_seconds,
-        )
+        call = ModelSpec(**spec.shared(ModelSpec))
         self._server = OpenAIClient(call, api_key)
-        limits = rate_limits.RateLimits.of(spec)
+        limits = rate_limits.RateLimits.of(call)
         self._limiter = rate_limits.shared_limiter(call, key_variable, state, limits, of="embeddings")
         self._use, self._guard = EmbeddingUse(), threading.Lock()
 
