@@ -1,14 +1,11 @@
 """Questions from the main clause of a sentence. Each rule finds a gap in a clause, which is the answer.
 
 The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and the adjuncts to drop from
-a long question. A quarter of the words in people's questions is not in the text, so "In what year" replaces "When", and other verbs
-replace common ones. `candidate.py` decides whether a question makes sense.
+a long question. `candidate.py` decides whether a question makes sense.
 """
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from importlib import resources
 
 from spacy.tokens import Token
 
@@ -29,7 +26,6 @@ Found = tuple[str, str, str, str, float]
 MOST_WORDS = 5  # maximum content words of a question; a longer one loses adjuncts
 LONGEST_ANSWER = 8  # words of an answer to "what"
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
-_FORMS = ("VB", "VBD", "VBN", "VBZ", "VBG")
 _CONDITIONS = word_set("if when whenever unless while where than as without except only")
 _TIMES = ("DATE", "TIME")
 
@@ -72,8 +68,6 @@ def ask_subject(clause: Clause, wh: str) -> str:
     if not after or not (after[0] in verbs or clause.doc[after[0]].pos_ in ("ADV", "PART")):
         return ""  # "The Levant followed by Mesopotamia are ..."
     text = words(clause.doc, after).rstrip(".")
-    if other := _other_word(clause.root):
-        text = re.sub(rf"\b{re.escape(clause.root.text)}\b", other, text, count=1)
     return _close([wh, text, _front(clause, before)])
 
 
@@ -106,12 +100,12 @@ def _is_full(token: Token) -> bool:
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
     """The fronted operator and the rest of the verb group."""
     root, auxiliaries = clause.root, clause.auxiliaries
-    negation, other = clause.negation, _other_word(clause.root)
+    negation = clause.negation
     if negation is not None and negation.lower_ in ("n't", "n\u2019t", "never"):
         return None
     no = "not" if negation is not None else ""
     if auxiliaries:
-        rest = [no, *(token.text for token in auxiliaries[1:]), other or root.text]
+        rest = [no, *(token.text for token in auxiliaries[1:]), root.text]
         first = auxiliaries[0].lower_
         return _OPERATORS.get(first, first), " ".join(filter(None, rest))
     if root.lemma_ == "be":
@@ -119,26 +113,7 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
     if do is None:
         return None
-    base = root.lemma_.lower()
-    return do, " ".join(filter(None, [no, _other_words()["VB"].get(base, base)]))
-
-
-@lru_cache(maxsize=1)
-def _other_words() -> dict[str, dict[str, str]]:
-    """Verbs that mean the same, by the tag of their form. A question with other words than the text is as hard as people's questions."""
-    text = resources.files("qagen_dagster.models.embedded.questions").joinpath("verbs.txt").read_text("utf-8")
-    found: dict[str, dict[str, str]] = {tag: {} for tag in _FORMS}
-    for line in text.splitlines():
-        own, other = (forms.split() for forms in line.split("="))
-        for tag, form, replacement in zip(_FORMS, own, other, strict=True):
-            found[tag][form] = replacement.replace("_", " ")
-    return found
-
-
-def _other_word(verb: Token) -> str:
-    """A synonym of the verb of a clause, in the same form; empty if there is none, or if a particle or preposition belongs to the verb."""
-    after = verb.doc[verb.i + 1].dep_ if verb.i + 1 < len(verb.doc) else ""
-    return "" if after in ("prt", "prep") else _other_words().get(verb.tag_, {}).get(verb.lower_, "")
+    return do, " ".join(filter(None, [no, root.lemma_.lower()]))
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:
@@ -199,18 +174,6 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
         return "Who", answer
-    kinds = [child for child in noun.children if child.dep_ == "compound" and child.i < noun.i]
-    if noun.pos_ == "PROPN" and kinds and kinds[0].pos_ == "NOUN" and kinds[0].text.islower():
-        return f"Which {kinds[0].text}", answer
-    if (
-        noun.pos_ == "NOUN"
-        and kinds
-        and noun.text.isalpha()
-        and kinds[-1].text.islower()
-        and inner[0].lower_ != "the"
-        and phrase[-1] == noun.i
-    ):
-        return f"What kind of {noun.text}", answer
     return "What", answer
 
 
