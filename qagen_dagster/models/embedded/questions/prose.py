@@ -39,7 +39,6 @@ def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str
     operator, rest = verbs
     out = gap | _adjuncts(clause, gap, numeric=numeric)
     skipped = out | {token.i for token in clause.auxiliaries} | {clause.root.i}
-    skipped |= {clause.negation.i} if clause.negation is not None else set()
     free = [index for index in clause.kept if index not in skipped]
     before = _trim(clause, [index for index in free if index < subject[0]])
     middle = [
@@ -100,20 +99,13 @@ def _is_full(token: Token) -> bool:
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
     """The fronted operator and the rest of the verb group."""
     root, auxiliaries = clause.root, clause.auxiliaries
-    negation = clause.negation
-    if negation is not None and negation.lower_ in ("n't", "n\u2019t", "never"):
-        return None
-    no = "not" if negation is not None else ""
     if auxiliaries:
-        rest = [no, *(token.text for token in auxiliaries[1:]), root.text]
         first = auxiliaries[0].lower_
-        return _OPERATORS.get(first, first), " ".join(filter(None, rest))
+        return _OPERATORS.get(first, first), " ".join(token.text for token in (*auxiliaries[1:], root))
     if root.lemma_ == "be":
-        return root.lower_, no
+        return root.lower_, ""
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
-    if do is None:
-        return None
-    return do, " ".join(filter(None, [no, root.lemma_.lower()]))
+    return (do, root.lemma_.lower()) if do else None
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:
@@ -183,7 +175,7 @@ def who(clause: Clause) -> Iterator[Found]:
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
     does = wh == "Who" and root.lemma_ not in ("be", "have", "say", "include", "contain")
-    if does and clause.negation is None and sum(map(_is_full, rest)) >= 3:
+    if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
 
@@ -199,7 +191,7 @@ def agent_or_complement(clause: Clause) -> Iterator[Found]:
             continue
         for noun in child.children:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
-            if wh in ("Who", "What") and noun.ent_type_ not in _TIMES and number_of(noun) is None:
+            if wh and noun.ent_type_ not in _TIMES and number_of(noun) is None:
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
                 yield ask(clause, wh, gap), answer, "who" if wh == "Who" else "complement", "factual", 0.8
 
@@ -213,11 +205,9 @@ def thing(clause: Clause) -> Iterator[Found]:
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
-    """The parts of these kinds after the verb of a clause that denies nothing and has no further clause."""
+    """The parts of these kinds after the verb of a clause that has no further clause."""
     children = list(clause.root.children)
-    if clause.negation is not None or any(
-        one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept
-    ):
+    if any(one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept):
         return []
     return [one for one in children if one.dep_ in kinds and one.i > clause.root.i and one.i in clause.kept]
 
@@ -266,7 +256,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
 
 def why(clause: Clause) -> Iterator[Found]:
     """Questions for the stated reason."""
-    for child in clause.root.children if clause.negation is None else ():
+    for child in clause.root.children:
         if child.dep_ != "advcl" or child.i < clause.root.i or child.left_edge.lower_ != "because":
             continue
         indices = [token.i for token in child.subtree]
@@ -279,8 +269,11 @@ _POINTING = word_set("this that these those")
 
 
 def questions(clause: Clause) -> Iterator[Found]:
-    """The questions of all rules for one clause, unless it refers to earlier text."""
-    if any(clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept):
+    """The questions of all rules for one clause, unless it denies something or refers to earlier text."""
+    denied = any(child.dep_ == "neg" for child in clause.root.children)
+    if denied or any(
+        clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept
+    ):
         return
     for rule in RULES:
         yield from (found for found in rule(clause) if found[0] and found[1])

@@ -92,15 +92,15 @@ def test_a_question_says_what_it_is_about_and_names_the_document_only_if_nothing
         ("The Orford Treaty was signed on 3 May 1911.", "When was the Orford Treaty signed?", "3 May 1911"),
         ("Martha Kellogg repaired twelve walls at Selby.", "How many walls did Martha Kellogg repair at Selby?", "twelve"),
         ("The Orford Treaty was based on the principle of equal shares.", "What was the Orford Treaty based on?", "the principle of equal shares"),
-        ("The Selby Company was moved to its present site near London in 1950 and sold.", "", ""),
+        ("The Orford Treaty was signed in 1911 and printed at Selby.", "In what year was the Orford Treaty signed?", "1911"),
     ],
 )  # fmt: skip
 def test_questions_are_short_and_of_the_kinds_that_people_ask(
     sentence: str, question: str, answer: str
 ) -> None:
     found = all_questions(Paper(f"# Notes of the Mill\n\n{sentence}\n"))
-    assert question in found or not question, list(found)
-    assert not question or found[question]["answer"] == answer
+    assert question in found, list(found)
+    assert found[question]["answer"] == answer
 
 
 @pytest.mark.parametrize(
