@@ -1,4 +1,4 @@
-"""Questions from the main clause of a sentence. Each rule finds a gap in a clause, which is the answer.
+"""Questions from the main clause of a sentence. Each rule cuts a phrase, the gap, out of a clause. The phrase is the answer.
 
 The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and the adjuncts to drop from
 a long question. `candidate.py` decides whether a question makes sense.
@@ -23,15 +23,15 @@ from qagen_dagster.models.embedded.text.grammar import (
 # question, answer, family, question type, quality
 Found = tuple[str, str, str, str, float]
 
-MOST_WORDS = 5  # maximum content words of a question; a longer one loses adjuncts
-LONGEST_ANSWER = 8  # words of an answer to "what"
+MOST_WORDS = 5  # content words above which a question loses adjuncts, as far as it has any
+LONGEST_ANSWER = 8  # maximum words of an answer to "what"
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
 _CONDITIONS = word_set("if when whenever unless while where than as without except only")
 _TIMES = ("DATE", "TIME")
 
 
 def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str:
-    """The question for a gap outside the subject; empty if the clause cannot be inverted."""
+    """The question for a gap outside the subject; empty if the clause cannot be worded as one."""
     verbs = _verb_group(clause)
     subject = clause.within(clause.subject)
     if verbs is None or not clause.span(clause.subject) or "," in clause.span(clause.subject):
@@ -55,7 +55,7 @@ def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str
 
 
 def ask_subject(clause: Clause, wh: str) -> str:
-    """The question for the subject; empty if the verb would have to agree with a plural."""
+    """The question for the subject; empty if the verb is plural in form, or too little is left."""
     first = [*clause.auxiliaries, clause.root][0]
     if first.tag_ == "VBP":
         return ""
@@ -65,14 +65,14 @@ def ask_subject(clause: Clause, wh: str) -> str:
     after = _trim(clause, [index for index in clause.kept if index > max(subject) and index not in out])
     verbs = {clause.root.i, *(token.i for token in clause.auxiliaries)}
     if not after or not (after[0] in verbs or clause.doc[after[0]].pos_ in ("ADV", "PART")):
-        return ""  # "The Levant followed by Mesopotamia are ..."
+        return ""  # the parse is wrong: "The Levant followed by Mesopotamia are ..."
     text = words(clause.doc, after).rstrip(".")
     return _close([wh, text, _front(clause, before)])
 
 
 def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[int]:
-    """The adjuncts of the verb to drop until the question has MOST_WORDS content words, first those before it, then the last
-    ones. Conditions are kept, and so is the time of a number, because it makes the answer unique."""
+    """The adjuncts that are dropped until MOST_WORDS content words are left: first those before the verb, then the last ones after it.
+    Conditions are kept. With `numeric`, times are kept, too, because a number may be another at another time."""
     doc, root, gone = clause.doc, clause.root, set[int]()
     left = [index for index in clause.kept if index not in gap]
     found = [
@@ -97,7 +97,7 @@ def _is_full(token: Token) -> bool:
 
 
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
-    """The fronted operator and the rest of the verb group."""
+    """The auxiliary that moves before the subject, and the rest of the verb group; None if the verb cannot be turned."""
     root, auxiliaries = clause.root, clause.auxiliaries
     if auxiliaries:
         first = auxiliaries[0].lower_
@@ -123,7 +123,7 @@ def _front(clause: Clause, before: list[int]) -> str:
 
 
 def _lower_first(text: str, first: Token) -> str:
-    """A sentence's first word in lower case, unless it is a name or more than a plain word."""
+    """The text, beginning in lower case if `first` begins a sentence and is a plain word, not a name."""
     named = (
         first.pos_ == "PROPN"
         or (first.head.pos_ == "PROPN" and first.dep_ == "compound")
@@ -140,17 +140,16 @@ def _close(pieces: list[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}?" if text else ""
 
 
-# With these verbs, the answer to "what" says little, or there are many answers.
-_LIGHT = word_set(
+_LIGHT = word_set(  # verbs whose object says little, or that have many objects
     "have do take get give include contain involve see say mean become make consider require need want say be"
 )
-_MANY = word_set(
+_MANY = word_set(  # words that make a noun phrase one of several
     "some several many few most other another such any various certain more one two three all both each every no whatever"
 )
 
 
 def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
-    """The words that ask for the thing of a noun phrase, and the answer; both are empty if the phrase does not answer "what"."""
+    """The question words for a noun phrase, such as "Which protein", and the answer; both are empty if the phrase is not a good answer."""
     phrase = clause.within(noun)
     answer = solid(clause.doc, phrase)
     inner = [clause.doc[index] for index in phrase]
@@ -170,7 +169,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
 
 
 def who(clause: Clause) -> Iterator[Found]:
-    """Questions for a person as subject. A question for another subject would copy the rest of its sentence and be too easy."""
+    """Questions whose answer is the subject: a person or an acting organisation. With others, the rest would give the answer away."""
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
@@ -197,7 +196,7 @@ def agent_or_complement(clause: Clause) -> Iterator[Found]:
 
 
 def thing(clause: Clause) -> Iterator[Found]:
-    """Questions for the object of the verb."""
+    """Questions whose answer is the object of the verb."""
     for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
@@ -205,7 +204,7 @@ def thing(clause: Clause) -> Iterator[Found]:
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
-    """The parts of these kinds after the verb of a clause that has no further clause."""
+    """The parts of these kinds after the verb of a clause that has none of `_OTHER_PARTS`."""
     children = list(clause.root.children)
     if any(one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept):
         return []
@@ -213,7 +212,7 @@ def _parts(clause: Clause, *kinds: str) -> list[Token]:
 
 
 def when(clause: Clause) -> Iterator[Found]:
-    """Questions for the date of an event."""
+    """Questions whose answer is the date of an event."""
     for child in clause.root.children if clause.root.lemma_ != "be" else ():
         for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "on", "at") else ():
             answer, gap = clause.span(noun), set(clause.within(child))
@@ -223,7 +222,7 @@ def when(clause: Clause) -> Iterator[Found]:
 
 
 def how_many(clause: Clause) -> Iterator[Found]:
-    """Questions for a count in the predicate. A counted subject gives no question: "two studies found" seldom means all studies."""
+    """Questions whose answer is a count in the predicate. A counted subject gives none: "two studies found" seldom means all studies."""
     doc, root = clause.doc, clause.root
     for noun in root.children:
         if (
@@ -255,7 +254,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
 
 
 def why(clause: Clause) -> Iterator[Found]:
-    """Questions for the stated reason."""
+    """Questions whose answer is the stated reason."""
     for child in clause.root.children:
         if child.dep_ != "advcl" or child.i < clause.root.i or child.left_edge.lower_ != "because":
             continue
@@ -269,7 +268,7 @@ _POINTING = word_set("this that these those")
 
 
 def questions(clause: Clause) -> Iterator[Found]:
-    """The questions of all rules for one clause, unless it denies something or refers to earlier text."""
+    """The questions of all rules for one clause, none if it denies something, or refers to earlier text by a word like "this"."""
     denied = any(child.dep_ == "neg" for child in clause.root.children)
     if denied or any(
         clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept
