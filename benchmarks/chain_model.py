@@ -97,7 +97,7 @@ def play(asked: Asked) -> Reply:
         plot, crop = (_ASKED.findall(asked.user) or [("", "")])[0]
         checks = dict.fromkeys((*_JUDGED, "supported", "premise_holds", "unambiguous"), True)
         right = not _is_wrong(plot, crop)
-        return _call("submit_comparison", matches=right, explanation="I compared the amounts.", **checks)
+        return _call("submit_comparisons", matches=right, explanation="I compared the amounts.", **checks)
     if asked.role == "deduplicator":
         return _call("submit_duplicate_verdict", verdict="unique", explanation="Another plot.")
     return _ask(asked) if asked.role == "generator" else _answer(asked)
@@ -231,20 +231,20 @@ _BATCH: dict[str, Callable[[Asked], Reply]] = {
 
 def _answer(asked: Asked) -> Reply:
     if differ := _DIFFER.search(asked.user):
-        return _call("submit_answer", **_blind(asked, differ.group()))
+        return _call("submit_answers", **_blind(asked, differ.group()))
     plot, crop = _ASKED.findall(asked.user)[-1]
     seen = _FACT.findall("\n".join((asked.user, *asked.results)))
     found = next((fact for fact in seen if fact[2:4] == (plot, crop)), None)
     if found is None and not asked.results and not _WHOLE.search(asked.user):
         return Reply(calls=(Call("search", {"pattern": plot}), Call("search", {"pattern": f"under {crop}"})))
     if found is None:
-        return _call("submit_answer", answerable=False, unambiguous=True, answer="", note="Not there.")
+        return _call("submit_answers", answerable=False, unambiguous=True, answer="", note="Not there.")
     line, quote, _, _, amount = found
     answer = f"{int(amount) + 1} kg" if _is_wrong(plot, crop) else f"{amount} kg"
     if draw(f"worded {plot} {crop}") % 3 == 0:
         answer = f"on average it yielded {answer}"
     return _call(
-        "submit_answer",
+        "submit_answers",
         answerable=True,
         unambiguous=True,
         answer=answer,

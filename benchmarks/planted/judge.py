@@ -107,11 +107,11 @@ def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Ou
 
 
 def _blind(planted: Planted, request: Request) -> AssistantMessage | None:
-    spec = next((tool for tool in request.tools if tool.name == "submit_answer"), None)
+    spec = next((tool for tool in request.tools if tool.name == "submit_answers"), None)
     if spec is None:
         return None
     values = _true(spec) | {"answerable": bool(planted.honest), "answer": planted.honest}
-    return call("submit_answer", **values, evidence=[])
+    return call("submit_answers", **values, evidence=[])
 
 
 def _from_passages(planted: Planted, request: Request) -> AssistantMessage | None:

@@ -23,7 +23,6 @@ ALL: list[Callable[[], Prompt]] = [
     lambda: validator.blind_prompt(Mode.TEXTUAL),
     lambda: validator.blind_prompt(Mode.VISUAL),
     validator.compare_prompt,
-    lambda: validator.type_prompt().before(validator.compare_prompt()),
     deduplicator.prompt,
     questioner.prompt,
     questioner.rewrite_prompt,

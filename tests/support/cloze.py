@@ -90,14 +90,14 @@ def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
             evidence = [{"quote": line, "start_line": number}]
             return _call(
                 request,
-                "submit_answer",
+                "submit_answers",
                 {"answerable": True, "unambiguous": True, "answer": word, "evidence": evidence},
             )
     if more and "read_lines" in offered:
         return _read_on(request, offered, lines)
     return _call(
         request,
-        "submit_answer",
+        "submit_answers",
         {"answerable": False, "answer": "", "unambiguous": True, "note": "No such line."},
     )
 
@@ -202,7 +202,7 @@ def _call(request: Request, name: str, arguments: dict[str, Any]) -> AssistantMe
 
 _PARTS = {
     "submit_qa": _generate,
-    "submit_answer": _answer,
+    "submit_answers": _answer,
     "submit_questions": _ask_many,
     "submit_grounded_answer": _answer_shown,
     "submit_grounded_answers": _answer_several,
@@ -210,7 +210,7 @@ _PARTS = {
 }
 _ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_rewrite": {"question": ""},
-    "submit_comparison": {
+    "submit_comparisons": {
         **dict.fromkeys(_CRITERIA, True),
         "explanation": "Both name the same word.",
     },

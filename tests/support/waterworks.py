@@ -102,7 +102,7 @@ def play(asked: Asked) -> Reply:
     """The next turn of a role that reads, then submits."""
     if asked.role == "comparer":
         checks = dict.fromkeys(CRITERIA, True)
-        return call("submit_comparison", **checks, explanation="Both name the same pressure.")
+        return call("submit_comparisons", **checks, explanation="Both name the same pressure.")
     if asked.role == "deduplicator":
         return _compare(asked)
     if asked.role == "guesser":
@@ -167,9 +167,9 @@ def _answer(asked: Asked) -> Reply:
         if (valve, station) == wanted:
             evidence = [{"quote": quote, "start_line": line}]
             return call(
-                "submit_answer", answerable=True, unambiguous=True, answer=f"{bar} bar", evidence=evidence
+                "submit_answers", answerable=True, unambiguous=True, answer=f"{bar} bar", evidence=evidence
             )
-    return call("submit_answer", answerable=False, unambiguous=True, answer="", note="No such valve.")
+    return call("submit_answers", answerable=False, unambiguous=True, answer="", note="No such valve.")
 
 
 def _compare(asked: Asked) -> Reply:

@@ -30,6 +30,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
+from qagen_dagster.records.questions.submissions import Comparison
 
 
 def same_fact(
@@ -197,18 +198,20 @@ def judge(
     work: DocumentWork,
     models: QAModels,
     writer: Model,
-    found: validator.BlindFinding | None,
+    found: validator.BlindAnswers | None,
     rule: validator.TypeRule | None = None,
+    compared: Comparison | None = None,
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and control it if it passes. Raises ModelError.
 
-    `found` is the validator's blind answer; if it is None, the validator answers first. The `writer` may correct a refused candidate.
+    `found` has the validator's blind answer, and `compared` its comparison; if they are None, they are made first. The `writer` may
+    correct a refused candidate.
     """
     first = state.first
     if found is None and first is not None and first.question == step.candidate.question:
         # a mended candidate: the ledger replays the earlier blind answer
         found = replace(answer_blind(step, work, models), calls=())
-    event = control(step, work, models, _validated(step, work, models, found, rule))
+    event = control(step, work, models, _validated(step, work, models, found, rule, compared))
     if isinstance(event, Controlled):
         return event
     judged = without_document(step, work, models, event)
@@ -220,8 +223,9 @@ def _validated(
     step: Validate,
     work: DocumentWork,
     models: QAModels,
-    found: validator.BlindFinding | None,
+    found: validator.BlindAnswers | None,
     rule: validator.TypeRule | None,
+    compared: Comparison | None,
 ) -> Judged | Controlled:
     """The validator's judgement. If the scenario wants it, the validator checks that the question needs a picture. If the scenario's mix
     counts types, the validator checks that the question is of its type. Raises ModelError.
@@ -231,7 +235,7 @@ def _validated(
     context, model = work.context, models.validator
     needs_picture = has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text
     found = found or (answer_blind(step, work, models) if needs_picture else None)
-    judged = validator.judge(context, model, step.candidate, step.attempt, rule, found)
+    judged = validator.judge(context, model, step.candidate, step.attempt, rule, found, compared)
     if not needs_picture or judged.verdict is None or validator.rejection(judged.verdict) is not None:
         return judged
     if found is None or not found.looked:
@@ -243,13 +247,15 @@ def _answered_from_text(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged
 ) -> Judged | Controlled:
     context = replace(work.context, mode=Mode.TEXTUAL)
-    found = validator.answer_blind(context, models.validator, step.candidate.question, step.attempt)
+    question = step.candidate.question
+    found = validator.answer_blind(context, models.validator, (question,), step.attempt)
     judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})
     if is_malformed(found.failure):
         return judged.model_copy(update={"verdict": None, "failure": found.failure})
-    if found.answer is None or not found.answer.answerable or not found.answer.answer.strip():
+    blind = found.answers.get(question)
+    if blind is None or not blind.answerable or not blind.answer.strip():
         return judged
-    given = found.answer.answer
+    given = blind.answer
     same, failure, calls = same_fact(step, work, models, given)
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
@@ -283,6 +289,6 @@ def compare(
     )
 
 
-def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindFinding:
+def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindAnswers:
     """The validator's own answer to the question. Raises ModelError."""
-    return validator.answer_blind(work.context, models.validator, step.candidate.question, step.attempt)
+    return validator.answer_blind(work.context, models.validator, (step.candidate.question,), step.attempt)

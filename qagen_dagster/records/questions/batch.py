@@ -97,18 +97,6 @@ class SubmitGroundedAnswers(Record):
     answers: Annotated[tuple[NumberedAnswer, ...], Field(min_length=1, max_length=40)]
 
 
-class NumberedFinding(submissions.JudgingAnswer):
-    """The answer to one of the questions, and what you find about the question."""
-
-    number: Annotated[int, Field(ge=1, description="Number of the question.")]
-
-
-class SubmitAnswers(Record):
-    """Answer every question from the document alone, and judge each question by itself."""
-
-    answers: Annotated[tuple[NumberedFinding, ...], Field(min_length=1, max_length=40)]
-
-
 class AnsweredQuestion(submissions.SubmitQA):
     """A question with its answer, in the form that the gate examines; answers that list take more quotes."""
 

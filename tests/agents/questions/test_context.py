@@ -140,7 +140,7 @@ def test_a_document_of_one_long_line_is_shown_whole(length: int) -> None:
     line = ("Pier 7 was rebuilt in 1911. " * 2_000)[:length]
     context = context_of(view_of(line))
     assert f"1| {line}\n" in context.opening(SERVER)
-    assert context.shows_all(SERVER)
+    assert context.opens_whole(SERVER)
 
 
 @pytest.mark.parametrize("lines", [1, 3])
@@ -149,7 +149,7 @@ def test_a_document_with_a_line_that_is_cut_is_not_whole(lines: int) -> None:
     context = context_of(view_of("\n".join(["x" * 150_000] * lines)))
     assert "more characters of this line are hidden: search" in context.opening(SERVER)
     assert not context.opens_whole(SERVER)
-    assert not context.shows_all(SERVER)
+    assert not context.opens_whole(SERVER)
 
 
 def test_a_long_reference_list_is_left_out_and_can_be_read() -> None:

@@ -39,11 +39,11 @@ SAME: dict[str, Any] = dict.fromkeys(CRITERIA, True) | {"explanation": "Both say
 
 
 def blind(**changed: Any) -> AssistantMessage:
-    return call("submit_answer", **(BLIND | changed))
+    return call("submit_answers", **(BLIND | changed))
 
 
 def compare(**changed: Any) -> AssistantMessage:
-    return call("submit_comparison", **(SAME | changed))
+    return call("submit_comparisons", **(SAME | changed))
 
 
 def run(
@@ -60,7 +60,7 @@ def verdict_of(found: Judged) -> VerdictRecord:
 
 
 def is_blind(request: Request) -> bool:
-    return "submit_answer" in {tool.name for tool in request.tools}
+    return "submit_answers" in {tool.name for tool in request.tools}
 
 
 def test_a_right_answer_passes_all_checks() -> None:
@@ -83,7 +83,7 @@ def test_the_blind_step_never_sees_what_it_should_find_out(context: QAContext) -
         call("read_lines", start_line=1, end_line=2),
         call("search", pattern="argon", context_lines=0),
         say("Hm."),
-        call("submit_answer", answer="x"),
+        call("submit_answers", answer="x"),
         blind(),
         compare(),
     ]
@@ -111,7 +111,7 @@ def test_the_comparison_sees_both_sides_and_the_purpose() -> None:
         "Mode: textual",
     )
     assert [one for one in wanted if one not in seen] == []
-    assert [tool.name for tool in model.requests[1].tools] == ["submit_comparison"]
+    assert [tool.name for tool in model.requests[1].tools] == ["submit_comparisons"]
 
 
 @pytest.mark.parametrize(
@@ -190,8 +190,6 @@ def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
     seen = told(model.requests[1])
     assert all(words in seen for words in (*asdict(HOP).values(), SECRET_QUOTE))
     assert "multi_hop" not in model.requests[0].canonical()
-    (tool,) = model.requests[1].tools
-    assert "of_type" in tool.parameters["required"]
 
 
 @pytest.mark.parametrize("said", [{"of_type": True}, {}], ids=["kept", "nothing said"])
@@ -200,9 +198,10 @@ def test_a_question_of_its_type_passes(said: dict[str, bool]) -> None:
     assert rejection(verdict_of(found)) is None
 
 
-def test_without_a_rule_nothing_is_asked_about_the_type() -> None:
-    _, model = run(blind(), compare())
-    assert "of_type" not in model.requests[1].canonical()
+def test_without_a_rule_the_type_does_not_matter() -> None:
+    found, model = run(blind(), compare(of_type=False))
+    assert rejection(verdict_of(found)) is None
+    assert "Types of questions:\n(none)\n" in told(model.requests[1])
 
 
 ORDER = (
@@ -336,8 +335,10 @@ def test_a_model_compares_different_answers_types_and_what_was_seen() -> None:
 def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
     _, model = run(blind(), compare())
     assert "Short questions of technicians." in told(model.requests[0])
-    (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
-    assert {"self_contained", "relevant"} <= set(tool.parameters["required"])
+    (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answers")
+    assert {"self_contained", "relevant"} <= set(
+        tool.parameters["properties"]["answers"]["items"]["required"]
+    )
 
 
 NUMBERS = CANDIDATE.model_copy(update={"answer": "60 days"})

@@ -46,10 +46,10 @@ def submission(ask: Ask, number: int, visual: str = "") -> AssistantMessage:
 
 def validate(request: Request) -> AssistantMessage:
     name = request.tools[-1].name
-    if name == "submit_comparison":
+    if name == "submit_comparisons":
         typed = {"of_type": True} if "of_type" in str(request.tools[-1]) else {}
         return call(name, explanation="I compared.", **dict.fromkeys(CRITERIA, True), **typed)
-    return call("submit_answer", answerable=True, answer="my own words", evidence=[], unambiguous=True)
+    return call("submit_answers", answerable=True, answer="my own words", evidence=[], unambiguous=True)
 
 
 class Agents:

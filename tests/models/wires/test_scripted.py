@@ -86,18 +86,18 @@ def test_it_asks_each_line_once_then_reports_exhaustion() -> None:
 def test_the_validator_finds_what_the_generator_asked() -> None:
     call, _ = play("Begin.", *GENERATE)
     candidate = SubmitQA.model_validate(call.arguments)
-    answered, _ = play(f"Answer: {candidate.question}", terminal("submit_answer", BlindAnswer))
+    answered, _ = play(f"Answer: {candidate.question}", terminal("submit_answers", BlindAnswer))
     answer = BlindAnswer.model_validate(answered.arguments)
     assert (answer.answerable, answer.answer, answer.evidence) == (True, candidate.answer, candidate.evidence)
 
 
 def test_the_validator_says_so_when_it_finds_nothing() -> None:
-    call, _ = play("Answer: Who was it?", terminal("submit_answer", BlindAnswer))
+    call, _ = play("Answer: Who was it?", terminal("submit_answers", BlindAnswer))
     assert not BlindAnswer.model_validate(call.arguments).answerable
 
 
 def test_the_other_roles_agree() -> None:
-    call, _ = play("Compare.", terminal("submit_comparison", Comparison))
+    call, _ = play("Compare.", terminal("submit_comparisons", Comparison))
     assert Comparison.model_validate(call.arguments).matches
     call, _ = play("Compare.", terminal("submit_duplicate_verdict", DuplicateVerdict))
     assert DuplicateVerdict.model_validate(call.arguments).verdict == "unique"

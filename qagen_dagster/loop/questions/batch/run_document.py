@@ -15,7 +15,7 @@ from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Re
 from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
 from qagen_dagster.agents.questions.requirements import Mix
-from qagen_dagster.agents.questions.validator import BlindFinding
+from qagen_dagster.agents.questions.validator import BlindAnswers
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
 from qagen_dagster.grounding.judge import Judge
@@ -24,7 +24,7 @@ from qagen_dagster.loop.grading.grade_answers import quoted_lines
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
+from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
@@ -38,6 +38,7 @@ from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
+from qagen_dagster.records.questions.submissions import JudgingAnswer
 
 _SAMPLES = 1_000  # exceeds the attempts at a question, so each has its own sample number
 
@@ -246,21 +247,28 @@ class DocumentRun:
 
     @perform.register
     def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:
-        found = validator.answer_all_blind(
-            self.work.context, self.models.validator, step.questions, step.attempt
-        )
-        asked = [one for one in step.questions if one in found.answers or not found.was_cut]
-        fit = _fit("blind", found.was_cut, len(asked), len(step.questions))
-        return batch.BlindAnswered(
-            answers={one: found.answers.get(one) for one in asked}, fit=fit, calls=found.calls
-        )
+        found = validator.answer_blind(self.work.context, self.models.validator, step.questions, step.attempt)
+        fit = _fit("blind", found.was_cut, len(found.answers), len(step.questions))
+        # Questions without an answer are asked again together. If none has an answer, each is asked alone, unless the reply was cut off.
+        asked = () if found.was_cut else step.questions
+        answers = {one: given for one, given in found.answers.items() if isinstance(given, JudgingAnswer)}
+        return batch.BlindAnswered(answers=answers or dict.fromkeys(asked), fit=fit, calls=found.calls)
+
+    @perform.register
+    def _compare_answers(self, step: batch.CompareAnswers, state: batch.BatchState) -> batch.AnswersCompared:
+        pairs = [pair for one in step.candidates if (pair := pair_of(state, one)) is not None]
+        made = validator.compare(self.work.context, self.models.validator, pairs, step.attempt)
+        # Pairs without a comparison are compared again together. If none has a comparison, each is compared alone.
+        found = made.found or dict.fromkeys(pair.key for pair in pairs)
+        return batch.AnswersCompared(comparisons=found, calls=made.calls)
 
     @perform.register
     def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
-        known = state.blind.get(step.candidate.question)
-        found = None if known is None else BlindFinding(known, "", ())
-        rule = questioner.rule_of(step.candidate.question_type)
-        return controls.judge(step, state.qa, self.work, self.models, self._answerer, found, rule)
+        one, pair = step.candidate, pair_of(state, step.candidate)
+        found = None if pair is None else BlindAnswers({one.question: pair.blind}, ())
+        compared = None if pair is None else state.compared.get(pair.key)
+        rule, writer = questioner.rule_of(one.question_type), self._answerer
+        return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared)
 
     @perform.register
     def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:

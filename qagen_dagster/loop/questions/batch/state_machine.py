@@ -12,6 +12,7 @@ from collections import Counter
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.answerer import OF_QUESTION
 from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
+from qagen_dagster.agents.questions.validator import Pair, decided_by_code
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.words import content_stems
@@ -22,6 +23,7 @@ from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import Step as QAStep
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 _JUDGED = "a judge found a claim in it that the document does not bear out: check every number, name, condition and step"
@@ -71,6 +73,31 @@ def for_validator(
             continue
         left[one.question_type] -= _join(found, one, state, most)
     return tuple(one.question for one in found)
+
+
+def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
+    """The candidate, and waiting ones whose answers the validator compares in the same request, at most `most`.
+
+    Empty if the candidate needs no comparison. Those that wait are the others to recheck, or the waiting questions with both answers.
+    """
+    prepared = (state.prepared.get(draft.number) for draft in waiting_drafts(state))
+    waiting = [again.candidate for again in state.qa.recheck[1:]] or [
+        one for one in prepared if one is not None
+    ]
+    if not _is_to_compare(state, candidate):
+        return ()
+    return (candidate, *(one for one in waiting if not one.gate and _is_to_compare(state, one)))[:most]
+
+
+def _is_to_compare(state: batch.BatchState, one: Candidate) -> bool:
+    pair = pair_of(state, one)
+    return pair is not None and pair.key not in state.compared and decided_by_code(pair, Mode.TEXTUAL) is None
+
+
+def pair_of(state: batch.BatchState, one: Candidate) -> Pair | None:
+    """The candidate with the blind answer to its question; None if the question was not answered together with others."""
+    blind = state.blind.get(one.question)
+    return None if blind is None else Pair(one, blind, questioner.rule_of(one.question_type))
 
 
 def _join(found: list[Candidate], one: Candidate, state: batch.BatchState, most: int) -> bool:
@@ -158,7 +185,7 @@ def transition(state: batch.BatchState, event: batch.BatchEvent) -> batch.BatchS
             current = _with_prepared(_current(state, event))
             done = batch.Try(candidate=event.candidate, failure=event.failure)
             return _with(state, current.model_copy(update={"tries": (*current.tries, done)}))
-        case batch.Prepared() | batch.BlindAnswered():
+        case batch.Prepared() | batch.BlindAnswered() | batch.AnswersCompared():
             return _answered_ahead(state, event)
         case batch.Reanswered():
             return _reanswered(state, event)
@@ -170,7 +197,11 @@ def transition(state: batch.BatchState, event: batch.BatchEvent) -> batch.BatchS
             return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
 
 
-def _answered_ahead(state: batch.BatchState, event: batch.Prepared | batch.BlindAnswered) -> batch.BatchState:
+def _answered_ahead(
+    state: batch.BatchState, event: batch.Prepared | batch.BlindAnswered | batch.AnswersCompared
+) -> batch.BatchState:
+    if isinstance(event, batch.AnswersCompared):
+        return state.model_copy(update={"compared": state.compared | event.comparisons})
     fit = state.fit.smaller(event.fit)
     if isinstance(event, batch.BlindAnswered):
         return state.model_copy(update={"blind": state.blind | event.answers, "fit": fit})
@@ -210,13 +241,18 @@ def missing_of(state: batch.BatchState, wanted: Wanted) -> dict[QuestionType, in
 
 
 def _check(state: batch.BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> batch.Step:
-    """The next check of a candidate. Before the validator judges the candidate, its question is answered blind together with others."""
+    """The next check of a candidate. Before the validator judges the candidate, it answers the question blind together with others, and
+    then compares the answers together with others.
+    """
     if not isinstance(step, (qa.Dedupe, qa.Validate, qa.Mend)):
         raise ValueError("the candidate waits for no check")
-    if not isinstance(step, qa.Validate) or step.candidate.question in state.blind:
+    if not isinstance(step, qa.Validate):
         return step
-    asked = for_validator(state, step.candidate, missing, most)
-    return batch.AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
+    if step.candidate.question not in state.blind:
+        asked = for_validator(state, step.candidate, missing, most)
+        return batch.AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
+    found = for_comparison(state, step.candidate, most)
+    return batch.CompareAnswers(candidates=found, attempt=step.attempt) if len(found) > 1 else step
 
 
 def _begin(

@@ -263,7 +263,7 @@ _BOILERPLATE = re.compile(
 def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
     """Reads on, answers blind, compares, or does another task, as the tools of the request require.
     `fitted` replaces the shipped weights."""
-    if "submit_comparison" in conversation.tools:
+    if "submit_comparisons" in conversation.tools:
         return [compare(conversation.prompt)]
     if "submit_document_answer" in conversation.tools:
         return [answer_from_excerpts(conversation.prompt, fitted)]
@@ -422,7 +422,7 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str, *, holds: 
         "note": f"embedded:reader, {note}.",
         **({} if holds else {"premise_holds": False}),
     }
-    return Action("submit_answer", arguments)
+    return Action("submit_answers", arguments)
 
 
 def mark(prompt: str) -> Action:
@@ -447,4 +447,4 @@ def compare(prompt: str) -> Action:
         "relevant": relevant,
         "explanation": explanation,
     }
-    return Action("submit_comparison", arguments)
+    return Action("submit_comparisons", arguments)

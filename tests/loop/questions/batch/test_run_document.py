@@ -102,7 +102,7 @@ def test_a_question_that_is_not_of_its_type_does_not_count_for_it() -> None:
     ]
     blind, compared = seen[:2]
     assert "multi_hop" not in blind
-    assert "What that type means: one fact identifies a thing" in compared
+    assert "multi_hop: one fact identifies a thing" in compared
 
 
 def test_what_is_not_needed_is_kept_in_reserve_and_costs_nothing() -> None:
