@@ -131,8 +131,11 @@ def _agree(spec: ToolSpec) -> AssistantMessage:
 
 def _true(spec: ToolSpec) -> dict[str, Any]:
     """All criteria of a form as a lenient validator fills it: true, and no finding against the question or its own answer."""
-    fields: dict[str, Any] = spec.parameters.get("properties", {})
-    required: list[str] = spec.parameters.get("required", [])
+    form = spec.parameters
+    for several in spec.parameters.get("properties", {}).values():
+        form = several.get("items", form)  # of a form with one list of items
+    fields: dict[str, Any] = form.get("properties", {})
+    required: list[str] = form.get("required", [])
     return {
         name: True for name, field in fields.items() if field.get("type") == "boolean" and name in required
     }

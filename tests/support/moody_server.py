@@ -97,7 +97,7 @@ def _reply(body: dict[str, Any], seed: int) -> Reply:
     if "submit_qa" in names:  # another question in each scenario, so that no answer is replayed
         made[0].arguments["question"] += f" (Sheet {mood.hex()[:6]}.)"
     if "submit_comparisons" in names and mood[1] % 5 == 0:
-        made[0].arguments["matches"] = False
+        made[0].arguments["comparisons"][0]["matches"] = False
     return _priced(body, mood, Reply(calls=tuple(made)))
 
 

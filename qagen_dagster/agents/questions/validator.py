@@ -4,9 +4,9 @@ The blind step never sees a proposed answer, its evidence, its type, or who aske
 one request, so that the document and the instructions are shown once.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
@@ -34,7 +34,7 @@ from qagen_dagster.records.questions.submissions import (
 from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 
 ROLE = "validator"
-_Asked = TypeVar("_Asked")
+_Asked, _Reply = TypeVar("_Asked"), TypeVar("_Reply")
 _Given = TypeVar("_Given", NumberedComparison, NumberedFinding, NumberedJudgement)
 
 
@@ -49,51 +49,28 @@ class Judged(Record):
 
 
 @dataclass(frozen=True)
-class BlindAnswers:
-    """The blind answers by question, without those that are missing. `failure` is the reason if there is none."""
+class Replies(Generic[_Reply]):
+    """The replies about several items, by item. Missing replies are left out. `failure` is the reason if there is none."""
 
-    answers: dict[str, BlindAnswer]
-    calls: tuple[results.CallSummary, ...]
+    found: Mapping[str, _Reply]
+    calls: tuple[results.CallSummary, ...] = ()
     failure: str = ""
     was_cut: bool = False  # at the output limit
     looked: bool = False  # whether the model asked to see a picture
 
 
 @dataclass(frozen=True)
-class TypeRule:
-    """The question type that was asked for, and the rule by which the comparison judges it."""
-
-    question_type: str
-    type_means: str
-    type_asks: str
-    type_fails: str
-
-    def in_words(self) -> str:
-        means = f"{self.question_type}: {self.type_means} Its questions ask {self.type_asks}"
-        return f"{means} A question fails the type if this holds: {self.type_fails}"
-
-
-@dataclass(frozen=True)
 class Pair:
-    """A candidate and the blind answer to its question, with the rule of its type, if any."""
+    """A candidate and the blind answer to its question. `rule` tells what its type means; empty if the type is not judged."""
 
     candidate: results.Candidate
     blind: BlindAnswer
-    rule: TypeRule | None
+    rule: str
 
     @property
     def key(self) -> str:
         """A hash of the candidate."""
         return digest(self.candidate.model_dump_json())
-
-
-@dataclass(frozen=True)
-class Comparisons:
-    """The comparisons by the keys of their pairs, without those that are missing. `failure` is the reason if there is none."""
-
-    found: dict[str, Comparison] = field(default_factory=dict[str, Comparison])
-    calls: tuple[results.CallSummary, ...] = ()
-    failure: str = ""
 
 
 def blind_prompt(mode: Mode) -> Prompt:
@@ -109,7 +86,9 @@ def pair_prompt() -> Prompt:
     return load_addition("questions/validator_pair")
 
 
-def answer_blind(context: QAContext, model: Model, questions: Sequence[str], attempt: int) -> BlindAnswers:
+def answer_blind(
+    context: QAContext, model: Model, questions: Sequence[str], attempt: int
+) -> Replies[BlindAnswer]:
     """Answer questions from the document. Several must be such as may be asked together. Raises ModelError.
 
     The blind step also judges textual questions, because it is told their purpose. A visual question is judged when the answers are compared.
@@ -118,7 +97,7 @@ def answer_blind(context: QAContext, model: Model, questions: Sequence[str], att
     """
     several, form = len(questions) > 1, SubmitAnswers if context.mode is Mode.TEXTUAL else SubmitSeenAnswers
     if several and not context.opens_whole(model.spec):
-        return BlindAnswers({}, ())
+        return Replies({})
     asked = sorted(questions, key=lambda one: digest(context.view.document.id, one))
     spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
@@ -139,15 +118,15 @@ def answer_blind(context: QAContext, model: Model, questions: Sequence[str], att
     except RequestRefusedError:
         if not several or len(context.openings(model.spec)) == 1:
             raise
-        return BlindAnswers({}, ())
+        return Replies({})
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
-        return BlindAnswers({}, calls, str(run.end), run.was_cut)
+        return Replies({}, calls, str(run.end), run.was_cut)
     kind = JudgingAnswer if context.mode is Mode.TEXTUAL else BlindAnswer
     given = _by_number(asked, form.model_validate(run.end.result).answers)
     found = {question: kind(**one.shared(kind)) for question, one in given}
     looked = any(call.name == "view_page" for call in run.used)
-    return BlindAnswers(found, calls, was_cut=run.was_cut, looked=looked)
+    return Replies(found, calls, was_cut=run.was_cut, looked=looked)
 
 
 def judge(
@@ -155,8 +134,8 @@ def judge(
     model: Model,
     candidate: results.Candidate,
     attempt: int,
-    rule: TypeRule | None = None,
-    found: BlindAnswers | None = None,
+    rule: str = "",
+    found: Replies[BlindAnswer] | None = None,
     compared: Comparison | None = None,
 ) -> Judged:
     """Answer blind unless `found` has the blind answer, then compare the answers unless they are `compared`, and check the `rule` of the
@@ -166,7 +145,7 @@ def judge(
     question, and all its passages are in the evidence. A model compares all other answers. Raises ModelError.
     """
     found = found or answer_blind(context, model, (candidate.question,), attempt)
-    blind = found.answers.get(candidate.question)
+    blind = found.found.get(candidate.question)
     if blind is None:
         return Judged(verdict=None, failure=found.failure, calls=found.calls)
     pair, calls = Pair(candidate, blind, rule), found.calls
@@ -207,7 +186,7 @@ def decided_by_code(pair: Pair, mode: Mode) -> dict[str, object] | None:
             "explanation": f"{results.BY_CODE}: {fault}",
         }
     proven = bool(blind.evidence) and not _other_quotes(candidate, blind)
-    if pair.rule is None and proven and _faultless(blind) and equal(candidate.answer, blind.answer):
+    if not pair.rule and proven and _faultless(blind) and equal(candidate.answer, blind.answer):
         return {
             **dict.fromkeys({"answerable", *Comparison.model_fields} - {"of_type"}, True),
             "explanation": "code found the two answers equal and the validator's passages in the evidence, "
@@ -218,8 +197,8 @@ def decided_by_code(pair: Pair, mode: Mode) -> dict[str, object] | None:
 
 def _by_comparison(pair: Pair, found: Comparison) -> dict[str, object]:
     """The criteria of a verdict by a comparison, and its explanation."""
-    blind, rule = pair.blind, pair.rule
-    other = "" if rule is None or found.of_type else f"it is no {rule.question_type} question: "
+    blind, kind = pair.blind, pair.candidate.question_type
+    other = f"it is no {kind} question: " if pair.rule and not found.of_type else ""
     return {
         **found.model_dump(exclude={"of_type"}),
         "answerable": True,
@@ -230,13 +209,13 @@ def _by_comparison(pair: Pair, found: Comparison) -> dict[str, object]:
     }
 
 
-def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: int) -> Comparisons:
+def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: int) -> Replies[Comparison]:
     """Let the model compare the answers of each pair and judge the questions, in one request. Raises ModelError."""
     terminal = Terminal(
         "submit_comparisons", SubmitComparisons, items="comparisons" if len(pairs) > 1 else ""
     )
     spec = without_tools("answer comparer", ROLE, compare_prompt(), terminal)
-    rules = dict.fromkeys(one.rule.in_words() for one in pairs if one.rule is not None)
+    rules = dict.fromkeys(one.rule for one in pairs if one.rule)
     values = context.task_values() | {
         "mode": context.mode.value,
         "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
@@ -246,9 +225,9 @@ def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: in
     run = run_agent(spec, model, {}, values, sample=attempt)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
-        return Comparisons(calls=calls, failure=str(run.end))
+        return Replies({}, calls, str(run.end))
     given = _by_number(pairs, SubmitComparisons.model_validate(run.end.result).comparisons)
-    return Comparisons({pair.key: Comparison(**one.shared(Comparison)) for pair, one in given}, calls)
+    return Replies({pair.key: Comparison(**one.shared(Comparison)) for pair, one in given}, calls)
 
 
 def _by_number(asked: Sequence[_Asked], given: Sequence[_Given]) -> list[tuple[_Asked, _Given]]:
@@ -262,7 +241,7 @@ def _shown(context: QAContext, number: int, pair: Pair) -> Block:
     candidate, blind = pair.candidate, pair.blind
     values = {
         "number": str(number),
-        "type": "(none)" if pair.rule is None else pair.rule.question_type,
+        "type": candidate.question_type if pair.rule else "(none)",
         "question": candidate.question,
         "proposed_answer": candidate.answer,
         "own_answer": blind.answer,

@@ -30,7 +30,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
-from qagen_dagster.records.questions.submissions import Comparison
+from qagen_dagster.records.questions.submissions import BlindAnswer, Comparison
 
 
 def same_fact(
@@ -198,8 +198,8 @@ def judge(
     work: DocumentWork,
     models: QAModels,
     writer: Model,
-    found: validator.BlindAnswers | None,
-    rule: validator.TypeRule | None = None,
+    found: validator.Replies[BlindAnswer] | None,
+    rule: str = "",
     compared: Comparison | None = None,
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and control it if it passes. Raises ModelError.
@@ -223,14 +223,14 @@ def _validated(
     step: Validate,
     work: DocumentWork,
     models: QAModels,
-    found: validator.BlindAnswers | None,
-    rule: validator.TypeRule | None,
+    found: validator.Replies[BlindAnswer] | None,
+    rule: str,
     compared: Comparison | None,
 ) -> Judged | Controlled:
     """The validator's judgement. If the scenario wants it, the validator checks that the question needs a picture. If the scenario's mix
     counts types, the validator checks that the question is of its type. Raises ModelError.
     """
-    if rule is None and has_types(work.context.scenario):
+    if not rule and has_types(work.context.scenario):
         rule = questioner.rule_of(step.candidate.question_type)
     context, model = work.context, models.validator
     needs_picture = has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text
@@ -252,7 +252,7 @@ def _answered_from_text(
     judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})
     if is_malformed(found.failure):
         return judged.model_copy(update={"verdict": None, "failure": found.failure})
-    blind = found.answers.get(question)
+    blind = found.found.get(question)
     if blind is None or not blind.answerable or not blind.answer.strip():
         return judged
     given = blind.answer
@@ -289,6 +289,8 @@ def compare(
     )
 
 
-def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindAnswers:
+def answer_blind(
+    step: Dedupe | Validate, work: DocumentWork, models: QAModels
+) -> validator.Replies[BlindAnswer]:
     """The validator's own answer to the question. Raises ModelError."""
     return validator.answer_blind(work.context, models.validator, (step.candidate.question,), step.attempt)

@@ -75,7 +75,6 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         questioner.prompt(),
         questioner.rewrite_prompt(),
         answerer.prompt(),
-        answerer.many_prompt(),
         judge.judge_prompt(),
     )
 

@@ -5,7 +5,7 @@ Models read the docstrings and the descriptions of the fields, which are part of
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
@@ -95,6 +95,8 @@ class SubmitGroundedAnswers(Record):
     """Submit the answers to all questions, each with the passages that support it."""
 
     answers: Annotated[tuple[NumberedAnswer, ...], Field(min_length=1, max_length=40)]
+
+    _single = model_validator(mode="before")(submissions.in_list("answers", NumberedAnswer))
 
 
 class AnsweredQuestion(submissions.SubmitQA):

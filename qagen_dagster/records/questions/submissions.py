@@ -211,7 +211,7 @@ class JudgingAnswer(BlindAnswer):
         return {**dict.fromkeys(("self_contained", "relevant"), False), **said}
 
 
-def _in_list(name: str, item: type[Record]) -> Callable[[object], object]:
+def in_list(name: str, item: type[Record]) -> Callable[[object], object]:
     """A validator that reads the fields of one `item` in place of the list `name`. Models write a single item in this way."""
 
     def read(value: object) -> object:
@@ -233,7 +233,7 @@ class SubmitSeenAnswers(Record):
 
     answers: Annotated[tuple[NumberedFinding, ...], Field(min_length=1, max_length=40)]
 
-    _single = model_validator(mode="before")(_in_list("answers", NumberedFinding))
+    _single = model_validator(mode="before")(in_list("answers", NumberedFinding))
 
 
 class NumberedJudgement(JudgingAnswer):
@@ -247,7 +247,7 @@ class SubmitAnswers(Record):
 
     answers: Annotated[tuple[NumberedJudgement, ...], Field(min_length=1, max_length=40)]
 
-    _single = model_validator(mode="before")(_in_list("answers", NumberedJudgement))
+    _single = model_validator(mode="before")(in_list("answers", NumberedJudgement))
 
 
 class Comparison(Record):
@@ -284,7 +284,7 @@ class SubmitComparisons(Record):
 
     comparisons: Annotated[tuple[NumberedComparison, ...], Field(min_length=1, max_length=40)]
 
-    _single = model_validator(mode="before")(_in_list("comparisons", NumberedComparison))
+    _single = model_validator(mode="before")(in_list("comparisons", NumberedComparison))
 
 
 class DuplicateVerdict(Record):

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
 import pytest
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.validator import Judged, TypeRule, judge, rejection
+from qagen_dagster.agents.questions.validator import Judged, judge, rejection
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
@@ -46,9 +45,7 @@ def compare(**changed: Any) -> AssistantMessage:
     return call("submit_comparisons", **(SAME | changed))
 
 
-def run(
-    *turns: Turn, context: QAContext | None = None, rule: TypeRule | None = None
-) -> tuple[Judged, FakeModel]:
+def run(*turns: Turn, context: QAContext | None = None, rule: str = "") -> tuple[Judged, FakeModel]:
     model = FakeModel(turns)
     return judge(context or context_of(), model, CANDIDATE, 5, rule), model
 
@@ -178,17 +175,17 @@ def test_a_model_that_cannot_be_had_is_no_verdict() -> None:
         run(blind(), PermanentModelError("bad key"))
 
 
-HOP = TypeRule(
-    "multi_hop", "one fact leads to another.", "with a clue in place of a name.", "no clue is looked up."
-)
+HOP = "multi_hop: one fact leads to another. It fails the type if no clue is looked up."
 
 
 def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
-    found, model = run(blind(), compare(of_type=False, explanation="One line answers it."), rule=HOP)
+    typed = CANDIDATE.model_copy(update={"question_type": "multi_hop"})
+    model = FakeModel([blind(), compare(of_type=False, explanation="One line answers it.")])
+    found = judge(context_of(), model, typed, 5, HOP)
     fault = rejection(verdict_of(found))
     assert fault == (RejectionReason.IRRELEVANT, "it is no multi_hop question: One line answers it.")
     seen = told(model.requests[1])
-    assert all(words in seen for words in (*asdict(HOP).values(), SECRET_QUOTE))
+    assert all(words in seen for words in (HOP, SECRET_QUOTE))
     assert "multi_hop" not in model.requests[0].canonical()
 
 
@@ -254,11 +251,9 @@ def test_quotes_that_both_gave_are_shown_once() -> None:
     assert "(all of it stands above)" in seen
 
 
-@pytest.mark.parametrize("rule", [None, HOP], ids=["any type", "a type"])
+@pytest.mark.parametrize("rule", ["", HOP], ids=["any type", "a type"])
 @pytest.mark.parametrize(("answer", "passes"), [("1998", True), ("in 1998", True), ("1989", False)])
-def test_the_embedded_reader_understands_these_prompts(
-    answer: str, passes: bool, rule: TypeRule | None
-) -> None:
+def test_the_embedded_reader_understands_these_prompts(answer: str, passes: bool, rule: str) -> None:
     """It reads the labels of the prompts: other words for them make it deaf."""
     candidate = CANDIDATE.model_copy(
         update={
@@ -283,7 +278,7 @@ JUDGED = {
 }
 
 
-def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judged:
+def alone(model: FakeModel, rule: str = "", context: QAContext | None = None) -> Judged:
     """The judgement of a candidate whose answer is the one that the tests of equal answers give."""
     return judge(context or context_of(), model, CANDIDATE, 5, rule)
 

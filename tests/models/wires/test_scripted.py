@@ -18,7 +18,7 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.questions.batch import SubmitGroundedAnswer, SubmitQuestions, SubmitRewrite
+from qagen_dagster.records.questions.batch import SubmitGroundedAnswers, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.questions.submissions import (
     BlindAnswer,
     Comparison,
@@ -138,10 +138,11 @@ def test_it_answers_what_it_is_shown_or_says_that_it_cannot() -> None:
         SHOWN + "\n\nQuestions to write, by type:\n- causal: 1", terminal("submit_questions", SubmitQuestions)
     )
     question = SubmitQuestions.model_validate(call.arguments).questions[0].question
-    call, _ = play(f"{SHOWN}\n{question}", terminal("submit_grounded_answer", SubmitGroundedAnswer))
-    answer = SubmitGroundedAnswer.model_validate(call.arguments)
+    call, _ = play(f"{SHOWN}\n{question}", terminal("submit_grounded_answers", SubmitGroundedAnswers))
+    (answer,) = SubmitGroundedAnswers.model_validate(call.arguments).answers
     assert (answer.answer, [one.quote for one in answer.evidence]) == (LINES[1], [LINES[1]])
-    call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_grounded_answer", SubmitGroundedAnswer))
-    assert SubmitGroundedAnswer.model_validate(call.arguments).answer.startswith("Insufficient information")
+    call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_grounded_answers", SubmitGroundedAnswers))
+    (answer,) = SubmitGroundedAnswers.model_validate(call.arguments).answers
+    assert answer.answer.startswith("Insufficient information")
     call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_rewrite", SubmitRewrite))
     assert SubmitRewrite.model_validate(call.arguments).question == ""

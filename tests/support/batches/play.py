@@ -109,13 +109,13 @@ class BatchPlay:
         return call("submit_questions", questions=questions, not_possible=gone)
 
     def _answer(self, request: Request) -> AssistantMessage:
-        if request.tools[0].name == "submit_grounded_answers":
-            several = _SEVERAL.findall(told(request))
+        several = _SEVERAL.findall(told(request))
+        if several:
             given = [(int(n), _given(Fate(fate), int(number), first=True)) for n, fate, number in several]
             return call("submit_grounded_answers", answers=[one | {"number": n} for n, one in given if one])
         first = "Rejected answers and why:\n(none)" in told(request)
         one = _given(*_asked(request), first=first)
-        return call("submit_grounded_answer", **one) if one else say("Hm.")
+        return call("submit_grounded_answers", **one) if one else say("Hm.")
 
     def _validate(self, request: Request) -> AssistantMessage:
         if request.tools[-1].name == "submit_comparisons":

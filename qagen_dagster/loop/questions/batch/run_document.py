@@ -15,7 +15,7 @@ from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Re
 from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
 from qagen_dagster.agents.questions.requirements import Mix
-from qagen_dagster.agents.questions.validator import BlindAnswers
+from qagen_dagster.agents.questions.validator import Replies
 from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
 from qagen_dagster.grounding.judge import Judge
@@ -219,7 +219,7 @@ class DocumentRun:
         else:
             words = " ".join(one.question for one in step.drafts)
             task, reading = self._task(state, step.drafts[0].parts, words, 0), self.reading
-        found = answerer.answer_many(self.work.context, self._answerer, reading, asked, task)
+        found = answerer.answer_all(self.work.context, self._answerer, reading, asked, task)
         # If a few passages do not answer a question, it is asked again later, alone and with more passages.
         kept = [
             None if near and one is not None and one.gate is results.RejectionReason.UNANSWERABLE else one
@@ -248,10 +248,10 @@ class DocumentRun:
     @perform.register
     def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:
         found = validator.answer_blind(self.work.context, self.models.validator, step.questions, step.attempt)
-        fit = _fit("blind", found.was_cut, len(found.answers), len(step.questions))
+        fit = _fit("blind", found.was_cut, len(found.found), len(step.questions))
         # Questions without an answer are asked again together. If none has an answer, each is asked alone, unless the reply was cut off.
         asked = () if found.was_cut else step.questions
-        answers = {one: given for one, given in found.answers.items() if isinstance(given, JudgingAnswer)}
+        answers = {one: given for one, given in found.found.items() if isinstance(given, JudgingAnswer)}
         return batch.BlindAnswered(answers=answers or dict.fromkeys(asked), fit=fit, calls=found.calls)
 
     @perform.register
@@ -265,7 +265,7 @@ class DocumentRun:
     @perform.register
     def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
         one, pair = step.candidate, pair_of(state, step.candidate)
-        found = None if pair is None else BlindAnswers({one.question: pair.blind}, ())
+        found = None if pair is None else Replies({one.question: pair.blind})
         compared = None if pair is None else state.compared.get(pair.key)
         rule, writer = questioner.rule_of(one.question_type), self._answerer
         return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared)

@@ -255,7 +255,7 @@ class Prover:
     def _blind(self, question: str, attempt: int) -> BlindAnswer:
         found = validator.answer_blind(self.work.context, self.models.validator, (question,), attempt)
         self.calls += found.calls
-        blind = found.answers.get(question)
+        blind = found.found.get(question)
         if blind is None:
             raise _Refused(RejectionReason.VALIDATOR_FAILED, found.failure)
         heard = isinstance(blind, JudgingAnswer) and not blind.note.startswith(BY_READER)

@@ -138,7 +138,7 @@ def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
     if found is not None and found.answerable and found.confidence >= SURE:
         answer, quote = found.text, found.unit.quote
         evidence.append({"quote": quote.text, "start_line": quote.start_line})
-    return Action("submit_grounded_answer", {"answer": answer, "evidence": evidence})
+    return Action("submit_grounded_answers", {"answer": answer, "evidence": evidence})
 
 
 def _best(
@@ -267,7 +267,7 @@ def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[A
         return [compare(conversation.prompt)]
     if "submit_document_answer" in conversation.tools:
         return [answer_from_excerpts(conversation.prompt, fitted)]
-    if "submit_grounded_answer" in conversation.tools:
+    if "submit_grounded_answers" in conversation.tools:
         return [answer_with_quote(conversation.prompt, fitted)]
     if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
         return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]

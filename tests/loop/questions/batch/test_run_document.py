@@ -305,7 +305,7 @@ def test_without_an_answerer_the_generator_answers() -> None:
     assert answerer is not None
 
     def either(request: Request) -> Turn:
-        return (answerer if request.tools[0].name == "submit_grounded_answer" else writer).respond(request)
+        return (answerer if request.tools[0].name == "submit_grounded_answers" else writer).respond(request)
 
     play.models = replace(play.models, generator=FakeModel(either, "both"), answerer=None)
     assert len(run(play, limits=limits_of({WHY: 1})).accepted) == 1
