@@ -75,7 +75,7 @@ def propose(
         terminal,
         context,
         model,
-        lambda _whole: values,
+        values,
         candidates_of,
         sample,
     )

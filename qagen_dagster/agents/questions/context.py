@@ -4,7 +4,7 @@ Only the generator is told of earlier attempts.
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
@@ -129,21 +129,24 @@ class QAContext:
         self,
         spec: AgentSpec,
         model: Model,
-        values: Callable[[bool], dict[str, str]],
+        values: dict[str, str],
         sample: int,
+        *,
         most: int | None = None,
+        **card: str,
     ) -> AgentRun:
         """Run an agent on the `openings`, at most `most` of them, until one is not too long. Raises ModelError.
 
-        `values` are the prompt's values by whether the opening shows the whole document, apart from long back matter. The agent gets the
-        document's tools, unless the opening leaves out nothing, because then no tool could find anything more.
+        `values` are the prompt's values besides the document's card, and `card` are the arguments of `document_card`. The agent gets
+        the document's tools, unless the opening leaves out nothing, because then no tool could find anything more.
         """
 
         def run(opening: str) -> AgentRun:
             whole = opening.endswith(excerpt.CLOSE)
             tools = {} if whole and not self.view.long_back_matter else self.tools
-            told = replace(spec, tools=tuple(tools))
-            return run_agent(told, model, tools, values(whole), sample=sample, opening=opening)
+            told = values | {"document_card": self.document_card(**card, whole=whole)}
+            asked = replace(spec, tools=tuple(tools))
+            return run_agent(asked, model, tools, told, sample=sample, opening=opening)
 
         return first_that_fits(partial(run, opening) for opening in self.openings(model.spec)[:most])
 
@@ -192,14 +195,12 @@ class History:
     wanted: str = ""  # `left` in words
 
 
-def prompt_values(context: QAContext, history: History, whole: bool = False) -> dict[str, str]:
-    """The values of the generator's prompt. `whole` states whether the whole document is shown beside them."""
+def prompt_values(context: QAContext, history: History) -> dict[str, str]:
+    """The values of the generator's prompt, besides the document's card."""
     accepted = history.accepted[-_SHOWN_ACCEPTED:]
     # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
-    style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = context.task_values(writes=True) | {
-        "document_card": context.document_card(style, history.wanted, whole=whole),
         "accepted": excerpt.block(
             f"{number}. {pair.question} -> {excerpt.one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)

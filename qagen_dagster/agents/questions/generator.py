@@ -5,10 +5,10 @@ Several questions are one submission. Its faults are reported to the generator o
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.questions import requirements
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.runner import call_summaries, run_agent
@@ -145,7 +145,9 @@ def _asked(
         terminals=(Terminal("submit_qa", submission, check), Terminal("report_exhausted", ReportExhausted)),
         limits=AgentLimits(max_turns=40, max_tool_calls=80),
     )
-    run = context.explore(spec, model, partial(prompt_values, context, history), attempt)
+    style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
+    values = prompt_values(context, history)
+    run = context.explore(spec, model, values, attempt, style=style, wanted=history.wanted)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
     pages = tuple(
         dict.fromkeys(page for call in run.used if (page := evidence_check.viewed_page(call)) is not None)
@@ -176,7 +178,7 @@ def ask(
     terminal: Terminal,
     context: QAContext,
     model: Model,
-    values: Callable[[bool], dict[str, str]],
+    values: dict[str, str],
     candidates_of: Callable[[Record], Sequence[Candidate]],
     sample: int,
     *,
@@ -184,8 +186,7 @@ def ask(
 ) -> Drafts:
     """Ask for a submission of `what`. An agent that `explores` is shown the context's document. Raises ModelError.
 
-    Candidates with a fault are sent back once, and the others are kept. After that a fault rejects its candidate. `values` are those of
-    `QAContext.explore`.
+    Candidates with a fault are sent back once, and the others are kept. After that a fault rejects its candidate.
     """
     kept: dict[str, Candidate] = {}
     told = False
@@ -210,7 +211,7 @@ def ask(
     if explores:
         run = context.explore(spec, model, values, sample)
     else:
-        run = run_agent(spec, model, {}, values(False), sample=sample)
+        run = run_agent(spec, model, {}, values, sample=sample)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, sample)
     ended = isinstance(run.end, Finish)
     last = {one.question: one for one in candidates_of(run.end.result)} if ended else {}

@@ -38,14 +38,11 @@ def propose(
     round_: int,
 ) -> Drafts:
     """Ask for the `wanted` number of questions of each kind. `round_` counts from 1. Raises ModelError."""
-    task = context.task_values(writes=True) | {
+    values = context.task_values(writes=True) | {
         "wanted": block(f"- {kind.value}: {count + SPARE}" for kind, count in wanted.items()),
         "known": listed(known),
         "rejected": refused(rejected),
     }
-
-    def values(whole: bool) -> dict[str, str]:
-        return task | {"document_card": context.document_card(whole=whole)}
 
     def candidates_of(result: Record) -> list[Candidate]:
         return [candidate_of(context, one) for one in SubmitNoAnswer.model_validate(result).questions]

@@ -108,11 +108,7 @@ def answer_blind(
         limits=AgentLimits(max_turns=25, max_tool_calls=50),
     )
     shown = block(f"{number}. {one}" for number, one in enumerate(asked, 1)) if several else asked[0]
-    task = {"question": shown} | (context.task_values() if context.mode is Mode.TEXTUAL else {})
-
-    def values(whole: bool) -> dict[str, str]:
-        return task | {"document_card": context.document_card(whole=whole)}
-
+    values = {"question": shown} | (context.task_values() if context.mode is Mode.TEXTUAL else {})
     try:
         run = context.explore(spec, model, values, attempt, most=1 if several else None)
     except RequestRefusedError:

@@ -202,7 +202,8 @@ def judge(
     rule: str = "",
     compared: Comparison | None = None,
 ) -> Judged | Controlled:
-    """Let the validator judge the current candidate, and control it if it passes. Raises ModelError.
+    """Let the validator judge the current candidate, and control it if it passes. If the scenario wants it, the validator checks that the
+    question needs a picture. If the scenario's mix counts types, the validator checks the question's type. Raises ModelError.
 
     `found` has the validator's blind answer, and `compared` its comparison; if they are None, they are made first. The `writer` may
     correct a refused candidate.
@@ -211,7 +212,14 @@ def judge(
     if found is None and first is not None and first.question == step.candidate.question:
         # a mended candidate: the ledger replays the earlier blind answer
         found = replace(answer_blind(step, work, models), calls=())
-    event = control(step, work, models, _validated(step, work, models, found, rule, compared))
+    if not rule and has_types(work.context.scenario):
+        rule = questioner.rule_of(step.candidate.question_type)
+    context, model = work.context, models.validator
+    found = found or answer_blind(step, work, models)
+    event = validator.judge(context, model, step.candidate, step.attempt, rule, found, compared)
+    if has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text:
+        event = _answered_from_text(step, work, models, event, looked=found.looked)
+    event = control(step, work, models, event)
     if isinstance(event, Controlled):
         return event
     judged = without_document(step, work, models, event)
@@ -219,33 +227,14 @@ def judge(
     return judged.model_copy(update={"may_mend": True}) if able else judged
 
 
-def _validated(
-    step: Validate,
-    work: DocumentWork,
-    models: QAModels,
-    found: validator.Replies[BlindAnswer] | None,
-    rule: str,
-    compared: Comparison | None,
-) -> Judged | Controlled:
-    """The validator's judgement. If the scenario wants it, the validator checks that the question needs a picture. If the scenario's mix
-    counts types, the validator checks that the question is of its type. Raises ModelError.
-    """
-    if not rule and has_types(work.context.scenario):
-        rule = questioner.rule_of(step.candidate.question_type)
-    context, model = work.context, models.validator
-    needs_picture = has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text
-    found = found or (answer_blind(step, work, models) if needs_picture else None)
-    judged = validator.judge(context, model, step.candidate, step.attempt, rule, found, compared)
-    if not needs_picture or judged.verdict is None or validator.rejection(judged.verdict) is not None:
-        return judged
-    if found is None or not found.looked:
-        return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
-    return _answered_from_text(step, work, models, judged)
-
-
 def _answered_from_text(
-    step: Validate, work: DocumentWork, models: QAModels, judged: Judged
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged, *, looked: bool
 ) -> Judged | Controlled:
+    """Reject an accepted candidate if the validator has not `looked` at a picture, or answers without pictures. Raises ModelError."""
+    if judged.verdict is None or validator.rejection(judged.verdict) is not None:
+        return judged
+    if not looked:
+        return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
     context = replace(work.context, mode=Mode.TEXTUAL)
     question = step.candidate.question
     found = validator.answer_blind(context, models.validator, (question,), step.attempt)

@@ -180,28 +180,37 @@ class DocumentRun:
 
     @perform.register
     def _rewrite(self, step: batch.Rewrite, state: batch.BatchState) -> batch.Rewritten:
-        draft = step.current.draft
-        others = [one for one in _known(state) if one[0] not in (step.question, draft.question)]
+        current = step.current
+        own = {current.draft.question, *(one.question for one in current.versions)}
+        kind, tried = current.draft.question_type, _tried(current)
+        rejection = questioner.Rejection(step.question, kind, step.reason, tried)
+        found = self._reworded(rejection, own, state, current.rewrites)
+        return found.model_copy(update={"dropped": step.reason if step.drop else ""})
+
+    def _reworded(
+        self, rejection: questioner.Rejection, own: set[str], state: batch.BatchState, tries: int
+    ) -> batch.Rewritten:
+        """Another wording of a question. It is refused if it is one of its `own` former wordings or repeats another question."""
+        old = rejection.question
+        known = [one for one in _known(state) if one[0] not in (old, *own)]
         found = questioner.rewrite(
             self.work.context,
             self.models.generator,
             self.reading,
-            questioner.Rejection(step.question, draft.question_type, step.reason, _tried(step.current)),
-            questioner.Told(others),
-            self._passages(state, step.question, step.current.rewrites),
+            rejection,
+            questioner.Told(known),
+            self._passages(state, old, tries),
         )
-        why = self._refused(found.question, step.current, state) if found.question else ""
+        others, why = [one for one in (*_every(state), old) if one not in own], ""
+        if found.question in own:
+            why = "it is the rejected question again"
+        elif found.question:
+            (of,) = find_duplicates(
+                [found.question], others, self.models.encode, self.limits.options.similarity
+            )
+            why = "" if of is None else f"it repeats {of.of!r}"
         refused = {"question": "", "failure": why, "refused": found.question} if why else {}
-        return found.model_copy(update={**refused, "dropped": step.reason if step.drop else ""})
-
-    def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
-        """The reason why a new wording is refused: it is a former wording or repeats another question. Empty if it is accepted."""
-        own = {current.draft.question, *(one.question for one in current.versions)}
-        if question in own:
-            return "it is the rejected question again"
-        others = [one for one in _every(state) if one not in own]
-        (duplicate,) = find_duplicates([question], others, self.models.encode, self.limits.options.similarity)
-        return "" if duplicate is None else f"it repeats {duplicate.of!r}"
+        return found.model_copy(update=refused)
 
     @perform.register
     def _answer(self, step: batch.Answer, state: batch.BatchState) -> batch.Answered:
@@ -280,7 +289,10 @@ class DocumentRun:
         draft = next(one for one in state.drafts if one.number == state.taken[-1])
         question, calls, rejected = refused.question, (), ()
         if step.reason is results.RejectionReason.TRIVIAL:
-            question, calls = self._reworded(step, draft, state)
+            reason = f"{TRIVIAL} ({step.detail})"
+            rejection = questioner.Rejection(question, draft.question_type, reason)
+            reworded = self._reworded(rejection, set(), state, _SAMPLES - 2)
+            question, calls = reworded.question, reworded.calls
             if not question:
                 return batch.Reanswered(mended=qa.Mended(candidate=None, calls=calls))
         else:
@@ -303,25 +315,6 @@ class DocumentRun:
             )
         mended = qa.Mended(candidate=given, calls=(*calls, *grade.calls))
         return batch.Reanswered(mended=mended, grade=grade)
-
-    def _reworded(
-        self, step: qa.Mend, draft: batch.Draft, state: batch.BatchState
-    ) -> tuple[str, tuple[results.CallSummary, ...]]:
-        """A new question in place of a trivial one, or empty text if there is none; and the calls."""
-        old = step.candidate.question
-        found = questioner.rewrite(
-            self.work.context,
-            self.models.generator,
-            self.reading,
-            questioner.Rejection(old, draft.question_type, f"{TRIVIAL} ({step.detail})"),
-            questioner.Told([one for one in _known(state) if one[0] != old]),
-            self._passages(state, old, _SAMPLES - 2),
-        )
-        others = [*_every(state), old]
-        (repeated,) = find_duplicates(
-            [found.question], others, self.models.encode, self.limits.options.similarity
-        )
-        return (found.question if repeated is None else ""), found.calls
 
     def _graded(self, candidate: results.Candidate, state: batch.BatchState) -> AnswerGrade:
         model = None if self.models.judge is None else RecordingJudge(self.models.judge)
