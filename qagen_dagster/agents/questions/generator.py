@@ -199,9 +199,8 @@ def ask(
             return
         told = True
         kept.update({one.question: one for one in found if not one.gate})
-        rest = "; the others are kept" if kept else ""
         raise ToolError(
-            f"Not accepted: {'; '.join(faults)}. Correct these and submit only them once more{rest}."
+            f"Not accepted: {'; '.join(faults)}. Correct and submit only these; all others are kept."
         )
 
     limits = AgentLimits(max_turns=40, max_tool_calls=80) if explores else AgentLimits(max_turns=4)

@@ -16,7 +16,7 @@ from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
 from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.agents.questions.validator import Replies
-from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
+from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
 from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.grounding.source import Source
@@ -31,8 +31,7 @@ from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.result import ENDED, result_of, shortfalls, why_ended, with_missing
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies, wanted_only
-from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id
@@ -264,12 +263,12 @@ class DocumentRun:
         return batch.BlindAnswered(answers=answers or dict.fromkeys(asked), fit=fit, calls=found.calls)
 
     @perform.register
-    def _compare_answers(self, step: batch.CompareAnswers, state: batch.BatchState) -> batch.AnswersCompared:
+    def _compare_answers(self, step: batch.CompareAnswers, state: batch.BatchState) -> batch.BlindAnswered:
         pairs = [pair for one in step.candidates if (pair := pair_of(state, one)) is not None]
         made = validator.compare(self.work.context, self.models.validator, pairs, step.attempt)
         # Pairs without a comparison are compared again together. If none has a comparison, each is compared alone.
         found = made.found or dict.fromkeys(pair.key for pair in pairs)
-        return batch.AnswersCompared(comparisons=found, calls=made.calls)
+        return batch.BlindAnswered(answers={}, comparisons=found, calls=made.calls)
 
     @perform.register
     def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
@@ -317,15 +316,11 @@ class DocumentRun:
         return batch.Reanswered(mended=mended, grade=grade)
 
     def _graded(self, candidate: results.Candidate, state: batch.BatchState) -> AnswerGrade:
-        model = None if self.models.judge is None else RecordingJudge(self.models.judge)
-        document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
-        attempt = state.qa.attempts + 1
-        judge = None if model is None else Judge(model, document_id, attempt, quoted)
+        model, document_id = self.models.judge, self.work.context.view.document.id
+        attempt, quoted = state.qa.attempts + 1, quoted_lines(candidate.evidence)
+        judge = None if model is None else Judge(model, document_id, attempt, quoted, must_reply=True)
         source = self.source.deriving(candidate.computation)
-        found = grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
-        if model is not None and model.ended is not None:
-            raise model.ended
-        return found
+        return grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
 
     def _task(self, state: batch.BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """The parts that the question was written from, and the parts that share its words. If these are too long, fewer parts are chosen."""
@@ -357,29 +352,6 @@ def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
 def _sampled(state: batch.BatchState, choices: list[tuple[int, ...]], tries: int) -> Task:
     attempt = state.qa.attempts + 1
     return Task(choices, attempt=attempt, sample=attempt * _SAMPLES + tries)
-
-
-class RecordingJudge:
-    """A judge that keeps its last failure, so that a grade without the judge's reply is not used."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.ended: ModelError | None = None
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._model.spec
-
-    def respond(self, request: Request) -> Response:
-        try:
-            response = self._model.respond(request)
-        except ContextOverflowError:
-            raise  # not a failure: the caller asks about a smaller part
-        except ModelError as error:
-            self.ended = error
-            raise
-        self.ended = None  # a later call has succeeded
-        return response
 
 
 def _tried(current: batch.Current) -> tuple[tuple[str, str], ...]:

@@ -119,19 +119,17 @@ class Prepared(Record):
 
 
 class BlindAnswered(Record):
-    """The validator answered several questions in one request, without seeing their answers. None means that a question got no answer."""
+    """The validator answered several questions in one request without seeing their answers, or compared its answers with theirs.
+
+    None means that a question got no answer, or that a pair of answers got no comparison.
+    """
 
     kind: Literal["blind_answered"] = "blind_answered"
     answers: dict[str, JudgingAnswer | None]  # by question
+    comparisons: dict[str, Comparison | None] = Field(
+        default_factory=dict[str, Comparison | None]
+    )  # by the key of the pair
     fit: Fit = Fit()
-    calls: tuple[CallSummary, ...] = ()
-
-
-class AnswersCompared(Record):
-    """The validator compared the answers to several questions in one request. None means that a pair of answers got no comparison."""
-
-    kind: Literal["answers_compared"] = "answers_compared"
-    comparisons: dict[str, Comparison | None]  # by the keys of the pairs
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -170,7 +168,6 @@ BatchEvent = Annotated[
     | Prepared
     | AnswerGraded
     | BlindAnswered
-    | AnswersCompared
     | Reanswered
     | state.Proposed
     | state.Compared

@@ -61,32 +61,31 @@ def for_validator(
     questions with an answer, as many as `for_answerer` would choose. No question names the answer to another one.
     """
     found = [candidate]
-    if state.qa.recheck:
-        for again in state.qa.recheck[1:]:
-            _join(found, again.candidate, state, most)
-        return tuple(one.question for one in found)
-    left = {kind.value: count for kind, count in _with_reserve(missing).items()}
-    left[candidate.question_type] = left.get(candidate.question_type, 0) - 1
-    for draft in waiting_drafts(state):
-        one = state.prepared.get(draft.number)
-        if one is None or one.gate is RejectionReason.UNANSWERABLE or left.get(one.question_type, 0) <= 0:
-            continue
-        left[one.question_type] -= _join(found, one, state, most)
+    left = Counter({kind.value: count for kind, count in _with_reserve(missing).items()})
+    left[candidate.question_type] -= 1
+    for one in _following(state):
+        unwanted = one.gate is RejectionReason.UNANSWERABLE or left[one.question_type] <= 0
+        if state.qa.recheck or not unwanted:
+            left[one.question_type] -= _join(found, one, state, most)
     return tuple(one.question for one in found)
 
 
-def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
-    """The candidate, and waiting ones whose answers the validator compares in the same request, at most `most`.
-
-    Empty if the candidate needs no comparison. Those that wait are the others to recheck, or the waiting questions with both answers.
-    """
+def _following(state: batch.BatchState) -> list[Candidate]:
+    """The candidates that wait for the validator: the others to recheck, or the waiting questions with their answers."""
     prepared = (state.prepared.get(draft.number) for draft in waiting_drafts(state))
-    waiting = [again.candidate for again in state.qa.recheck[1:]] or [
-        one for one in prepared if one is not None
-    ]
+    again = [one.candidate for one in state.qa.recheck[1:]]
+    return again if state.qa.recheck else [one for one in prepared if one is not None]
+
+
+def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
+    """The candidate, and following ones with a blind answer, whose answers the validator compares in the same request, at most `most`.
+
+    Empty if the candidate needs no comparison.
+    """
     if not _is_to_compare(state, candidate):
         return ()
-    return (candidate, *(one for one in waiting if not one.gate and _is_to_compare(state, one)))[:most]
+    others = (one for one in _following(state) if not one.gate and _is_to_compare(state, one))
+    return (candidate, *others)[:most]
 
 
 def _is_to_compare(state: batch.BatchState, one: Candidate) -> bool:
@@ -185,7 +184,7 @@ def transition(state: batch.BatchState, event: batch.BatchEvent) -> batch.BatchS
             current = _with_prepared(_current(state, event))
             done = batch.Try(candidate=event.candidate, failure=event.failure)
             return _with(state, current.model_copy(update={"tries": (*current.tries, done)}))
-        case batch.Prepared() | batch.BlindAnswered() | batch.AnswersCompared():
+        case batch.Prepared() | batch.BlindAnswered():
             return _answered_ahead(state, event)
         case batch.Reanswered():
             return _reanswered(state, event)
@@ -197,16 +196,13 @@ def transition(state: batch.BatchState, event: batch.BatchEvent) -> batch.BatchS
             return state.model_copy(update={"qa": state_machine.transition(state.qa, event)})
 
 
-def _answered_ahead(
-    state: batch.BatchState, event: batch.Prepared | batch.BlindAnswered | batch.AnswersCompared
-) -> batch.BatchState:
-    if isinstance(event, batch.AnswersCompared):
-        return state.model_copy(update={"compared": state.compared | event.comparisons})
+def _answered_ahead(state: batch.BatchState, event: batch.Prepared | batch.BlindAnswered) -> batch.BatchState:
     fit = state.fit.smaller(event.fit)
     if isinstance(event, batch.BlindAnswered):
-        return state.model_copy(update={"blind": state.blind | event.answers, "fit": fit})
-    known = {one.number: one.candidate for one in event.answers}
-    return state.model_copy(update={"prepared": state.prepared | known, "fit": fit})
+        known = {"blind": state.blind | event.answers, "compared": state.compared | event.comparisons}
+        return state.model_copy(update={**known, "fit": fit})
+    prepared = {one.number: one.candidate for one in event.answers}
+    return state.model_copy(update={"prepared": state.prepared | prepared, "fit": fit})
 
 
 def replay(
