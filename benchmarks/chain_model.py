@@ -229,6 +229,7 @@ _BATCH: dict[str, Callable[[Asked], Reply]] = {
     "submit_grounded_answers": _answer_many,
     "submit_document_answer": _answer_passages,
     "submit_answers": _answer_blind,
+    "submit_closed_book_answer": lambda _: _call("submit_closed_book_answer", answer="unknown"),
     "submit_verdict": lambda _: _call(
         "submit_verdict", verdict="SUPPORTED", confidence=0.9, reason="So it says."
     ),
