@@ -34,7 +34,7 @@ ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """A document and its texts."""
+    """A document, the text of its file (`own`), and its full text: `own`, or a text that was fetched."""
 
     document: Document
     own: str
@@ -88,7 +88,7 @@ def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | N
 
 
 def is_fulltext(document: Document, text: str) -> bool:
-    """Whether a document's text has more than an abstract with title, authors and keywords."""
+    """Whether a document's text has more than an abstract with title, authors and keywords; True if no abstract is known."""
     if not text.strip():
         return False
     abstract = len((document.metadata.abstract or "").split())
@@ -331,7 +331,7 @@ class _Answering:
         return _answered(blank.model_copy(update={"source": source}), run, context)
 
     def _texts(self) -> DocumentTexts:
-        """The document's texts, after an attempt to get the full text, if it is wanted."""
+        """The document's texts, after an attempt to get the full text, if it is wanted and missing."""
         texts = load_texts(self.place.store, self.place.corpus, self.document_id)
         if texts is None:
             raise _StopError(answer.QAError.DOCUMENT_NOT_FOUND, f"there is no document {self.document_id!r}")
@@ -361,7 +361,7 @@ class _Answering:
         return load_texts(place.store, place.corpus, self.document_id) or texts
 
     def _context(self, texts: DocumentTexts) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
-        """Chunks of the full text; the abstract if there is no full text, if it is not wanted, or if the search in it failed."""
+        """The source and its pieces: chunks of the full text, or the abstract if that is missing, not wanted, or cannot be searched."""
         options = self.place.options
         if options.use_fulltext and texts.fulltext is not None:
             got = retrieve(

@@ -1,6 +1,6 @@
 """The validator first answers questions blind with the document's tools, then compares the answers and judges.
 
-The blind step never sees a proposed answer, its evidence, its type, or who asked. Each of the two steps takes one or several questions in
+The blind step never sees a proposed answer, its evidence, the type of the question, or the scenario's personas. Each of the two steps takes one or several questions in
 one request, so that the document and the instructions are shown once.
 """
 
@@ -34,7 +34,8 @@ from qagen_dagster.records.questions.submissions import (
 from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 
 ROLE = "validator"
-_Asked, _Reply = TypeVar("_Asked"), TypeVar("_Reply")
+_Asked = TypeVar("_Asked")
+_Reply = TypeVar("_Reply")
 _Given = TypeVar("_Given", NumberedComparison, NumberedFinding, NumberedJudgement)
 
 
@@ -91,7 +92,7 @@ def answer_blind(
 ) -> Replies[BlindAnswer]:
     """Answer questions from the document. Several must be such as may be asked together. Raises ModelError.
 
-    The blind step also judges textual questions, because it is told their purpose. A visual question is judged when the answers are compared.
+    The blind step also judges textual questions, because it is told their purpose. A visual question is judged by the model that compares the answers.
     Several questions get no answers from a model that does not see the whole document in its first message, because it searches for each
     question separately, or if the request with the whole document is refused as too long.
     """
@@ -137,8 +138,9 @@ def judge(
     """Answer blind unless `found` has the blind answer, then compare the answers unless they are `compared`, and check the `rule` of the
     question's type, if any.
 
-    Code decides if the answers contradict each other. It also decides if the answers are equal, the blind step found no fault in the
-    question, and all its passages are in the evidence. A model compares all other answers. Raises ModelError.
+    A model compares the answers, except in three cases: the blind step found no answer; the answers contradict each other, which code
+    tests for textual questions without a computation; without a `rule`, the answers are equal, the blind step found no fault in the
+    question, and all its passages are in the evidence. Raises ModelError.
     """
     found = found or answer_blind(context, model, (candidate.question,), attempt)
     blind = found.found.get(candidate.question)
@@ -169,7 +171,7 @@ def decided_by_code(pair: Pair, mode: Mode) -> dict[str, object] | None:
             "premise_holds": blind.premise_holds,
             "explanation": blind.note or "the validator found no answer in the document",
         }
-    # two readers may read slightly different values from a picture
+    # Two readers may read slightly different values from a picture, or round a computed value differently.
     comparable = mode is Mode.TEXTUAL and not candidate.computation
     fault = contradiction(candidate.answer, blind.answer) if comparable else ""
     if fault:
@@ -298,7 +300,7 @@ def _finding(blind: BlindAnswer) -> str:
 
 
 def _faultless(blind: BlindAnswer) -> bool:
-    """Whether the blind step judged the question by all criteria of the comparison and found no fault."""
+    """Whether the blind step judged the question, by all criteria that need no proposed answer, and found no fault."""
     return (
         isinstance(blind, JudgingAnswer)
         and blind.premise_holds
@@ -309,7 +311,7 @@ def _faultless(blind: BlindAnswer) -> bool:
 
 
 def rejection(verdict: results.VerdictRecord) -> tuple[results.RejectionReason, str] | None:
-    """The failed check that explains most; None when all passed."""
+    """The failed check that explains most; None if none failed. A criterion that was not judged has not failed."""
     own = f"the validator answered {verdict.blind_answer[:300]!r}: {verdict.explanation}"
     checks = (
         (verdict.premise_holds, results.RejectionReason.FALSE_PREMISE, own),

@@ -217,7 +217,8 @@ def in_list(name: str, item: type[Record]) -> Callable[[object], object]:
     def read(value: object) -> object:
         given = cast("dict[str, object]", value) if isinstance(value, dict) else {}
         known = {field: one for field, one in given.items() if field in item.model_fields}
-        return {name: [{"number": 1, **known}]} if known and name not in given else value
+        wrapped: dict[str, object] = {name: [{"number": 1, **known}]}
+        return wrapped if known and name not in given else value
 
     return read
 
