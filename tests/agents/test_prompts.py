@@ -22,7 +22,7 @@ ALL: list[Callable[[], Prompt]] = [
     lambda: generator.prompt_for(Mode.VISUAL),
     lambda: validator.blind_prompt(Mode.TEXTUAL),
     lambda: validator.blind_prompt(Mode.VISUAL),
-    validator.compare_prompt,
+    lambda: validator.compare_prompts()[0],
     deduplicator.prompt,
     questioner.prompt,
     questioner.rewrite_prompt,

@@ -164,8 +164,8 @@ class QAContext:
             f"authors: {excerpt.one_line(', '.join(meta.authors[:6]), 300)}" if meta.authors else "",
             f"date in the file: {excerpt.one_line(meta.date, 40)}" if meta.date else "",
         ]
-        listed = () if whole else document.sections
-        shown = [section for section in listed if section.level <= 3][:_MOST_SECTIONS]
+        most = 0 if whole else _MOST_SECTIONS
+        shown = [section for section in document.sections if section.level <= 3][:most]
         if shown:
             facts.append("sections:")
         for section in shown:

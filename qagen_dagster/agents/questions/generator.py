@@ -212,9 +212,10 @@ def ask(
     else:
         run = run_agent(spec, model, {}, values, sample=sample)
     calls = call_summaries(run, ROLE, model.spec, context.view.document.id, sample)
-    ended = isinstance(run.end, Finish)
-    last = {one.question: one for one in candidates_of(run.end.result)} if ended else {}
-    return Drafts(tuple((last | kept).values()), "" if ended or kept else str(run.end), calls)
+    last = candidates_of(run.end.result) if isinstance(run.end, Finish) else ()
+    found = {one.question: one for one in last} | kept
+    ended = isinstance(run.end, Finish) or bool(kept)
+    return Drafts(tuple(found.values()), "" if ended else str(run.end), calls)
 
 
 def listed(questions: Iterable[str]) -> Block | str:

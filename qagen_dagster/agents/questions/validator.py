@@ -36,7 +36,7 @@ from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 ROLE = "validator"
 _Asked = TypeVar("_Asked")
 _Reply = TypeVar("_Reply")
-_Given = TypeVar("_Given", NumberedComparison, NumberedFinding, NumberedJudgement)
+_Given = TypeVar("_Given", bound=NumberedComparison | NumberedFinding | NumberedJudgement)
 
 
 class Judged(Record):
@@ -78,13 +78,9 @@ def blind_prompt(mode: Mode) -> Prompt:
     return load_prompt(f"questions/validator_{mode.value}")
 
 
-def compare_prompt() -> Prompt:
-    return load_prompt("questions/validator_compare")
-
-
-def pair_prompt() -> Prompt:
-    """The part of `compare_prompt` for one pair of answers."""
-    return load_addition("questions/validator_pair")
+def compare_prompts() -> tuple[Prompt, Prompt]:
+    """The prompt of the comparison, and its part for one pair of answers."""
+    return load_prompt("questions/validator_compare"), load_addition("questions/validator_pair")
 
 
 def answer_blind(
@@ -100,14 +96,9 @@ def answer_blind(
     if several and not context.opens_whole(model.spec):
         return Replies({})
     asked = sorted(questions, key=lambda one: digest(context.view.document.id, one))
-    spec = AgentSpec(
-        name=f"{context.mode.value} blind answerer",
-        role=ROLE,
-        prompt=blind_prompt(context.mode),
-        tools=(),
-        terminals=(Terminal("submit_answers", form, items="answers" if several else ""),),
-        limits=AgentLimits(max_turns=25, max_tool_calls=50),
-    )
+    terminal = Terminal("submit_answers", form, items="answers" if several else "")
+    name, limits = f"{context.mode.value} blind answerer", AgentLimits(max_turns=25, max_tool_calls=50)
+    spec = AgentSpec(name, ROLE, blind_prompt(context.mode), (), (terminal,), limits)
     shown = block(f"{number}. {one}" for number, one in enumerate(asked, 1)) if several else asked[0]
     values = {"question": shown} | (context.task_values() if context.mode is Mode.TEXTUAL else {})
     try:
@@ -212,7 +203,7 @@ def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: in
     terminal = Terminal(
         "submit_comparisons", SubmitComparisons, items="comparisons" if len(pairs) > 1 else ""
     )
-    spec = without_tools("answer comparer", ROLE, compare_prompt(), terminal)
+    spec = without_tools("answer comparer", ROLE, compare_prompts()[0], terminal)
     rules = dict.fromkeys(one.rule for one in pairs if one.rule)
     values = context.task_values() | {
         "mode": context.mode.value,
@@ -247,7 +238,7 @@ def _shown(context: QAContext, number: int, pair: Pair) -> Block:
         "own_evidence": _own_evidence(candidate, blind),
         "own_finding": _finding(blind),
     }
-    return Block(f"{pair_prompt().fill(values)[1]}\n")
+    return Block(f"{compare_prompts()[1].fill(values)[1]}\n")
 
 
 def _numbered(quotes: list[tuple[str, str]]) -> Block:

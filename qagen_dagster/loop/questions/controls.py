@@ -235,23 +235,21 @@ def _answered_from_text(
         return judged
     if not looked:
         return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
-    context = replace(work.context, mode=Mode.TEXTUAL)
-    question = step.candidate.question
-    found = validator.answer_blind(context, models.validator, (question,), step.attempt)
+    textual = replace(work, context=replace(work.context, mode=Mode.TEXTUAL))
+    found = answer_blind(step, textual, models)
     judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})
     if is_malformed(found.failure):
         return judged.model_copy(update={"verdict": None, "failure": found.failure})
-    blind = found.found.get(question)
+    blind = found.found.get(step.candidate.question)
     if blind is None or not blind.answerable or not blind.answer.strip():
         return judged
-    given = blind.answer
-    same, failure, calls = same_fact(step, work, models, given)
+    same, failure, calls = same_fact(step, work, models, blind.answer)
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
         return judged.model_copy(update={"verdict": None, "failure": failure})
     if not same:
         return judged
-    return Controlled.of(judged, _REASON, f"without pictures the validator answered {given[:300]!r}")
+    return Controlled.of(judged, _REASON, f"without pictures the validator answered {blind.answer[:300]!r}")
 
 
 def compare(

@@ -56,7 +56,7 @@ def prompt_hashes(
         *((generator.prompt_for(mode),) if strategy is Strategy.AGENT else ()),
         *((across.prompt(),) if spans else ()),
         *(
-            (validator.blind_prompt(mode), validator.compare_prompt(), validator.pair_prompt())
+            (validator.blind_prompt(mode), *validator.compare_prompts())
             if strategy is not Strategy.ACROSS
             else ()
         ),

@@ -215,10 +215,12 @@ def in_list(name: str, item: type[Record]) -> Callable[[object], object]:
     """A validator that reads the fields of one `item` in place of the list `name`. Models write a single item in this way."""
 
     def read(value: object) -> object:
-        given = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+        if not isinstance(value, dict):
+            return value
+        given = cast("dict[str, object]", value)
         known = {field: one for field, one in given.items() if field in item.model_fields}
         wrapped: dict[str, object] = {name: [{"number": 1, **known}]}
-        return wrapped if known and name not in given else value
+        return wrapped if known and name not in given else given
 
     return read
 

@@ -206,7 +206,8 @@ def numbers_of(texts: Iterable[str]) -> list[str]:
 def _tokens(text: str) -> list[str]:
     """Words and numbers in lower case. Small numbers are digits. Numbers have no commas: other commas than those of thousands separate."""
     found: list[str] = []
-    for token in _WORD.findall(_LISTED.sub(", ", text).casefold()):
+    words: list[str] = _WORD.findall(_LISTED.sub(", ", text).casefold())
+    for token in words:
         plain = token.replace(",", "").rstrip(".:/") if token[0].isdigit() else token.replace("\u2019", "'")
         found.append(_SMALL_NUMBERS.get(token, plain))
     return found

@@ -37,7 +37,7 @@ from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
-from qagen_dagster.records.questions.submissions import JudgingAnswer
+from qagen_dagster.records.questions.submissions import Comparison, JudgingAnswer
 
 _SAMPLES = 1_000  # exceeds the attempts at a question, so each has its own sample number
 
@@ -267,7 +267,7 @@ class DocumentRun:
         pairs = [pair for one in step.candidates if (pair := pair_of(state, one)) is not None]
         made = validator.compare(self.work.context, self.models.validator, pairs, step.attempt)
         # Pairs without a comparison are compared again together. If none has a comparison, each is compared alone.
-        found = made.found or dict.fromkeys(pair.key for pair in pairs)
+        found: dict[str, Comparison | None] = {**made.found} or dict.fromkeys(one.key for one in pairs)
         return batch.BlindAnswered(answers={}, comparisons=found, calls=made.calls)
 
     @perform.register

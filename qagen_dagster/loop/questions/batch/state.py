@@ -121,14 +121,12 @@ class Prepared(Record):
 class BlindAnswered(Record):
     """The validator answered several questions in one request without seeing their answers, or compared its answers with theirs.
 
-    None means that a question got no answer, or that a pair of answers got no comparison.
+    None means that a question got no answer, or that a pair of answers got no comparison. Comparisons are by the key of the pair.
     """
 
     kind: Literal["blind_answered"] = "blind_answered"
     answers: dict[str, JudgingAnswer | None]  # by question
-    comparisons: dict[str, Comparison | None] = Field(
-        default_factory=dict[str, Comparison | None]
-    )  # by the key of the pair
+    comparisons: dict[str, Comparison | None] = Field(default_factory=dict[str, Comparison | None])
     fit: Fit = Fit()
     calls: tuple[CallSummary, ...] = ()
 
