@@ -125,7 +125,7 @@ def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
     if found is not None and found.answerable and found.confidence >= SURE:
         answer, quote = found.text, found.unit.quote
         evidence.append({"quote": quote.text, "start_line": quote.start_line})
-    return Action("submit_grounded_answer", {"answer": answer, "evidence": evidence})
+    return Action("submit_grounded_answers", {"answer": answer, "evidence": evidence})
 
 
 def _best(
@@ -250,11 +250,11 @@ _BOILERPLATE = re.compile(
 def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
     """Reads on, answers blind, compares, or does another task, as the tools of the request require.
     `fitted` replaces the shipped weights."""
-    if "submit_comparison" in conversation.tools:
+    if "submit_comparisons" in conversation.tools:
         return [compare(conversation.prompt)]
     if "submit_document_answer" in conversation.tools:
         return [answer_from_excerpts(conversation.prompt, fitted)]
-    if "submit_grounded_answer" in conversation.tools:
+    if "submit_grounded_answers" in conversation.tools:
         return [answer_with_quote(conversation.prompt, fitted)]
     if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
         return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
@@ -408,7 +408,7 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str, *, holds: 
         "note": f"embedded:reader, {note}.",
         **({} if holds else {"premise_holds": False}),
     }
-    return Action("submit_answer", arguments)
+    return Action("submit_answers", arguments)
 
 
 def mark(prompt: str) -> Action:
@@ -433,4 +433,4 @@ def compare(prompt: str) -> Action:
         "relevant": relevant,
         "explanation": explanation,
     }
-    return Action("submit_comparison", arguments)
+    return Action("submit_comparisons", arguments)

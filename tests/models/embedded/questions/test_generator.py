@@ -405,7 +405,7 @@ def submitted(wanted: str) -> list[dict[str, Any]]:
 
 def blind(question: str) -> dict[str, Any]:
     prompt = f"Document\n{TITLE}\n\nQuestion:\n{FRAME}{question}"
-    (action,) = read(Conversation("", prompt, (READ,), frozenset({"submit_answer", "read_lines"})))
+    (action,) = read(Conversation("", prompt, (READ,), frozenset({"submit_answers", "read_lines"})))
     return action.arguments
 
 
