@@ -187,16 +187,6 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
     return chars >= _PROSE_CHARS and full * 10 >= 6 * len(block)
 
 
-def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of the lettering that lies in `box` right above line `caption`; the result is `caption` if there is no lettering."""
-    line = caption
-    while above := [one for one in text.pieces if one.line == line - 1]:
-        if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
-            break
-        line -= 1
-    return line
-
-
 @dataclass(frozen=True, eq=False)
 class Caption:
     """One caption. `name` is the visual's full name: "Figure 3"."""

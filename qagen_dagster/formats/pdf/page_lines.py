@@ -1,14 +1,6 @@
-"""Builds the lines of a PDF page: rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
+"""Builds the lines of a PDF page: rows in reading order, with cells, tables, and blank lines between paragraphs."""
 
-Loose lettering inside a figure is moved out of the text flow to one line above the caption. Lettering is recognised by the lines
-alone, because looking at the drawings would cost as much as reading the page again.
-"""
-
-import re
-from collections import Counter
-from collections.abc import Container, Iterator, Sequence
-from itertools import pairwise
-from statistics import median
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.bidi import in_reading_order
@@ -20,17 +12,6 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order
 from qagen_dagster.formats.pdf.ruled_tables import Box, Ruled, ruled_tables
 
-MARK = " \u00b7 "  # separates two pieces of lettering
-_FIGURE = re.compile(
-    r"(?:Figure|FIGURE|Fig\.|FIG\.|Abbildung|Abb\.) ?[A-Z]?\d[\d.-]*[a-z]?(?: *[:.|(\u2013\u2014]|  | ?$| [A-Z])"
-)
-CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
-_HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
-_WALL_WORDS = 4
-_WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
-_LABEL_CHARS = 26  # maximum average characters of pieces of lettering
-_CODE_CHARS = 6  # minimum average characters of lines of a listing
-_HEAD = 900  # tenths of a point from the top of the page; a separate line above this height is a running head
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
 _FEW_CUT = 4  # one in this many rows of a table may be part of a longer line
@@ -39,78 +20,6 @@ _PARAGRAPH = 7  # minimum distance between two paragraphs, in tenths of a line's
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
 _NO_CELLS: Cells = []
-
-
-def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ()) -> list[Line]:
-    """The lines, with the loose lettering above each figure's caption merged into one line before the caption.
-
-    Fragments whose numbers are in `cells` belong to tables and are not lettering.
-    """
-    captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
-    if not captions:
-        return lines
-    found: list[Line] = []
-    done = 0
-    for caption in captions:
-        start = _start(f, lines, caption, done, cells)
-        run = [line for line in lines[start:caption] if line[1]]
-        if len(run) > 1 and _is_loose(f, run):
-            found += lines[done:start]
-            text = MARK.join(text for text, _ in run).replace(" | ", MARK)
-            found.append((text, [n for _, row in run for n in row]))
-            done = caption
-    return found + lines[done:]
-
-
-def _start(f: Fragments, lines: Sequence[Line], caption: int, least: int, cells: Container[int]) -> int:
-    """The number of the first line of the run of lettering above a caption."""
-    foot = f.y0[lines[caption][1][0]]
-    n = caption
-    while n > least:
-        text, row = lines[n - 1]
-        below = row and max(f.y1[one] for one in row) > foot + 30
-        if row and (below or row[0] in cells or _is_text(text)):
-            break
-        n -= 1
-    last = lines[n - 1][1] if n else []
-    while n < caption and last and _follows(f, last, lines[n][1]):
-        last = lines[n][1]
-        n += 1
-    if n == 0 and caption > 2 and not lines[1][1] and f.y1[lines[0][1][0]] < _HEAD:
-        n = 1
-    while n < caption and not lines[n][1]:
-        n += 1
-    return n
-
-
-def _is_text(text: str) -> bool:
-    """Whether a line belongs to a paragraph, a heading or a caption."""
-    words = len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS
-    return bool(CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
-
-
-def _follows(f: Fragments, above: Row, below: Row) -> bool:
-    """Whether a line continues the paragraph or caption above it."""
-    a, b = above[0], below[0] if below else above[0]
-    return bool(below) and 0 < f.y0[b] - f.y0[a] < 2 * f.size[a] and abs(f.x0[a] - f.x0[b]) <= 2 * f.size[a]
-
-
-def _is_loose(f: Fragments, run: Sequence[Line]) -> bool:
-    """Whether the lines are scattered short lettering, and neither a table nor a listing."""
-    pieces = [piece for text, _ in run for piece in text.split(BAR)]
-    return sum(map(len, pieces)) <= _LABEL_CHARS * len(pieces) and not _is_listing(f, run)
-
-
-def _is_listing(f: Fragments, run: Sequence[Line]) -> bool:
-    """Whether the lines begin at few positions and follow each other evenly, as code does."""
-    if len(run) < 3 or sum(len(text) for text, _ in run) < _CODE_CHARS * len(run):
-        return False
-    starts = Counter(f.x0[row[0]] // 10 for _, row in run)
-    steps = [f.y1[b[0]] - f.y1[a[0]] for (_, a), (_, b) in pairwise(run)]
-    usual = median(steps)
-    even = sum(abs(step - usual) * 10 <= usual for step in steps)
-    aligned = sum(count for _, count in starts.most_common(3))
-    return usual > 0 and even * 10 >= 7 * len(steps) and aligned * 3 >= 2 * len(run)
 
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
@@ -142,8 +51,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
     lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
-    cells = {n for table in tables for n in table.fragments}
-    return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
+    return PageLines(fragments, lines, tables)
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:

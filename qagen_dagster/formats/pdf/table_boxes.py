@@ -1,18 +1,16 @@
-"""Finds tables on a PDF page: between ruling lines, in grids of boxes, and in rows of aligned numbers."""
+"""Finds the boxes of tables on a PDF page: between ruling lines, and in rows of aligned numbers."""
 
 import re
-from bisect import bisect
-from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
 
-from qagen_dagster.formats.pdf.captions import Piece, Text, area
-from qagen_dagster.formats.pdf.cells import SAME
+from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains
 from qagen_dagster.formats.pdf.figures import Shape
-from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, intersection, union
-from qagen_dagster.formats.pdf.ruled_tables import Box, Edge, Ruled, lines_of
+from qagen_dagster.formats.pdf.mupdf import SCALE, Rect, union
+from qagen_dagster.formats.pdf.ruled_tables import Ruled
 
+_FRAME = 1.5  # maximum area of a frame, as a multiple of the area of its table
 _MAX_LONE = 7  # maximum consecutive rows without numbers between two rows of numbers
 _MAX_HEADS = 4
 _HEADING = 40  # maximum characters of a heading between the header rows of a table and its first row
@@ -23,62 +21,15 @@ _NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 
 
-def boxes_of_ruled_tables(shapes: Sequence[Shape], text: Text, written: Sequence[Ruled]) -> list[Rect]:
-    """The boxes of tables with ruled or boxed cells. Page borders and empty forms are left out.
-
-    `written` holds the tables that the text already shows as rows.
-    """
-    good = [shape.box for shape in shapes if _is_grid(shape, text)]
-    for x0, y0, x1, y1 in [table.box for table in written]:
-        good.append((x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE))
-    boxes: list[Rect] = []  # only the larger of two overlapping boxes is kept
-    for box in sorted(good, key=area, reverse=True):
-        if not any(area(intersection(box, outer)) > 0.5 * area(box) for outer in boxes):
-            boxes.append(box)
-    return sorted(boxes, key=lambda box: (box[1], box[0]))
-
-
-def _is_grid(shape: Shape, text: Text) -> bool:
-    """Whether the lines and boxes of a shape form rows and columns, and at least two fifths of the cells have text."""
-    if len(shape.parts) < 4 or shape.pictures > 3:
-        return False
-    x0, y0, x1, y1 = _scaled(shape.box)
-    level, upright = _edges(shape)
-    rows = _levels(level, 0.8 * (x1 - x0))
-    inner = [x for x in _levels(upright, 0.55 * (y1 - y0)) if x0 + 80 < x < x1 - 80]
-    if len(rows) < 3 or not inner:
-        return False
-    columns = sorted({x0, *inner, x1})
-    inside = [_scaled(one.box) for one in text.inside(shape.box)]
-    taken = {(bisect(rows, b + d >> 1), bisect(columns, a + c >> 1)) for a, b, c, d in inside}
-    return len(taken) >= max(4, 0.4 * (len(rows) - 1) * (len(columns) - 1))
-
-
-def _scaled(box: Rect) -> Box:
-    """A box in tenths of a point."""
-    x0, y0, x1, y1 = box
-    return int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)
-
-
-def _edges(shape: Shape) -> tuple[list[Edge], list[Edge]]:
-    """The horizontal and the vertical edges of a shape's lines and boxes."""
-    level: list[Edge] = []
-    upright: list[Edge] = []
-    for part in shape.parts:
-        a, b, c, d = _scaled(part.box)
-        if d - b > SAME and c - a > SAME and part.items > 1:
-            continue  # the course of a path with several lines is unknown
-        level += [(b, a, c), (d, a, c)] if c - a > SAME else []
-        upright += [(a, b, d), (c, b, d)] if d - b > SAME else []
-    return level, upright
-
-
-def _levels(edges: list[Edge], least: float) -> list[int]:
-    """The positions at which collinear edges together have at least the length `least`."""
-    lengths: Counter[int] = Counter()
-    for line in lines_of(edges):
-        lengths[line.at] += line.end - line.start
-    return sorted(at for at, length in lengths.items() if length >= least)
+def boxes_of_ruled_tables(shapes: Sequence[Shape], written: Sequence[Ruled]) -> list[Rect]:
+    """The boxes of the tables that the text shows as rows, each with the frame and the filled cells around it."""
+    boxes: list[Rect] = []
+    for table in written:
+        x0, y0, x1, y1 = table.box
+        box = (x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE)
+        around = [one.box for one in shapes if contains(one.box, box) and area(one.box) < _FRAME * area(box)]
+        boxes.append(union((box, *around)))
+    return boxes
 
 
 def number_tables(text: Text) -> list[Rect]:

@@ -13,14 +13,14 @@ from qagen_dagster.formats.pdf.captions import (
     captions_of,
     contains,
     expanded,
-    lettering_line,
     pieces_of,
+    shared_height,
+    shared_width,
     text_of,
 )
 from qagen_dagster.formats.pdf.mupdf import Pdf, Rect, intersection, union
 from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, number_tables
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
-from qagen_dagster.formats.pdf.visual_regions import Finder, PageView
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # maximum of one document
@@ -36,6 +36,17 @@ _BACKGROUND = 0.7  # share of the page; a shape that covers more may be a backgr
 _LEAFLET = 2  # pages; in a longer document, a visual above the prose of the first page is a logo or cover art
 _MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing without pictures
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
+
+
+@dataclass
+class _PageView:
+    """All findings on one page. `number` is 1-based."""
+
+    number: int
+    text: Text
+    shapes: list[figures.Shape]
+    captions: list[Caption]
+    tables: list[Rect]
 
 
 @dataclass
@@ -144,13 +155,13 @@ class _Search:
         self._work += len(pieces) + len(pictures) + len(drawings)
         shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
-        tables = boxes_of_ruled_tables(shapes, text, written)
-        return self._pick(PageView(span.page, text, shapes, captions, tables))
+        tables = boxes_of_ruled_tables(shapes, written)
+        return self._pick(_PageView(span.page, text, shapes, captions, tables))
 
-    def _pick(self, view: PageView) -> list[_Found]:
+    def _pick(self, view: _PageView) -> list[_Found]:
         """The page's visuals from the top down. Visuals with captions claim their content first."""
         found: list[_Found] = []
-        finder = Finder(view)
+        finder = _Finder(view)
         choices = [(caption, finder.boxes_beside(caption)) for caption in view.captions]
         for caption, boxes in sorted(choices, key=lambda one: len(one[1])):
             for box in boxes:
@@ -167,20 +178,91 @@ class _Search:
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
 
-def _captioned(view: PageView, caption: Caption, inner: Rect) -> _Found:
-    box = union((inner, caption.box))
+class _Finder:
+    """Finds the visuals above and below the captions of a page."""
+
+    def __init__(self, view: _PageView) -> None:
+        self._view = view
+        text = view.text
+        self._own = {piece for caption in view.captions for piece in caption.pieces}
+        self._margin = {piece for piece in text.pieces if text.is_marginal(piece)}
+        solid = [*(shape.box for shape in view.shapes), *view.tables]
+        prose = [piece.box for piece in text.prose - self._own]
+        self._stops = [caption.box for caption in view.captions]
+        self._stops += [box for box in prose if not any(contains(one, box) for one in solid)]
+
+    def boxes_beside(self, caption: Caption) -> list[Rect]:
+        """The possible visuals of a caption, the likeliest first.
+
+        Tables are below their captions, and figures are above. Text is a figure only where nothing is drawn.
+        """
+        rooms = [self._room(caption, up=up) for up in (not caption.is_table, caption.is_table)]
+        boxes = [
+            (caption.is_table and self._table(caption, room)) or self._drawn(caption, room) for room in rooms
+        ]
+        if not caption.is_table:
+            boxes += [self._texts(room) for room, box in zip(rooms, boxes, strict=True) if not box]
+        return [box for box in boxes if box]
+
+    def _room(self, caption: Caption, *, up: bool) -> Rect:
+        """The space above (`up`) or below a caption, up to the next paragraph, heading or caption."""
+        own = caption.box
+        reach = expanded(own, 2)
+        ahead = [box for box in self._stops if shared_width(box, reach) > 5]
+        if up:
+            top = max((box[3] for box in ahead if box[3] <= own[1] + 4), default=0.0)
+            room = (own[0], min(top, own[1]), own[2], own[1])
+        else:
+            end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._view.text.height)
+            room = (own[0], own[3], own[2], max(end, own[3]))
+        level = [box for box in self._stops if shared_height(box, room) > 2]
+        left = max((box[2] for box in level if box[2] <= own[0] + 5), default=0.0)
+        right = min((box[0] for box in level if box[0] >= own[2] - 5), default=self._view.text.width)
+        return (min(left, own[0]), room[1], max(right, own[2]), room[3])
+
+    def _table(self, caption: Caption, room: Rect) -> Rect | None:
+        inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
+        boxes = [box for box in inside if shared_width(box, caption.box) > 0]
+        return max(boxes, key=lambda box: shared_height(box, caption.box), default=None)
+
+    def _drawn(self, caption: Caption, room: Rect) -> Rect | None:
+        """The box around the shapes in a room, with their labels.
+
+        Tables, boxes of text beside drawings, and shapes that are above or below other captions only are left out.
+        """
+        text = self._view.text
+        inside = [one for one in self._view.shapes if contains(expanded(room, 8), one.box)]
+        shapes = [one for one in inside if not self._is_others(caption, one.box)]
+        shapes = [one for one in shapes if not figures.is_written(one, text)] or shapes
+        if not shapes:
+            return None
+        box = union(one.box for one in shapes)
+        inner = intersection(expanded(room, 2), expanded(box, 60))
+        return figures.with_labels(box, text, inner, self._own | self._margin)
+
+    def _is_others(self, caption: Caption, shape: Rect) -> bool:
+        """Whether a shape is a table, is above or below other captions only, or is nearer to a caption of the other kind."""
+        over = [one for one in self._view.captions if shared_width(shape, one.box) > 0]
+        far = -shared_height(shape, caption.box)
+        near = any(one.is_table != caption.is_table and -shared_height(shape, one.box) < far for one in over)
+        is_table = any(contains(expanded(box, 2), shape) for box in self._view.tables)
+        return near or is_table or (bool(over) and caption not in over)
+
+    def _texts(self, room: Rect) -> Rect | None:
+        """The box of at least three texts that belong neither to captions nor to running heads and feet."""
+        pieces = [one for one in self._view.text.inside(room) if one not in self._own | self._margin]
+        return union(one.box for one in pieces) if len(pieces) > 2 else None
+
+
+def _captioned(view: _PageView, caption: Caption, inner: Rect) -> _Found:
     own = [piece.line for piece in caption.pieces]
-    lines = (min(own), max(own))
-    if caption.is_table:
-        lines = _rows(view.text, inner, own) or lines
-    else:
-        lines = (lettering_line(view.text, inner, lines[0]), lines[1])
+    lines = _rows(view.text, inner, own) or (min(own), max(own))
     kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
-    return _Found(kind, view.number, box, caption, lines)
+    return _Found(kind, view.number, union((inner, caption.box)), caption, lines)
 
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
-    """The first and last line of a table, including the lines of its caption if these are adjacent; None if there are no lines."""
+    """The first and last line of a visual, including the lines of its caption if these are adjacent; None if there are no lines."""
     inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
@@ -193,7 +275,7 @@ def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     return best[0], best[-1]
 
 
-def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_Found]:
+def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_Found]:
     found: list[_Found] = []
 
     def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
@@ -227,10 +309,9 @@ def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType,
     """Shapes large enough to be visuals on their own, except boxes around text."""
     large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
     found: list[tuple[VisualType, Rect]] = []
-    for row in figures.panels_of(large):
-        kind = VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM
-        drawn = union(one.box for one in row)
-        found.append((kind, figures.with_labels(drawn, text, expanded(drawn, 30), set())))
+    for one in large:
+        kind = VisualType.IMAGE if one.pictures else VisualType.DIAGRAM
+        found.append((kind, figures.with_labels(one.box, text, expanded(one.box, 30), set())))
     return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
 
@@ -242,7 +323,7 @@ def _is_large(shape: figures.Shape) -> bool:
     return bool(drawn) and sides[0] >= least[0] and sides[1] >= least[1] and sides[0] <= _BANNER * sides[1]
 
 
-def _line_near(view: PageView, box: Rect) -> int:
+def _line_near(view: _PageView, box: Rect) -> int:
     """The number of the first line of text below a box. It places a box without text among the other visuals."""
     below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
     return min(below, default=1 << 30)
