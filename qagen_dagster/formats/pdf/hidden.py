@@ -31,11 +31,12 @@ _MOST_COVERS = 100  # maximum covers of a page; more covers are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
 _MIN_STRUCK = 3  # minimum letters; in formulas single letters are struck out
 _END = 4  # maximum points by which a rule is longer than the text that it strikes out
-# The command of a light colour, of grey, RGB or CMYK, or of a colour in a space that the file names.
+# A light colour of grey, RGB or CMYK, or a colour in a space that the file names, before text in this colour. Between them are a drawing
+# between `q` and `Q`, names, dictionaries, dashes and other commands, but neither another colour nor the end of a drawing.
 _FULL, _NONE = rb"(?:1(?:\.0*)?|0?\.(?:8[789]|9)\d*)\s+", rb"(?:0(?:\.0*)?|0?\.(?:0\d*|1[0-2]\d*))\s+"
-_LIGHT_COMMAND = _re2.compile(
-    rb"(?i)(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FULL, 4 * _NONE)
-)
+_LIGHT_COMMAND = rb"(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FULL, 4 * _NONE)
+_BETWEEN = rb"(?:\bq\b[^gkqQ(\[<]*\bQ\b|/[^\s/(\[<]+|<<[^<>]*>>|\[[\d\s.]*\]\s*\d+\s+d\b|\bgs\b|[^gkQ(\[</])*"
+_LIGHT_TEXT = _re2.compile(rb"%b%b(?:[(\[]|<[^<]|\bDo\b)|\b[1256]\s+Tr\b" % (_LIGHT_COMMAND, _BETWEEN))
 _LIGHT_COLOUR = re.compile("color:#(?:[ef].){3}")
 _FILLED = b'"stroked":0,"rectangle":1'
 _BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
@@ -92,7 +93,7 @@ def _suspects(pdf: Pdf, printed: Printed, f: Fragments) -> Iterable[int]:
     if printed.content.may_be_unpainted:
         is_scan = printed.is_unpainted() and _is_pictured(pdf.page(printed.number))
         return () if is_scan else range(len(f.text))
-    if printed.content.is_whole and not _LIGHT_COMMAND.search(printed.content.commands):
+    if printed.content.is_whole and not _LIGHT_TEXT.search(printed.content.commands):
         return ()
     lines = printed.html
     return [n for n, line in enumerate(f.line) if _LIGHT_COLOUR.search(lines[line])]
