@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean
 
-from qagen_dagster.formats.pdf.cells import unbroken
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.mupdf import Rect, union
+from qagen_dagster.formats.pdf.page_lines import unbroken
 from qagen_dagster.formats.pdf.reading_order import Line
 
 MARGIN = 0.08  # share of the page's height, at the top for running heads and at the bottom for running feet

@@ -9,12 +9,12 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import fmean
 
-from qagen_dagster.formats.pdf.cells import SAME
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import level_rows
 
 TableRow = list[list[int]]  # the fragments of each cell
 
+SAME = 25  # tenths of a point; edges that are closer count as one edge
 _VALUE = 6  # maximum average width of values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")

@@ -31,8 +31,6 @@ _FEW_PATHS = 3_000  # the paths of a page count towards the document's limit onl
 _MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter side of a picture
 _BANNER = 8  # maximum ratio of the longer to the shorter side
-_LARGER = 3  # minimum ratio of the area of a drawing to that of a table that is part of it
-_BACKGROUND = 0.7  # share of the page; a shape that covers more may be a background
 _LEAFLET = 2  # pages; in a longer document, a visual above the prose of the first page is a logo or cover art
 _MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing without pictures
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
@@ -284,12 +282,8 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
             taken.append(box)
 
     pictures = _pictures(view.shapes, view.text)
-    page = view.text.width * view.text.height
-    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
     for box in _merged([*view.tables, *number_tables(view.text)]):
-        held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
-        if not held:
-            add(VisualType.TABLE, box, _rows(view.text, box, []))
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
             add(kind, box)
