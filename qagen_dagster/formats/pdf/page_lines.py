@@ -49,11 +49,11 @@ def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
 
 
 class PageLines(NamedTuple):
-    """The lines of a page, their fragments, and the tables among them."""
+    """The lines of a page, their fragments, and the boxes of its ruled tables, also of those beside other text."""
 
     fragments: Fragments
     lines: list[Line]
-    tables: list[Ruled]
+    tables: list[Box]
 
 
 def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLines:
@@ -61,14 +61,15 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
     rules = ruling_lines if len(ruling_lines) > 1 and len(flow.cells) >= _LINES_OF_CELLS else ()
-    tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
+    found = ruled_tables(fragments, rules) if rules else []
+    tables = _whole(found, rows)
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
         fragments = split(fragments, cuts)
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
     lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
-    return PageLines(fragments, lines, tables)
+    return PageLines(fragments, lines, [table.box for table in found])
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:

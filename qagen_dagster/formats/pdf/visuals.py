@@ -24,7 +24,6 @@ from qagen_dagster.formats.pdf.captions import (
     text_of,
 )
 from qagen_dagster.formats.pdf.mupdf import SCALE, Pdf, Rect, intersection, union
-from qagen_dagster.formats.pdf.ruled_tables import Ruled
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
@@ -313,11 +312,12 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
     return found
 
 
-def _ruled_tables(shapes: Sequence[figures.Shape], written: Sequence[Ruled]) -> list[Rect]:
-    """The boxes of the tables that the text shows as rows, each with the frame and the filled cells around it."""
+def _ruled_tables(
+    shapes: Sequence[figures.Shape], written: Sequence[tuple[int, int, int, int]]
+) -> list[Rect]:
+    """The boxes of ruled tables in points, each with the frame and the filled cells around it. `written` is in tenths of a point."""
     boxes: list[Rect] = []
-    for table in written:
-        x0, y0, x1, y1 = table.box
+    for x0, y0, x1, y1 in written:
         box = (x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE)
         around = [one.box for one in shapes if contains(one.box, box) and area(one.box) < _FRAME * area(box)]
         boxes.append(union((box, *around)))
