@@ -49,7 +49,7 @@ def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
 
 
 class PageLines(NamedTuple):
-    """The lines of a page, their fragments, and the boxes of its ruled tables, also of those beside other text."""
+    """The lines of a page, their fragments, and the boxes of its ruled tables in tenths of a point."""
 
     fragments: Fragments
     lines: list[Line]
@@ -61,15 +61,14 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
     rules = ruling_lines if len(ruling_lines) > 1 and len(flow.cells) >= _LINES_OF_CELLS else ()
-    found = ruled_tables(fragments, rules) if rules else []
-    tables = _whole(found, rows)
+    tables = _whole(ruled_tables(fragments, rules), rows) if rules else []
     cuts = {n: places for table in tables for n, places in table.cuts.items()}
     if cuts:
         fragments = split(fragments, cuts)
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
     lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
-    return PageLines(fragments, lines, [table.box for table in found])
+    return PageLines(fragments, lines, [table.box for table in tables])
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:

@@ -33,7 +33,6 @@ _PARAGRAPH = 30  # if the shortest cells of the lines average more characters, a
 _FAR = 1 << 30
 _LINES_OF_A_HEAD = 4  # maximum lines of a header between two ruling lines; a listing in a frame has more
 _EACH = 4  # minimum parts that are probably one row each; one fewer if columns are ruled
-_FULL_ROWS = 3  # minimum rows with a name and a value in a table of a single part
 _HEADING = 4  # maximum height of a heading for a group of rows, in letter sizes
 _CAPTION = 60  # a text across the table with this many characters is not a heading for rows
 
@@ -338,9 +337,11 @@ class _Finder:
         return positions
 
     def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
-        """The table of a run, if it is one. A single part needs ruled columns and three full rows: otherwise it may be a note in a frame."""
+        """The table of a run, if it is one. A single part is not: it may be a listing, a note in a frame or a page with columns."""
+        if len(run) < 2:
+            return []
         ruled = self._columns_between(top, bottom)
-        if not run or (not ruled and (len(run) < 2 or len(run[0]) > _LINES_OF_A_HEAD)):
+        if not ruled and len(run[0]) > _LINES_OF_A_HEAD:
             return []
         lines = [line for part in run for line in part]
         shown = [
@@ -355,8 +356,6 @@ class _Finder:
         filled = sum(bool(cell) for row in rows for cell in row)
         worded = sum(any(len(self._f.text[n]) >= _WORD for cell in row for n in cell) for row in rows)
         if 2 * worded < len(rows) or len(rows) < 2 or 10 * filled < 4 * len(rows) * (len(edges) + 1):
-            return []
-        if len(run) < 2 and sum(bool(row[0]) and sum(map(bool, row)) > 1 for row in rows) < _FULL_ROWS:
             return []
         cuts = cuts_at(self._f, edges, lines)
         rows = [row[::-1] for row in rows] if self._f.rtl else rows
