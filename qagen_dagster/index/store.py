@@ -58,16 +58,16 @@ def write_shard(
         connection.table("rows").order("document_id, number").write_parquet(str(target))  # pyright: ignore[reportUnknownMemberType]
 
 
-def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
-    """The text hash and the number of chunks of each document in a shard. Raises StoreError when the shard cannot be read."""
+def documents_in(shards: Sequence[Path]) -> dict[str, tuple[str, int]]:
+    """The text hash and the number of chunks of each document in one or more shards. Raises StoreError when one cannot be read."""
     with _memory() as connection:
         try:
             found = connection.execute(
                 "SELECT document_id, any_value(text_sha256), count(*) FROM read_parquet($1) GROUP BY ALL",
-                [str(shard)],
+                [[str(shard) for shard in shards]],
             ).fetchall()
         except duckdb.Error as error:
-            raise StoreError(f"{shard} cannot be read: {_one_line(error)}") from None
+            raise StoreError(f"{', '.join(map(str, shards))} cannot be read: {_one_line(error)}") from None
     return {str(name): (str(sha256), int(count)) for name, sha256, count in found}
 
 

@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -36,6 +38,18 @@ def test_every_suffix_has_one_format() -> None:
 
 def test_versions_are_those_of_the_formats_in_their_order() -> None:
     assert list(VERSIONS.items()) == [(one.name, one.version) for one in FORMATS]
+
+
+@pytest.mark.parametrize(("name", "loaded"), [("a.txt", False), ("a.md", False), ("a.pdf", True)])
+def test_the_libraries_of_pdf_are_loaded_for_pdf_alone(name: str, loaded: bool) -> None:
+    code = f"from qagen_dagster.formats import registry; import sys; registry.format_of({name!r}); "
+    ended = subprocess.run(
+        [sys.executable, "-c", code + "print('pymupdf' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout == f"{loaded}\n"
 
 
 @pytest.mark.parametrize(

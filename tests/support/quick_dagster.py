@@ -1,12 +1,17 @@
 """Dagster's databases in tests: the same tables and statements, without what costs time and is not looked at.
 
 They do not wait for the disk: what they hold outlives a killed process, not a power cut. And what is thrown away and made
-again for each event, of which a run has a hundred, is kept: the engine of a database, the list of known migrations.
+again for each event, of which a run has a hundred, is kept: the connection to a database, the list of known migrations.
+The database of a run begins as a copy of an empty one.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
 from typing import Any
 
 from alembic.config import Config
@@ -14,10 +19,15 @@ from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.pool import QueuePool
 
-_engines: dict[tuple[str, bool], Engine] = {}
+_MOST = 8  # databases whose connections are kept
+_engines: OrderedDict[tuple[str, bool], Engine] = OrderedDict()
 _migrations: dict[str | None, ScriptDirectory] = {}
+_empty: list[bytes] = []  # the database of a run without events
 _from_config = ScriptDirectory.from_config
+_Storage: Any = sqlite_event_log.SqliteEventLogStorage
+_make_tables = _Storage._initdb
 
 
 def hurry() -> None:
@@ -28,6 +38,21 @@ def hurry() -> None:
         storage.create_engine = _engine
     scripts: Any = ScriptDirectory
     scripts.from_config = _known
+    _Storage._initdb = _begin
+
+
+def prepare() -> None:
+    """Make what all processes that are forked from this one need."""
+    with tempfile.TemporaryDirectory() as folder:
+        with _Storage(folder).run_connection("none"):
+            pass
+        close()
+
+
+def close() -> None:
+    """End the connections, so that the files hold everything."""
+    while _engines:
+        _end(_engines.popitem()[1])
 
 
 def _relax(connection: sqlite3.Connection, _record: object) -> None:
@@ -37,8 +62,33 @@ def _relax(connection: sqlite3.Connection, _record: object) -> None:
 def _engine(url: str, **options: Any) -> Engine:
     key = url, "connect_args" in options
     if key not in _engines:
-        _engines[key] = create_engine(url, **options)
+        kept: Any = create_engine(url, **{**options, "poolclass": QueuePool, "pool_size": 0})
+        kept.dispose = lambda: None  # Dagster does so after each event
+        _engines[key] = kept
+        if len(_engines) > _MOST:
+            _end(_engines.popitem(last=False)[1])
+    _engines.move_to_end(key)
     return _engines[key]
+
+
+def _end(engine: Engine) -> None:
+    Engine.dispose(engine)
+
+
+def _begin(storage: Any, engine: Engine, for_index_shard: bool = False) -> None:
+    path = Path(str(engine.url.database))
+    if for_index_shard or path.exists():
+        _make_tables(storage, engine, for_index_shard)
+    elif _empty:
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_bytes(_empty[0])
+        os.link(fresh, path)
+        fresh.unlink()
+    else:
+        _make_tables(storage, engine)
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        _empty.append(path.read_bytes())
 
 
 def _known(config: Config) -> ScriptDirectory:

@@ -16,6 +16,7 @@ import sys
 from multiprocessing import get_context
 from typing import Any
 
+from qagen_dagster.english.wording import language_of
 from tests.support import quick_dagster
 
 LOADED = ("qagen_dagster.cli.main", "qagen_dagster.definitions", "alembic.command")
@@ -80,5 +81,7 @@ if __name__ == "__main__":
     for module in LOADED:
         importlib.import_module(module)
     quick_dagster.hurry()
+    quick_dagster.prepare()
+    language_of("The mill at the quay has a pump that was made by hand in the town.")  # loads its model
     gc.freeze()  # what is loaded is not looked through again while a command runs
     serve(socket.socket(fileno=int(sys.argv[1])))
