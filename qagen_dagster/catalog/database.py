@@ -135,24 +135,37 @@ def rebuild(rows: Iterable[TableRow], target: Path, *, lock_seconds: float = LOC
 def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file. The folder `scratch` holds the raw rows."""
     _write_raw(rows, scratch)
-    # More threads take more memory and CPU, and about the same time.
-    with duckdb.connect(file, config={**CONFIG, "threads": 1}) as connection:
+    file.write_bytes(_empty())
+    with _connect(file) as connection:
         connection.begin()  # not one commit per statement
-        create(connection)
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, scratch)
-        for statements in (sql("load_calls"), sql("load"), sql("load_history")):
-            connection.execute(statements)
+        for name in ("load_calls", "load", "load_history"):
+            connection.execute(sql(name))
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory
             connection.begin()
-        connection.execute(sql("views"))
-        connection.execute(sql("history_views"))
-        comment(connection)
-        counts = {table: connection.table(table).shape[0] for table in TABLES}
-        connection.commit()
-        connection.execute("CHECKPOINT")
-    return counts
+        return {table: connection.table(table).shape[0] for table in TABLES}
+
+
+@cache
+def _empty() -> bytes:
+    """A catalog without rows. A process makes it once: its comments take as long as the rows of a small corpus."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "empty.duckdb"
+        with _connect(file) as connection:
+            connection.begin()
+            create(connection)
+            connection.execute(sql("views"))
+            connection.execute(sql("history_views"))
+            comment(connection)
+            connection.commit()
+        return file.read_bytes()
+
+
+def _connect(file: Path) -> duckdb.DuckDBPyConnection:
+    # More threads take more memory and CPU, and about the same time.
+    return duckdb.connect(file, config={**CONFIG, "threads": 1})
 
 
 def _rebuild(rows: Iterable[TableRow], target: Path) -> dict[str, int]:
@@ -217,12 +230,11 @@ def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path) 
     """Make the view `raw_<table>` of its files: the columns of the table and `result_id`."""
     shape = connection.table("candidates" if table == _REMOVED else table)
     columns = {name: str(kind) for name, kind in zip(shape.columns, shape.types, strict=True)}
-    rows = connection.read_json(
-        str(scratch / f"{table}.*.jsonl"),
-        format="newline_delimited",
-        columns={**columns, "result_id": "BIGINT"},
+    columns["result_id"] = "BIGINT"
+    place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
+    connection.execute(
+        f"CREATE TEMP VIEW raw_{table} AS FROM read_json('{place}', format = 'newline_delimited', columns = {columns})"
     )
-    connection.execute(f"CREATE TEMP VIEW raw_{table} AS {rows.sql_query()}")
 
 
 def dictionary(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

@@ -24,6 +24,7 @@ INSTANCE = """\
 telemetry: {enabled: false}
 nux: {enabled: false}
 concurrency: {pools: {default_limit: 1}}
+compute_logs: {module: dagster._core.storage.noop_compute_log_manager, class: NoOpComputeLogManager}
 """
 
 
