@@ -47,8 +47,8 @@ attributes:
   key_prefix: {name}
   include: []  # of grading, evaluation, exams, problems
   # schedule: "0 2 * * *"
-  # max_usd: 5  # of one launch by a sensor or the schedule; without it, paid models are not asked
-  # max_usd_per_day: 20
+  # max_usd: 5  # of one launch by a sensor or the schedule, which may use paid models only with both limits
+  # max_usd_per_day: 20  # of all these launches of a day (UTC)
 """
 
 
@@ -81,27 +81,29 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
     profile: str | None = Field(None, description="The profile that says which models are used.")
     profiles: str | None = Field(None, description="A folder of profiles of your own.")
     key_prefix: str = Field(
-        "qagen", description="What asset keys and names of jobs and sensors begin with. Empty: nothing."
+        "qagen", description="The prefix of asset keys and of the names of jobs and sensors. Empty for none."
     )
     include: list[Literal["grading", "evaluation", "exams", "problems"]] = Field(
         [], description="What is made besides question sets."
     )
     schedule: str | None = Field(
         None,
-        description="A cron expression: then, what is out of date is made again. The schedule is on. Without it: 02:00, off.",
+        description="When everything out of date is made again, as a cron expression. If given, the schedule is on; else it is off, at 02:00.",
     )
     max_usd: float | None = Field(
         None,
         ge=0,
-        description="Limit in US dollars of one launch by a sensor or the schedule. Without it, paid models are not asked.",
+        description="Limit in US dollars of one launch by a sensor or the schedule. These use paid models only if this and max_usd_per_day are set.",
     )
-    max_usd_per_day: float | None = Field(None, ge=0, description="The same for all launches of a day (UTC).")
+    max_usd_per_day: float | None = Field(
+        None, ge=0, description="Limit in US dollars of all of them in a day."
+    )
     blocking_checks: bool = Field(
         False,
         description="Whether a failed check keeps a run from making the assets that depend on the checked one.",
     )
     fresh_within_hours: float | None = Field(
-        None, gt=0, description="The UI warns of a published set that was made longer ago."
+        None, gt=0, description="The UI marks a published set that is older."
     )
     git_url: str | None = Field(
         None,
@@ -140,7 +142,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         work: Work | None = None,
         **overrides: Any,
     ) -> dg.Definitions:
-        """The graph of a corpora folder; `work` is what a command has begun for the runs. `overrides` replace resources by name.
+        """The graph of a corpora folder; `work` is what a command started for its runs before they begin. `overrides` replace resources by name.
 
         A corpus that cannot be read is left out and shown in the UI.
         """
@@ -187,7 +189,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         )
 
     def _linked(self, assets: Sequence[dg.AssetsDefinition]) -> Sequence[Any]:
-        """The assets, whose references to code are addresses in the repository, if there is one."""
+        """The assets. If there is a repository, their references to code are addresses in it."""
         if self.git_url is None:
             return assets
         mapping = dg.AnchorBasedFilePathMapping(Path(__file__), "qagen_dagster/components.py")

@@ -1,4 +1,4 @@
-"""Every exception that the package raises on purpose.
+"""The exceptions that the layers of the package raise for each other.
 
 QagenError
 ├── ConfigError             a file or flag that a person must correct (exit code 2)
@@ -6,7 +6,7 @@ QagenError
 ├── DocumentError           a document that cannot be parsed, with its outcome
 │   └── TooLargeError           a file of more bytes than allowed
 ├── ToolError               text for the model: what went wrong and what to do instead
-├── ResumeError             a journal that belongs to other work
+├── ResumeError             a stored journal that was written for other work
 └── ModelError              a model call that gave no usable response
     ├── TransientModelError     a retry may succeed (rate limit, timeout, 5xx, connection)
     │   ├── RateLimitedError        too many requests; all processes should back off
@@ -73,7 +73,7 @@ class ToolError(QagenError):
 
 
 class ResumeError(QagenError):
-    """A journal in the store belongs to other work."""
+    """A stored journal was written for other work, so the work cannot be resumed from it."""
 
 
 class ModelError(QagenError):
@@ -89,9 +89,9 @@ class TransientModelError(ModelError):
 
 
 class UnreachableError(TransientModelError):
-    """No connection could be made to a server that has not answered this process yet. `since`: when that was first tried.
+    """No connection could be made to a server that has not answered this process yet.
 
-    `since` is in `time.monotonic()` seconds.
+    `since` is the time of the first attempt, in seconds of `time.monotonic()`.
     """
 
     def __init__(self, message: str, *, since: float) -> None:

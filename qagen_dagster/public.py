@@ -1,5 +1,5 @@
-"""What other programs import from `qagen_dagster`: published sets, scores, and answers from one document. What Dagster needs is in
-`defs/questions/downstream.py`.
+"""The functions that other programs import from `qagen_dagster`: published sets, scores, and answers from one document. Other Dagster
+projects use `defs/questions/downstream.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -69,7 +69,7 @@ def score(
         sets: one published set or several.
         answers: a JSON Lines file, or its rows: `id`, and `answer`, `passages` or both.
         against: the same for the second system.
-        profile: the profile whose judge compares answers where code cannot decide. Default: nobody is asked.
+        profile: the profile whose judge compares answers if code cannot decide. Default: no judge is asked.
         max_usd: what the judge may cost. Default: the profile's budget.
 
     Raises ConfigError.

@@ -1,6 +1,6 @@
 """Reads the environment variables. No other module does.
 
-They say where things are, which profile is the default and how much runs in parallel. Nothing is read at import.
+The variables say where things are, which profile is the default and how much runs in parallel. Nothing is read at import.
 Secrets are read one at a time and never stored.
 """
 
@@ -42,7 +42,7 @@ class Settings:
         corpora: folder of the corpora, read-only.
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
-        profiles: folder of profiles that come before the shipped ones; None for only the shipped ones.
+        profiles: folder whose profiles replace shipped ones of the same names; None: only shipped profiles are used.
         document_workers: question sets: maximum number of model calls in flight in one process. Other products: maximum number of
             pieces of work that one op does at once.
         parser_workers: number of parser processes.
@@ -51,9 +51,9 @@ class Settings:
         state: local folder through which the processes of this user share the rate limits of models.
         shard_size: documents or problems per op. None: 1 document or `document_workers` problems per op, and more if there would
             otherwise be more than 32 ops.
-        automation_max_usd: limit in US dollars of what one tick of a sensor or schedule launches; None: paid models are refused.
-        automation_max_usd_per_day: the same for all ticks of a day (UTC).
-        optional: the products of OPTIONAL that are made. What is left out is never out of date.
+        automation_max_usd: limit in US dollars for the runs that one tick of a sensor or schedule launches.
+        automation_max_usd_per_day: the same for all ticks of a day (UTC) together. If one of the two is None, paid models are refused.
+        optional: the products of OPTIONAL that are made. The others never count as out of date.
     """
 
     corpora: Path
@@ -108,16 +108,16 @@ _PROXIES = tuple(
     name for upper in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY") for name in (upper, upper.lower())
 )
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-_KEY_LOG = "SSLKEYLOGFILE"  # where every TLS client writes its keys
+_KEY_LOG = "SSLKEYLOGFILE"  # names the file to which every TLS client writes its keys
 OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # of clients that reach stores in buckets
 
 
 def network_faults(
     more: tuple[str, ...] = (), environ: Mapping[str, str] | None = None, *, url: str = "https://"
 ) -> list[tuple[str, str]]:
-    """The variables of proxies and certificates that no client can use, each with the reason. Their values may hold passwords.
+    """The variables of proxies and certificates whose values no client can use, with the reasons. The values may contain passwords.
 
-    `more` variables of certificates are checked, too. Variables that a client of the server of `url` does not read are left out.
+    `more` names further variables of certificates. Variables that do not matter for requests to the server of `url` are left out.
     """
     env, direct = os.environ if environ is None else environ, is_loopback(url)
     proxies = () if direct else _PROXIES
@@ -157,7 +157,7 @@ def is_loopback(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Whether a URL names this machine, a private address, or a host that no public DNS has, such as a container of this network."""
+    """Whether a URL names this machine, a private address, or a host name that is not in public DNS, such as that of a container."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     try:
         return is_loopback(url) or ip_address(host).is_private
@@ -259,7 +259,7 @@ def scripts() -> str | None:
 
 
 def op_seconds() -> int:
-    """The number of seconds after which Celery considers the worker of an op dead. Raises ConfigError."""
+    """The number of seconds after which Celery considers the worker of an op dead. Raises ConfigError for an invalid value."""
     return _whole_number(os.environ, "QAGEN_OP_SECONDS", 3600)
 
 

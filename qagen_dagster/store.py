@@ -1,7 +1,7 @@
 """The store: the only code that writes values. The records make their keys.
 
-Writes are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records, and the error for a missing
-one names its path. A damaged file is set aside when its record is written again. The root is a folder or any fsspec URL.
+`write` and `write_bytes` are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records. The
+error for a missing or damaged one names its path. `write` sets aside a damaged file that it replaces. The root is a folder or fsspec URL.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Store:
-    """Typed, atomic reads and writes under one root. Safe for many threads and processes."""
+    """Typed reads and atomic writes under one root. Safe for many threads and processes."""
 
     def __init__(self, root: str | Path) -> None:
         # No cached listings: a process must see what other processes have just written.
@@ -59,7 +59,7 @@ class Store:
         return None if self._local is None else self._local / key
 
     def check_writable(self) -> None:
-        """Raise StoreError if nothing can be written to a local store. This writes nothing."""
+        """Raise StoreError if a local store cannot be written to. Nothing is written, and other stores are not checked."""
         if self._local is None:
             return
         existing = next(
@@ -83,7 +83,7 @@ class Store:
             return None
 
     def hash_of(self, key: str) -> str | None:
-        """The `content_hash` of a key, which is read in pieces; None when it is missing."""
+        """The `content_hash` of the bytes of a key; None when it is missing. A local file is read in pieces."""
         try:
             with self._open(key) as file:
                 return hashlib.file_digest(cast("BytesIO", file), "sha256").hexdigest()
@@ -117,14 +117,14 @@ class Store:
             return None
 
     def rows(self, key: str, kind: type[BaseModel], row: type[RowT]) -> Iterator[RowT]:
-        """The rows of a record in its first list of `row`. Raises StoreError as `read`, but perhaps only after some rows.
+        """The rows in the first list of `row` of a record. Raises StoreError as `read` does, perhaps only after some rows.
 
-        One row is in memory at a time: a record of a large corpus takes several times the size of its file.
+        One row is parsed at a time, because the parsed record of a large corpus takes several times the size of its file.
         """
         return (one for one in self._rows_and_head(key, kind, row) if isinstance(one, row))
 
     def read_head(self, key: str, kind: type[RecordT], row: type[BaseModel]) -> RecordT:
-        """A record as `read`, but its list of `row` is empty. All rows are validated, one at a time."""
+        """The record that `read` returns, but with an empty list of `row`. All rows are validated, one at a time."""
         *_, head = deque(self._rows_and_head(key, kind, row), maxlen=1)
         return cast("RecordT", head)
 
@@ -172,7 +172,7 @@ class Store:
             _LOG.warning("%s: renamed to %s, and made again", why, name.rsplit("/", 1)[-1])
 
     def _renamed(self, key: str, damaged: bytes, why: str) -> str | None:
-        """The new name of the file; None when it has other bytes than `damaged`."""
+        """Rename the file and return its new key; None when it has other bytes than `damaged`, or is gone."""
         if self.get(key) != damaged:
             return None
         name, number = f"{key}.damaged", 1
@@ -207,7 +207,7 @@ class Store:
             raise StoreError(f"{self.path(key)} cannot be written: {error.strerror}") from error
 
     def create(self, key: str, data: bytes) -> bool:
-        """Write bytes only if the key is missing, in one step on object stores. Returns whether it wrote."""
+        """Write bytes only if the key is missing. On object stores this is a single step. Returns whether the bytes were written."""
         try:
             self._fs.pipe_file(f"{self._base}/{key}", data, mode="create")
         except FileExistsError:
@@ -215,14 +215,14 @@ class Store:
         return True
 
     def write_if_changed(self, key: str, data: bytes) -> bool:
-        """Write only if the content differs, so that unchanged files keep their modification times. Returns whether it wrote."""
+        """Write only if the content differs, so that unchanged files keep their modification times. Returns whether it differed."""
         if self.get(key) == data:
             return False
         self.write_bytes(key, data)
         return True
 
     def publish_file(self, key: str, file: Path) -> None:
-        """Move a finished local file to a key."""
+        """Move a finished local file to a key. A file that is there already is replaced."""
         if self._local is None:
             self._fs.put_file(str(file), f"{self._base}/{key}")
             file.unlink()
@@ -248,7 +248,7 @@ class Store:
         return (path[start:] for path in found)
 
     def leftovers(self, seconds: float) -> "list[str]":
-        """Keys of temporary files that were not modified for `seconds`, because the processes that wrote them were killed."""
+        """Keys of temporary files that were not modified for `seconds`: killed processes left them. Empty if the store is not local."""
         if self._local is None:
             return []
         before = time.time() - seconds
@@ -318,7 +318,7 @@ class Blobs:
 
 
 def _keys(base: Path, prefix: str) -> Iterator[str]:
-    """The keys of all files under a prefix. Unlike fsspec, it does not keep a description of each file in memory."""
+    """The keys of all files under a prefix. Unlike the listing of fsspec, this does not keep a description of each file in memory."""
     root = base / prefix
     if root.is_file():
         yield prefix.rstrip("/")
@@ -330,7 +330,7 @@ def _keys(base: Path, prefix: str) -> Iterator[str]:
 def _split(lines: Iterator[bytes], name: str) -> Iterator[tuple[bool, bytes]]:
     """Yields (True, JSON) for each row of the list `name`, then (False, JSON) for the record without these rows.
 
-    Only JSON with the indents of this program is split. Other JSON is yielded whole, with False.
+    Only JSON with the indentation that `Store.write` gives it is split. Other JSON is yielded whole, with False.
     """
     head: list[bytes] = []
     indent = b""

@@ -1,6 +1,6 @@
-"""Opens local files that other people supply: the type, the place and the size are checked before a byte is read.
+"""Opens local files that other people supply. The type, the place and the size of a file are checked before a byte is read.
 
-The checks apply to the open descriptor, so a file that is replaced after a check is not read instead.
+The checks apply to the open descriptor, so a file that replaces a checked one is not read in its place.
 """
 
 import errno
@@ -20,7 +20,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 def open_file(path: Path, within: Path | None = None) -> BufferedReader:
     """Open a regular file. With `within`, a folder's path without links, the file must be in that folder.
 
-    Raises OSError, also for a FIFO, a device and a link out of `within`.
+    Raises OSError, also for a folder, a FIFO, a device and a link out of `within`.
     """
     descriptor = os.open(path, _FILE) if within is None else _open_inside(path, within)
     try:
@@ -50,7 +50,7 @@ def checked_size(file: BufferedReader, max_bytes: int) -> int:
 
 
 def _open_inside(path: Path, within: Path) -> int:
-    """Open from folder to folder. The links of `path` are resolved before; a link that appears later is refused."""
+    """Open a file, folder by folder. The links in `path` are resolved first; a link that appears after that is refused."""
     real = path.resolve(strict=True)
     if not real.is_relative_to(within):
         raise OSError(errno.EPERM, f"it is a link out of {within.name}/")

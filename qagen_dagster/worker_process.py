@@ -1,4 +1,4 @@
-"""Worker processes for work that may crash, hang or take too much memory, so that this costs one job.
+"""Worker processes for work that may crash, hang or take too much memory: a failure costs only one job.
 
 Workers need a POSIX system. They are started with exec: a bare fork is unsafe because the parent (a Dagster
 process) has threads, and `multiprocessing` would import the parent's main module into each worker. A worker
@@ -31,7 +31,7 @@ _BOOT = (
 
 
 class WorkerError(Exception):
-    """A worker did not do its job: it exceeded its time (`late`), or it ended."""
+    """A worker did not do its job. It used up its time or was idle for too long (`late`), or its process ended."""
 
     def __init__(self, detail: str, *, late: bool = False) -> None:
         self.late = late
@@ -59,10 +59,10 @@ class Worker:
         self._greeted = False
 
     def ask(self, job: object, seconds: float, *, wall: bool = False) -> object:
-        """The reply to a job that may use `seconds` of processor time, or of wall time.
+        """The reply to a job. The job may use `seconds` of processor time, or of wall time if `wall` is True.
 
-        Wall time does not count otherwise, so that results do not depend on how busy the machine is. The
-        exception is a worker that does nothing: it gets as many seconds of wall time. Raises WorkerError, and
+        Without `wall`, wall time does not count, so that results do not depend on how busy the machine is. The
+        exception is a worker that is idle: it may be so for `seconds` of wall time. Raises WorkerError, and
         RuntimeError if the process does not start. After an error, the next job has a new process.
         """
         self._start()
@@ -143,8 +143,7 @@ class Worker:
     def _processor_seconds(self) -> float:
         """Seconds of processor time that the process and its children have used.
 
-        If the system does not tell, these are the seconds of the monotonic clock, so that the limit is one of
-        wall time.
+        If the system does not tell, the result is the time of the monotonic clock. Then wall time is limited.
         """
         pid = self._process.pid if self._process else 0
         try:
@@ -193,7 +192,7 @@ def serve(descriptor: int, place: str) -> None:
 
 
 def address_space() -> int:
-    """Bytes of virtual memory that this process uses; 0 on systems other than Linux, which do not limit it."""
+    """Bytes of virtual memory that this process uses; 0 on systems other than Linux, where no memory limit is set."""
     if not sys.platform.startswith("linux"):
         return 0
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()

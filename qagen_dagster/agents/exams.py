@@ -174,7 +174,7 @@ def _check_idea(schema_id: str, result: Record) -> None:
 def implement(
     context: ExamContext, model: Model, plan: IdeaPlan, attempt: int, failed: Failed | None
 ) -> Reply[QuestionPackage]:
-    """Ask for the attempt with the number `attempt`, from 1. From the second one on, the model is told the failures. Raises ModelError."""
+    """Ask for the attempt with the number `attempt`, from 1. The model is told why the attempt in `failed` failed. Raises ModelError."""
     values = context.exam() | context.style() | context.target()
     values["plan"] = shown_plan(plan)
     thresholds = context.config.thresholds

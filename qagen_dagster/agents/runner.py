@@ -77,7 +77,7 @@ def dispatch(
 ) -> TurnOutcome:
     """Run ordinary tools in parallel, then terminal ones in order; the first success ends the run.
 
-    After a refusal, the later submissions of the turn are not run, because the model wrote them before it knew of the refusal.
+    After a refusal, later calls of that terminal in the turn are not run, because the model wrote them before it knew of the refusal.
     """
     ordinary = [call for call in calls if call.name not in terminals]
     answers = dict(zip((id(call) for call in ordinary), _run_all(ordinary, tools, terminals), strict=True))
@@ -204,7 +204,7 @@ def from_text(step: Step, response: messages.Response, terminals: Sequence[Termi
 
 
 def _candidates(text: str) -> Iterator[dict[str, object] | str]:
-    """Every mapping in the text, that of the last fence first. A fence without a mapping gives the error message."""
+    """Every mapping in the text, from the last fence to the first. For a fence that cannot be read, the error message."""
     marks = [(mark.start(), mark.end()) for mark in _FENCE.finditer(text)]
     pieces = [text[opened[1] : closed[0]] for opened, closed in zip(marks[::2], marks[1::2], strict=False)]
     if len(marks) % 2:  # the last fence is not closed
@@ -234,7 +234,7 @@ def _value(text: str) -> JsonValue:
 
 @dataclass(frozen=True)
 class AgentRun:
-    """The end of a run, and all responses that it used."""
+    """The end of a run, all its responses, and in `used` the calls of tools that were run."""
 
     end: Finish | GiveUp
     responses: tuple[messages.Response, ...]
@@ -428,14 +428,14 @@ def _with_note(result: messages.ToolResult, note: str) -> messages.ToolResult:
 def call_summaries(
     run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
 ) -> tuple[CallSummary, ...]:
-    """Account for every response of a run."""
+    """The summaries of the calls of a run, one for each response."""
     return response_summaries(run.responses, role, spec, document_id, attempt)
 
 
 def response_summaries(
     responses: Iterable[messages.Response], role: str, spec: ModelSpec, document_id: str, attempt: int
 ) -> tuple[CallSummary, ...]:
-    """Account for each response."""
+    """The summary of the call behind each response."""
     found = tuple(responses)
     held = [one.charged and cost_of(spec, one.charged, batch=one.batch) for one in found]
     return tuple(

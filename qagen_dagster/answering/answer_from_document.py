@@ -23,9 +23,9 @@ from qagen_dagster.records.document import ChunkHit, Document, Ranking
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
 
-# A text is a full text if it adds more words to the abstract than its title, authors and keywords do.
-MORE_THAN_ABSTRACT = 0.5  # minimum added words, as a share of the abstract's words
-FEWEST_WORDS = 60  # minimum added words
+# A text is a full text if it has more words beyond abstract, title and authors than both of these minima.
+MORE_THAN_ABSTRACT = 0.5  # as a share of the abstract's words
+FEWEST_WORDS = 60
 _DOI_PREFIX = re.compile(r"^(?:https?://)?(?:(?:www\.|dx\.)?doi\.org/)?(?:doi:\s*)?", re.IGNORECASE)
 _MAX_DOI = 300  # characters
 _OptionsT = TypeVar("_OptionsT", bound=Record)
@@ -34,7 +34,7 @@ ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """A document and its texts."""
+    """A document, the text of its file (`own`), and its full text: `own`, or a text that was fetched."""
 
     document: Document
     own: str
@@ -88,7 +88,7 @@ def load_texts(store: Store, corpus: str, document_id: str) -> DocumentTexts | N
 
 
 def is_fulltext(document: Document, text: str) -> bool:
-    """Whether a document's text has more than an abstract with title, authors and keywords."""
+    """Whether a document's text has more than an abstract with title, authors and keywords; True if no abstract is known."""
     if not text.strip():
         return False
     abstract = len((document.metadata.abstract or "").split())
@@ -160,9 +160,9 @@ def abstract_context(texts: DocumentTexts) -> tuple[answer.ChunkContext, ...]:
 def search_texts(
     texts: DocumentTexts, chunks: ChunkSource, query: str, threshold: float, limit: int
 ) -> tuple[answer.ChunkContext, ...]:
-    """The chunks of the full text that are closest in meaning, the best first; or the sentences of the abstract if there is no full text.
+    """The chunks of the full text that are closest in meaning to the query, the best first; sentences of the abstract if there is no full text.
 
-    Each has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError.
+    Each result has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError.
     """
     check_search("limit", limit, "threshold", threshold)
     document_id = texts.document.id
@@ -206,7 +206,7 @@ class Place:
 
     Args:
         model: returns the answering model; raises ConfigError.
-        chunks: searches the corpus' index if there is one, and texts that it does not have.
+        chunks: searches the corpus' index if there is one, and texts that the index does not have.
     """
 
     store: Store
@@ -331,7 +331,7 @@ class _Answering:
         return _answered(blank.model_copy(update={"source": source}), run, context)
 
     def _texts(self) -> DocumentTexts:
-        """The document's texts, after an attempt to get the full text, if it is wanted."""
+        """The document's texts, after an attempt to get the full text, if it is wanted and missing."""
         texts = load_texts(self.place.store, self.place.corpus, self.document_id)
         if texts is None:
             raise _StopError(answer.QAError.DOCUMENT_NOT_FOUND, f"there is no document {self.document_id!r}")
@@ -361,7 +361,7 @@ class _Answering:
         return load_texts(place.store, place.corpus, self.document_id) or texts
 
     def _context(self, texts: DocumentTexts) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
-        """Chunks of the full text; the abstract if there is no full text or the search in it failed."""
+        """The source and its pieces: chunks of the full text, or the abstract if that is missing, not wanted, or cannot be searched."""
         options = self.place.options
         if options.use_fulltext and texts.fulltext is not None:
             got = retrieve(

@@ -45,7 +45,7 @@ def pdf_links(page: str, url: str) -> list[str]:
 
 
 def asks_for_login(page: str, url: str) -> bool:
-    """Whether the page asks for a password or redirects to a login page."""
+    """Whether the page has the address of a login page, a password field, or a form that leads to a login page."""
     if _LOGIN_PATH.search(urlsplit(url).path):
         return True
     for tag, attributes in _tags(page):

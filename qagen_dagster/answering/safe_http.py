@@ -201,7 +201,7 @@ class Web:
 
     Args:
         policy: decides which addresses are allowed.
-        seconds: time limit of one `get` with all its redirects.
+        seconds: time limit of one `get` with all its redirects; all requests together have four times as long.
         max_bytes: size limit of a PDF.
         proxy_url: URL template of an institution's proxy, with `{url}`; None: no proxy.
     """
@@ -224,7 +224,7 @@ class Web:
         self._client.close()
 
     def get(self, url: str, *, pdf: bool = False) -> Page:
-        """The page at `url`, or the PDF. Raises FetchError."""
+        """The page at `url`. With `pdf`, its size limit is `max_bytes`, else MAX_PAGE_BYTES. Raises FetchError."""
         seconds = min(self._seconds, self._ends - time.monotonic())
         if seconds <= 0:
             raise FetchError(Fault.TIMEOUT, "no time is left for this document")

@@ -147,7 +147,7 @@ def problem_row(problem_set: str, position: int, one: ProblemRecord) -> TableRow
 
 
 def task_rows(problem_set: str, problem_id: str, result: TaskResult, *, current: bool) -> Iterator[TableRow]:
-    """One result of a task and its calls. `current`: the bank was made with it."""
+    """One result of a task and its calls. `current`: whether the bank was made with this result."""
     keys: Row = {
         "problem_set": problem_set,
         "problem_id": problem_id,

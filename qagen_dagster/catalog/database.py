@@ -76,7 +76,7 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 @contextmanager
 def snapshot(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
-    """The published catalog, read-only. Raises StoreError when it is missing or has another schema version."""
+    """The published catalog, read-only. Raises StoreError when it is missing, cannot be read or has another schema version."""
     if not path.is_file():
         raise StoreError(f"there is no catalog at {path}: {REBUILD_HINT}")
     with duckdb.connect(":memory:", config=CONFIG) as connection:
@@ -114,7 +114,7 @@ TABLES = (
 LOCK_SECONDS = 600.0
 # The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
-_REMOVED = "removed"  # rows with the columns of candidates that correct accepted ones
+_REMOVED = "removed"  # accepted candidates that were removed later, with the columns of `candidates`
 
 
 def rebuild(rows: Iterable[TableRow], target: Path, *, lock_seconds: float = LOCK_SECONDS) -> dict[str, int]:
@@ -133,7 +133,7 @@ def rebuild(rows: Iterable[TableRow], target: Path, *, lock_seconds: float = LOC
 
 
 def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]:
-    """Write a catalog to a new file. The folder `scratch` holds the raw rows."""
+    """Write a catalog to a new file, and the raw rows to the folder `scratch`. Returns the number of rows by table."""
     _write_raw(rows, scratch)
     file.write_bytes(_empty())
     with _connect(file) as connection:

@@ -43,7 +43,7 @@ def combination_row(combination: Combination) -> Row:
 
 
 def utc(value: datetime | str | None) -> str | None:
-    """The database holds timestamps in UTC, without a zone. None: not known, as an empty text."""
+    """A time as the database holds it: in UTC, without a zone. None if `value` is None or empty."""
     when = datetime.fromisoformat(value) if isinstance(value, str) and value else value
     return when.astimezone(UTC).replace(tzinfo=None).isoformat() if isinstance(when, datetime) else None
 
@@ -55,7 +55,7 @@ def run_document(
     removed: Sequence[RejectedQA] = (),
     deduplication: Spent | None = None,
 ) -> TableRow:
-    """The numbers of a document in a run. Questions that duplicates and reviewers `removed` from its set count as rejected.
+    """The numbers of a document in a run. Questions that were `removed` from its set, as duplicates or by reviewers, count as rejected.
 
     The original of an edited question counts as rejected, and the edited question as accepted in its place. If the edited question was
     removed, too, it counts as another rejected question.
@@ -175,7 +175,7 @@ def result_rows(
 ) -> Iterator[TableRow]:
     """The result of one document, with the time and the run that generated it. Runs that reused it are not named.
 
-    `collected`: its run has rows of its own in `run_results`.
+    `collected`: whether the run has its own rows in `run_results`. If not, a row is made from the result.
     """
     keys = {**combination_row(combination), "document_id": result.document_id, "result_id": number}
     yield (

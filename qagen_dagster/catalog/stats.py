@@ -71,13 +71,15 @@ def status(catalog: Path) -> Row:
 
 
 def runs(catalog: Path) -> list[Row]:
-    """All runs of combinations, the newest first. `added` are the accepted questions of the documents that a run worked on. Raises StoreError when there is no catalog."""
+    """All runs of combinations, the newest first. `added` is the number of accepted questions of the documents that the run did not
+    reuse. Raises StoreError when there is no catalog."""
     with snapshot(catalog) as connection:
         return query(connection, sql("runs"))
 
 
 def former_question(catalog: Path, question_id: str) -> Row | None:
-    """The question whose id begins with `question_id`, in the newest older set that has one. Raises StoreError without a catalog."""
+    """The question whose id begins with `question_id`, in the newest version of a set that has one; None if none has. Raises StoreError
+    without a catalog."""
     with snapshot(catalog) as connection:
         rows = query(connection, sql("former_question"), [question_id]) if question_id else []
         return rows[0] if rows else None
@@ -88,9 +90,9 @@ class UnknownQuestionError(StoreError):
 
 
 def question(catalog: Path, question_id: str) -> Row:
-    """A published question with its lineage. `question_id` may be the beginning of an id if only one id begins so.
+    """A published question with its lineage. `question_id` may be the beginning of an id if only one id begins with it.
 
-    `model_calls` has the calls behind it. Their `stage` is document, corpus (corpus-wide deduplication) or grading.
+    `model_calls` has the calls that led to the question. Their `stage` is document, corpus (corpus-wide deduplication) or grading.
 
     Raises StoreError when there is no catalog, or when no question or more than one matches.
     """
@@ -161,13 +163,12 @@ def versions(catalog: Path, combination: str) -> list[Row]:
 
 
 def compare(catalog: Path, first: str, second: str) -> list[Row]:
-    """Compare what `first` and `second` name, for each combination that both have.
+    """Compare two runs, profiles (their latest runs) or versions (`corpus/scenario/mode@number`), for each combination that both have.
 
-    A row has the two sides in `first` and `second`, each a run with the version of the set after it; the number of questions `in_both`,
-    0 also when a side has no set; and the questions `only_in_first` and `only_in_second`. A retired one has its `reason`, and each quote
-    with the text around it, before and now.
-
-    Raises StoreError when there is no catalog, a name is unknown or ambiguous, or they have no combination in common.
+    A row has in `first` and in `second` a run with the version of the set after this run. `in_both` is the number of questions in both
+    versions, 0 if a side has no set. `only_in_first` and `only_in_second` are lists of questions. A retired question has its `reason`, and
+    each quote with the text around it, before and now.
+    Raises StoreError when there is no catalog, a name is unknown or ambiguous, or the two have no combination in common.
     """
     with snapshot(catalog) as connection:
         left, right = _sides(connection, first), _sides(connection, second)

@@ -101,7 +101,7 @@ def answer(
 def _asked(
     space: Workspace, document: str, corpus: str | None, row: str | None, profile: str | None
 ) -> Generator[Asked]:
-    """The document: a file, unless a corpus is named, or a document of a corpus."""
+    """The document to ask: if no corpus is named and there is a file of this name, the file; else a document of a corpus."""
     path = Path(document).expanduser()
     if corpus is None and path.is_file():
         with loose_file(space, path, row, profile) as asked:

@@ -26,7 +26,7 @@ from qagen_dagster.models import embedders
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.settings import Settings, secret
 
-Finding = tuple[str, bool | None, str]  # what is checked, result (None: optional and missing), detail
+Finding = tuple[str, bool | None, str]  # what is checked, result (None: undecided or optional), detail
 
 
 @click.command()
@@ -38,10 +38,11 @@ def doctor(settings: Settings, profile: str | None, offline: bool, as_json: bool
     """Check the installation, the configuration and the models.
 
     Checks Python, packages, folders, the ledger, the Dagster instance, OCR, TeX, corpora and the profile. Exits with 1 if
-    a check fails. A corrupt entry of the ledger is never used, so its model call is paid again. Each model of the profile gets up to six
-    short questions: does it answer, call tools (also when it is forced to), read images and return structured output? Models that are
-    shown documents also get a prompt as long as a run sends. This costs a few thousand tokens, and the tokens of the longest document;
-    --offline skips it.
+    a check fails. A corrupt entry of the ledger is never used, so its model call is paid again.
+
+    Each model of the profile gets up to six short questions: does it answer, call tools (also when it is forced to), read images and
+    return structured output? Models that are shown documents also get a prompt as long as a run sends. This costs a few thousand tokens
+    for each model, and the tokens of the longest document. --offline skips all calls.
     """
     findings: list[Finding] = []
     for finding in _findings(replace(settings, profile=profile or settings.profile), offline):
@@ -129,13 +130,13 @@ def _write_probe(space: Workspace) -> str:
     store.write_bytes("doctor/probe", b"ready\n")
     if store.local_path("doctor/probe") is None and store.create("doctor/probe", b"ready\n"):
         raise StoreError(
-            f"{store.root} ignores `If-None-Match: *`, so that machines may pay for the same request"
+            f"{store.root} ignores `If-None-Match: *`: machines may each pay for the same request"
         )
     return store.root
 
 
 def _ledger(space: Workspace) -> Iterator[Finding]:
-    """Read every entry and every record of a batch. A corrupt entry fails the check; unusable entries and foreign files are only named."""
+    """Read every entry, and the records of all batches. A corrupt entry fails the check; unusable entries and foreign files are only named."""
     found = ledger.check(space.store)
     yield "ledger", True, f"{found.whole:,} entries and {found.batches:,} records of batches are intact"
     for fault in found.corrupt:
@@ -147,7 +148,7 @@ def _ledger(space: Workspace) -> Iterator[Finding]:
 
 
 def _document_sizes(space: Workspace) -> list[int]:
-    """The numbers of characters of parsed documents and text files in all corpora."""
+    """The sizes of all documents: characters if the corpus is parsed, else the bytes of its .txt and .md files."""
     sizes: list[int] = []
     for corpus in space.corpora.corpora.values():
         index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)

@@ -303,7 +303,7 @@ def score(
 
 
 def _combination(key: str) -> Combination:
-    """Raises ConfigError."""
+    """The combination with this key. Raises ConfigError."""
     try:
         return Combination.from_key(key)
     except ValueError:

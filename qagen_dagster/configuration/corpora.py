@@ -47,7 +47,7 @@ class Corpus:
         return content_folder(self.folder, "documents", CONFIG_NAME)
 
     def scenario(self, key: str) -> ScenarioConfig:
-        """The scenario called `key`. Raises ConfigError that lists the scenarios."""
+        """The scenario called `key`. Raises ConfigError for an unknown key, with a list of the scenarios."""
         if key in self.config.scenarios:
             return self.config.scenarios[key]
         known = ", ".join(self.config.scenarios)

@@ -32,7 +32,7 @@ SCHEMAS_NAME = "schemas.md"
 
 @dataclass(frozen=True)
 class Library:
-    """The valid schemas of a file by id, in order, and the errors of the others. The key of an error is the schema's id."""
+    """The valid schemas of a file by id, in order, and the errors of the others. The key of an error is the schema's id, if it has one."""
 
     schemas: dict[str, ExamSchema]
     faults: tuple[ConfigError, ...]
@@ -119,7 +119,7 @@ def _parts(block: Sequence[str], start: int, fault_at: Callable[..., ConfigError
 
 
 def _items(lines: Sequence[str]) -> tuple[str, ...]:
-    """One item per bullet, with the lines that follow it. Without bullets each line is an item."""
+    """One item per bullet, with the lines that follow the bullet. If there are no bullets, each line is an item."""
     bulleted = any(_BULLET.match(line) for line in lines)
     items: list[str] = []
     for line in lines:
@@ -143,7 +143,7 @@ class Exam:
     prompts: dict[str, str] = field(default_factory=dict[str, str])  # texts that replace shipped prompts
 
     def schema(self, schema_id: str) -> ExamSchema:
-        """The schema of that id. Raises its ConfigError if it is broken, else one that lists the schemas."""
+        """The schema `schema_id`. Raises ConfigError: the error of a broken schema, or for an unknown id one that lists the schemas."""
         if schema_id in self.schemas:
             return self.schemas[schema_id]
         for fault in self.faults:
@@ -163,7 +163,7 @@ class Exam:
 
 
 def chosen(schemas: dict[str, ExamSchema], prefixes: tuple[str, ...]) -> dict[str, ExamSchema]:
-    """The schemas whose ids begin with one of `prefixes`; all schemas without prefixes."""
+    """The schemas whose ids begin with one of `prefixes`; all schemas if `prefixes` is empty."""
     return {key: one for key, one in schemas.items() if not prefixes or key.startswith(prefixes)}
 
 

@@ -1,7 +1,7 @@
 """Reads the folders and YAML files that users write, and YAML that a model wrote.
 
 A folder with a configuration file is a corpus, an exam or a problem set. A broken folder does not affect the
-other folders. Errors name the file, the line and the key as far as there are any.
+other folders. Errors name the file, the line and the key as far as these are known.
 
 YAML must not have aliases, because a small file with aliases could expand without limit. It must not have
 tags or deep nesting either. In a file, a key must not occur twice in one mapping.

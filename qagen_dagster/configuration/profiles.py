@@ -1,6 +1,6 @@
-"""Profiles: they bind roles to models, and are read from `profiles/*.yaml`.
+"""Profiles bind roles to models, and are read from `profiles/*.yaml`.
 
-A model must not check its own work: a profile with the same generator and validator is rejected.
+A model must not check its own work: for example, a profile whose generator and validator are the same model is rejected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,11 +68,9 @@ _SPECIALISED = frozenset({"embedded", "scripted"})  # each of their models can p
 class Profile(Record):
     """Roles bound to models; `visual` overrides roles in visual mode.
 
-    Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes
-    search indexes; the default runs in this process. Roles for exams that are not bound fall back: designer and
-    implementer to the generator, verifier to the validator, style judge to the judge. Roles for physics problems fall back
-    to the generator, except the solver: without a solver, nothing is solved again. `writers` are further generators, by the names that
-    scenarios give shares.
+    Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes search indexes;
+    the default runs in this process. Roles for exams and problems that are not bound use the models of other roles, see `spec_or_fallback`.
+    Without a solver, no problem is solved again. `writers` are further generators, by the names under which scenarios give them shares.
     """
 
     description: str = ""
@@ -105,14 +103,15 @@ class Profile(Record):
         return (*self.roles.values(), *self.visual.values(), *self.writers.values())
 
     def writing(self, shares: Mapping[str, float] | None, mode: Mode) -> dict[str, tuple[ModelSpec, float]]:
-        """The models that share the writing, with their shares; empty if the generator writes alone. Raises ConfigError."""
+        """The models that share the writing, with their shares; empty without `shares`. Raises ConfigError for an unknown writer."""
         known = {Role.GENERATOR.value: self.spec(Role.GENERATOR, mode), **self.writers}
         if missing := sorted({*(shares or ())} - {*known}):
             raise ConfigError(f"the profile has no writer {missing[0]} (it has {', '.join(known)})")
         return {name: (known[name], share) for name, share in (shares or {}).items()}
 
     def spec_or_fallback(self, role: Role) -> ModelSpec | None:
-        """The model for one of EXAM_ROLES or PROBLEM_ROLES, or else the model of its fallback role if that is not specialised."""
+        """The model for one of EXAM_ROLES or PROBLEM_ROLES: its own, or that of the first of its `_FALLBACKS` which is bound and whose
+        provider is not specialised; None if there is none."""
         if role in self.roles:
             return self.roles[role]
         fallbacks = (self.roles.get(one) for one in _FALLBACKS[role])
@@ -126,7 +125,7 @@ class Profile(Record):
         return found
 
     def find(self, role: Role, mode: Mode) -> ModelSpec | None:
-        """Like `spec`, but None when the role is not bound."""
+        """Like `spec`, but None when the role is not bound. An answerer that is not bound is the generator."""
         override = self.visual.get(role) if mode is Mode.VISUAL else None
         found = override or self.roles.get(role)
         if found is None and role is Role.ANSWERER:
@@ -150,7 +149,7 @@ def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
 
 
 def check_judge(profile: Profile, mode: Mode) -> None:
-    """Raise ValueError when the judge would judge its own answers."""
+    """Raise ValueError when the judge is the model of the generator or of the answerer."""
     judge = profile.find(Role.JUDGE, mode)
     for role in (Role.GENERATOR, Role.ANSWERER):
         names, where = f"{role.value} and judge", f" in {mode.value} mode"
@@ -158,7 +157,7 @@ def check_judge(profile: Profile, mode: Mode) -> None:
 
 
 def check_examiners(profile: Profile) -> None:
-    """Raise ValueError when the verifier would verify its own questions, or the solver solve its own problems."""
+    """Raise ValueError when the verifier is the implementer's model, or the solver is the model of the scanner, variant or converter."""
     verifier, solver = profile.spec_or_fallback(Role.VERIFIER), profile.roles.get(Role.SOLVER)
     solved = (Role.SCANNER, Role.VARIANT, Role.CONVERTER)
     pairs = ((Role.IMPLEMENTER, "verifier", verifier), *((role, "solver", solver) for role in solved))
@@ -168,7 +167,7 @@ def check_examiners(profile: Profile) -> None:
 
 
 def check_distinct(one: ModelSpec | None, other: ModelSpec | None, names: str, where: str, what: str) -> None:
-    """Raise ValueError when both are the same model, even with other addresses or settings. `what` a model must not do."""
+    """Raise ValueError when both have the same model name, even with other addresses or settings. `what` is what a model must not do."""
     models = [spec.model.strip().casefold() for spec in (one, other) if spec is not None]
     if one is not None and len(models) == 2 and models[0] == models[1]:
         raise ValueError(f"{names} are the same model ({one.model}){where}; a model must not {what}")
@@ -190,7 +189,7 @@ def check_priced(profile: Profile, budget: Budget) -> None:
 
 
 def is_free(profile: Profile) -> bool:
-    """Whether no model of the profile costs money: each runs in this process, or on a local server and has no price."""
+    """Whether no model of the profile costs money: each runs in this process, or on a local server without a price or an API key."""
     embedder = profile.embedder
     unpriced = not embedder.usd_per_million_input and is_local(embedder.base_url or "")
     return (embedder.local or unpriced) and all(map(_is_free, profile.every_spec))

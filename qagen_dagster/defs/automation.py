@@ -1,4 +1,4 @@
-"""What Dagster does without a person: it observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
+"""Automation: Dagster observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
 
 There is one observed asset for each configuration of the table of products. Observing costs nothing. When a configuration changes, exactly
 the partitions that depend on it become stale.
@@ -72,7 +72,7 @@ class Launch:
     def advance(
         self, context: dg.SensorEvaluationContext, cursor: str
     ) -> list[dg.RunRequest | dg.SkipReason]:
-        """As `requests`. When the launch is over, because nothing runs and nothing can, the sensor gets the cursor."""
+        """As `requests`. If nothing runs and no run is requested, the launch is over, and `cursor` becomes the cursor of the sensor."""
         found = self.requests()
         if not self._active and not any(isinstance(one, dg.RunRequest) for one in found):
             context.update_cursor(cursor)
@@ -204,7 +204,8 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
 
 
 def inputs_changed() -> dg.AutomationCondition[Any]:
-    """The condition of every asset: what it is made from has a new data version since it was made or requested, and nothing is missing."""
+    """The condition of every asset: an asset that it is made from has a new data version since it was made or requested. None of these
+    assets is missing or in progress, and neither is the asset itself in progress."""
     changed = dg.AutomationCondition.any_deps_match(  # pyright: ignore[reportUnknownMemberType]
         dg.AutomationCondition.data_version_changed()
     )

@@ -1,4 +1,4 @@
-"""Where ops run: in the process of their run, in processes of its machine, or on other machines. QAGEN_EXECUTOR chooses.
+"""Executors run ops in the process of their run, in processes of its machine, or on other machines. QAGEN_EXECUTOR chooses one.
 
 The executors for several machines are optional packages, so they are imported only when they are chosen.
 """
@@ -44,7 +44,7 @@ def _execute(
 ) -> Iterator[dg.DagsterEvent]:
     """Execute a run, and record it as failed if it is terminated. Its events of interrupts have no stack traces.
 
-    Dagster would record it as canceled. Then the UI would show the partition as before the run: green if it had a result.
+    Dagster would record the run as canceled, and the UI would show the partition as before the run: green if it had a result.
     """
     instance = context.instance
     store: Any = dg.DagsterInstance.handle_new_event  # pyright: ignore[reportUnknownMemberType]

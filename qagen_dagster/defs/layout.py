@@ -1,4 +1,4 @@
-"""What a graph has, and the names of its parts in a Dagster instance. With a prefix, several graphs share an instance.
+"""The products of a graph, and the names of its parts in a Dagster instance. With prefixes, several graphs can share an instance.
 
 Everything else names assets, jobs, ops and resources plainly, and asks the layout for their names in Dagster.
 """
@@ -46,7 +46,7 @@ def path_of(key_prefix: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a graph has, and how it is named.
+    """The products of a graph, and the names of its parts.
 
     Attributes:
         prefix: the path that all asset keys begin with. It is empty in this project's own code location.
@@ -108,7 +108,7 @@ class Layout:
         return dg.AssetSelection.key_prefixes(list(self.prefix), include_sources=False)
 
     def ops(self, configured: Mapping[str, Any]) -> dict[str, Any]:
-        """The run configuration of ops, from that of ops with plain names. Dagster refuses one of an asset that the graph has not."""
+        """The run configuration of ops by their names in Dagster. It lacks assets that the graph does not have: Dagster refuses these."""
         return {
             self.node(name): {**one, "ops": self.ops(one["ops"])} if "ops" in one else dict(one)
             for name, one in configured.items()
@@ -168,7 +168,7 @@ class Layout:
             one.replace(name=names[one.name], annotation=hints.get(one.name, one.annotation))
             for one in shape.parameters.values()
         ]
-        # Dagster ignores what a generator function returns, but `renamed` is none.
+        # Dagster ignores what a generator function returns, but `renamed` is not a generator function.
         returned = inspect.Signature.empty if inspect.isgeneratorfunction(function) else hints.get("return")
         shape = shape.replace(parameters=parameters, return_annotation=returned)
         vars(renamed)["__signature__"] = shape

@@ -1,4 +1,4 @@
-"""What assets of all products show in the UI: Markdown tables, charts, pictures, what model calls cost, progress lines, results of checks."""
+"""The metadata of assets for the UI: Markdown tables, charts, pictures, the cost of model calls, progress lines, results of checks."""
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -129,7 +129,7 @@ def review_page(set_key: str, chosen: str = "") -> Metadata:
 
 
 def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
-    """A link that opens a file of a local store in an editor. The path of a file of another store, which the UI may cut off."""
+    """For a local store a link that opens the file in an editor, else the path of the file, which the UI may cut off."""
     local = store.local_path(key)
     if local is None:
         return path(store.path(key))
@@ -205,7 +205,7 @@ def _by_role(calls: Sequence[Usage]) -> dg.MarkdownMetadataValue:
 
 
 def _money(calls: Sequence[Usage]) -> float | None:
-    """What the calls cost; None when the price of one is unknown."""
+    """The cost of the calls; None when the price of one of them is unknown."""
     if any(call.usd is None for call in calls):
         return None
     return float(sum(call.usd or 0.0 for call in calls))
@@ -221,7 +221,7 @@ WARN = dg.AssetCheckSeverity.WARN
 def materialized(
     shown: Metadata, version: str | Iterable[Record], checks: Sequence[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[Any]:
-    """What an asset returns. `version` is its data version, or records whose fingerprint is its data version."""
+    """The return value of an asset. `version` is its data version, or records whose fingerprint is its data version."""
     told = version if isinstance(version, str) else fingerprint(one.model_dump_json() for one in version)
     return dg.MaterializeResult(metadata=shown, check_results=checks, data_version=dg.DataVersion(told))
 

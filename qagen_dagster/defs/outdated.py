@@ -1,4 +1,4 @@
-"""What is out of date, where people look first: the check `up_to_date` on the results, which names what `qagen stale` lists."""
+"""The check `up_to_date` on the results, which people look at first. It names what is out of date, as `qagen stale` does."""
 
 from collections.abc import Iterator
 

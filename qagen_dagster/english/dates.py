@@ -80,7 +80,7 @@ class Date:
         return self.comparable(other)
 
     def comparable(self, other: "Date") -> bool:
-        """Whether some part is known for both dates."""
+        """Whether the year or the month is known for both dates."""
         both_years = self.year is not None and other.year is not None
         return both_years or (self.month is not None and other.month is not None)
 

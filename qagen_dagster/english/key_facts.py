@@ -15,8 +15,8 @@ from qagen_dagster.english.polarity import negates
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import content_stems
 
-SHORT = 8  # content words of an answer that is one fact
-ITEM = 6  # words of an item of a list
+SHORT = 8  # maximum content words of an answer that is one fact
+ITEM = 6  # maximum words of an item of a list
 ABOUT = 0.05  # tolerance of a number that the answer calls approximate
 MOST_WORDS = 0.6  # share of the content words of a sentence that must be stated
 _HEDGE = re.compile(

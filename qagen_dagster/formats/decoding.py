@@ -156,7 +156,7 @@ class Decoded:
 
 
 def decode(data: bytes, encoding: str = "") -> Decoded:
-    """Decode by the byte order mark, else by the given encoding, else as UTF-8, else by the most likely legacy encoding.
+    """Decode by the byte order mark, else by `encoding`, else as UTF-16 or UTF-32, ISO-2022-JP, UTF-8 or the likeliest legacy encoding.
 
     Bytes that are invalid in the encoding become U+FFFD; the note counts them.
     """
@@ -235,7 +235,7 @@ class Lines:
 def split_lines(text: str) -> Lines:
     """Lines and pages of any text. CR LF, CR and LF end lines; a form feed ends a page (and a line).
 
-    NUL and lone surrogates cannot be stored. NUL is removed, surrogates become U+FFFD, and the note reports this. Blank
+    NUL and invisible characters are removed, lone surrogates become U+FFFD; the note reports NUL and surrogates. Blank
     lines at the end are dropped. Blank lines at the start are kept, so that line numbers match the file.
     """
     clean, note = _storable(text)
@@ -266,7 +266,7 @@ def collapse(text: str) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """The text without soft hyphens and zero-width characters. A soft hyphen at the end of a line becomes a hyphen."""
+    """The text without soft hyphens and other invisible characters. A soft hyphen at the end of a line becomes a hyphen."""
     return text if text.isascii() else _UNSEEN.sub("", _BREAK.sub("-", text))
 
 

@@ -76,7 +76,7 @@ def framed(picture: Image.Image, box: Box, zoom: float) -> Image.Image:
 
 
 def trimmed(image: base.PageImage, how: base.RenderOptions, margin: int = 12) -> base.PageImage:
-    """A drawn page without its white border; a blank page is returned unchanged."""
+    """A drawn page without its white border; a blank page keeps its border."""
     with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
         opened.load()
         picture = flatten(opened)

@@ -1,7 +1,7 @@
 """The JSON Lines format: each row is one document.
 
 A row is an object with `id`, `title` and the text: the first non-empty field of `content`, `text` and `abstract`.
-`authors`, `date` (or `year`), `doi`, `abstract` and `language` become metadata. All other fields are ignored.
+`authors` (or `author`), `date` (or `year`), `doi`, `abstract`, `language` and `pdf_url` (or `url`) become metadata, nothing else.
 """
 
 import json

@@ -317,7 +317,7 @@ def _is_running(token: Token) -> bool:
 
 
 def _title(parsed: _Parsed) -> str | None:
-    """The first heading, if no text precedes it and it is of the first level, or the only heading of its level and at the file's start."""
+    """The first heading, if no text precedes it: of level 1, or at the start and the only one up to its level. A version is no title."""
     first = next(iter(parsed.sections), None)
     if (
         first is None

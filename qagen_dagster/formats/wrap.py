@@ -156,7 +156,7 @@ def _break(text: str, start: int, end: int) -> int | None:
 
 
 def _breakable(text: str, start: int, at: int) -> bool:
-    """Whether there is a space, the last of several, that divides neither a number nor an abbreviation."""
+    """Whether a break may replace the character at `at`: the last of several spaces, which divides no number and no abbreviation."""
     before, after = text[at - 1], text[at + 1 : at + 2]
     if text[at] != " " or not after or after == " ":
         return False

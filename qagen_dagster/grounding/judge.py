@@ -52,7 +52,7 @@ class Excerpt:
 
 
 def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
-    """About `budget` characters of the document, without line numbers. `quoted` lines and their neighbours are chosen first."""
+    """About `budget` characters of the document, not counting line numbers. `quoted` lines and their neighbours are chosen first."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))

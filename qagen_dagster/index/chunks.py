@@ -1,6 +1,6 @@
 """Cuts a document into chunks of whole sentences up to a size. The last sentences of a chunk also begin the next chunk.
 
-Chunks are positions in the text. Together they cover all of it and never cut a character as a reader sees it (a
+Chunks are positions in the text. Together they cover the whole text. They never cut a character as a reader sees it (a
 grapheme cluster of Unicode Annex 29).
 """
 
@@ -46,9 +46,9 @@ _NEWLINE = re.compile("\n")
 
 
 def chunks_of(text: str, options: IndexOptions) -> tuple[Chunk, ...]:
-    """The chunks of `text` in order. Together they cover all of it. There are no chunks if no character is
+    """The chunks of `text` in order. Together they cover the whole text. There are no chunks if no character is
     visible. White space around a chunk belongs to the chunk, but does not count toward its size. A chunk is longer than
-    `chunk_characters` only if it is a single grapheme of that length."""
+    `chunk_characters` only if it is a single grapheme that is longer."""
     units = _Cutter(text, inner_positions(text), options.chunk_characters).units()
     lines = [0, *(match.end() for match in _NEWLINE.finditer(text))]
     return tuple(
@@ -79,7 +79,7 @@ class _Cutter:
     size: int
 
     def units(self) -> list[_Unit]:
-        """Pieces of at most `size` visible characters that cover the text; empty if no character is visible."""
+        """Pieces that cover the text; empty if no character is visible. White space around a piece does not count toward `size`."""
         if not self.text or self.text.isspace():
             return []
         later = (one.start for one in split(self.text)[1:])

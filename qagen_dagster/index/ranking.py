@@ -26,7 +26,7 @@ _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f
 
 
 def words_of(text: str) -> Counter[int]:
-    """The count of each word in `text`."""
+    """The count of each word in `text`, by the word's hash (see `_number`)."""
     return Counter(_number(word) for word in _words(text))
 
 

@@ -97,14 +97,14 @@ class Searcher:
 
 
 def search_of_text(document_id: str, text: str, embedder: Embedder, options: IndexOptions) -> Searcher:
-    """Embed the text of one document and return a search over it, which is kept in memory. Raises ModelError."""
+    """Embed the text of one document in memory, and return a search over its chunks. Raises ModelError."""
     document = embed_document(document_id, text, "", options, embedder)
     return Searcher(ChunkTable.of_documents([document]) if document.chunks else None, embedder)
 
 
 @dataclass(frozen=True)
 class Indexed:
-    """An index of a corpus, with the hash of each document's text in it."""
+    """An index of a corpus, and by document id the hash of each text that the index has."""
 
     searcher: Searcher
     text_sha256: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -197,7 +197,7 @@ def _in_order(columns: Columns) -> Columns:
 
 
 def _place(documents: Column, numbers: Column) -> Column:
-    """A number for each chunk. Their order is that of the chunks."""
+    """A number for each chunk. The order of the numbers is the order of the chunks."""
     return (documents.astype(np.int64) << 32) + numbers
 
 

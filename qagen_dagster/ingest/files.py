@@ -31,7 +31,7 @@ _PIECE = 1_000_000  # bytes
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """A file in documents/: its name there, its path and, if it must not be read, the reason. It must be inside `within` to be read."""
+    """A file in documents/: its name there, its path and, if it must not be read, why (`refused`). It is read only inside `within`."""
 
     name: str
     path: Path
@@ -128,7 +128,7 @@ def file_hash(file: CorpusFile, max_bytes: int, stopped: Event) -> str:
 
 
 def has_text(text: bytes | None, entry: IndexEntry | Document) -> bool:
-    """Whether `text` holds the bytes of the parsed text."""
+    """Whether `text` has the hash of the document's parsed text."""
     return text is not None and content_hash(text) == entry.text_sha256
 
 

@@ -122,8 +122,8 @@ def parse_corpus(
     *,
     run_id: str = "",
 ) -> ParsingResult:
-    """Parse the new and changed files of the corpus and return its index. Store the changes that the run `run_id`
-    made to the index. Raises ConfigError when a configured password variable is not set."""
+    """Parse the new and changed files of the corpus, and write and return its index. With a `run_id`, the changes of the index
+    are stored, too. Raises ConfigError when a configured password variable is not set."""
     known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     job = _Job(
         corpus=corpus.key,
@@ -144,7 +144,7 @@ def parse_corpus(
     result = ParsingResult(index, known or CorpusIndex(corpus=corpus.key), sum(is_new for _, is_new in done))
     changes = result.changes(run_id, datetime.now(UTC).isoformat())
     if run_id and (changes.changed or changes.removed):
-        # The catalog has every version of a document
+        # From these, the catalog has every version of a document
         store.write(DocumentChanges.key(run_id, corpus.key), changes)
     return result
 

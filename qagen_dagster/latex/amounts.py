@@ -81,7 +81,7 @@ def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
 
 
 def _longest(text: str) -> Unit | None:
-    """The unit of the longest beginning that is one."""
+    """The unit that the longest possible beginning of the text names; None if no beginning names one."""
     pieces = re.split(r"(\s+)", text.strip())
     for count in range(len(pieces), 0, -2):
         unit = _read("".join(pieces[:count]))

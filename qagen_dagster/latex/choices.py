@@ -1,4 +1,4 @@
-"""The statement of a question with its options: what gives the key away, what is no option, and a figure that is not there."""
+"""Finds faults in the statement and the options of a question: a key that is given away, an option that is none, a missing figure."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _FIGURES = re.compile(
     r"%\s*diagram\b|\\begin\s*\{(?:tikzpicture|circuitikz|tabular|array|figure|picture|table)|\\includegraphics|\|.*\|.*\|",
     re.IGNORECASE,
 )
-_MUCH_LONGER, _VALUE_WORDS = 6, 3  # words: of an option that stands out, and of the others
+_MUCH_LONGER, _VALUE_WORDS = 6, 3  # words: surplus of a right option that stands out, maximum of the others
 
 
 def without_figure(statement: str) -> Iterator[str]:
@@ -40,7 +40,7 @@ def without_figure(statement: str) -> Iterator[str]:
 
 
 def option_faults(question: str, options: Mapping[str, str], right: frozenset[str]) -> Iterator[str]:
-    """Faults of options by their letters: they say nothing of their own, are of another quantity than the right one, or one stands out."""
+    """Faults of options: a catch-all or another quantity than the right one's; a right one that is impossible, given away or stands out."""
     for letter, text in options.items():
         if _is_catch_all(text):
             yield f"option {letter} says '{text}': every option states an answer of its own"
@@ -94,7 +94,7 @@ def _given_away(question: str, key: str) -> Iterator[str]:
 
 
 def _says_so(one: Amount, question: str, kind: Kind) -> bool:
-    """Whether the clause before the amount names the asked quantity and ends in 'is', with the words with which it is asked for."""
+    """Whether the clause before the amount names the asked quantity and ends in a word like 'is', with words of the question between."""
     clause = re.split(r"[,;]|\bthat\b", one.before)[-1]
     named = kind.names.search(clause)
     last = question[question.rstrip(" ?.").rfind(".") + 1 :]

@@ -130,7 +130,7 @@ def _joined(text: str) -> str:
 
 @dataclass
 class _Content:
-    """The state of the pass; `counted`: the last token was a number, which ended at `at`."""
+    """The content read so far; `counted`: the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
     around: list[tuple[str, str, bool]] = field(default_factory=list[tuple[str, str, bool]])
@@ -355,6 +355,6 @@ def same_answer(left: str, right: str) -> bool | None:
 
 
 def _same_text(left: str, right: str) -> bool | None:
-    """Answers with the same words and numbers are equal; others may still be."""
+    """True if both have the same words and numbers, else None, because they may still be equal."""
     named = bool(words_of(left) or numbers_of(left))
     return True if named and same_words(left, right) and same_numbers(left, right) else None

@@ -92,7 +92,7 @@ def document_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -
 
 
 def _has_own_lists(body: str) -> bool:
-    r"""Whether every `\item` stands in a list of the text."""
+    r"""Whether the first `\item`, if any, stands in a list of the text."""
     plain = plain_of(body)
     first = re.search(r"\\item(?![A-Za-z@])", plain)
     lists = [span for name in ("enumerate", "itemize", "description") for span in environments(body, name)]
@@ -165,7 +165,7 @@ def compile_item(
 
 
 def compile_document(engine: Engine, source: str, latex: str = "") -> Compilation:
-    """Compile a whole document. `latex` is the part of it that an error is placed in."""
+    """Compile a whole document. `latex` is the part of it in which the line of an error is counted."""
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
         (folder / f"{_JOB}.tex").write_bytes(source.encode("utf-8", "replace"))

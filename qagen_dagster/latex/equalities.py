@@ -1,7 +1,7 @@
 """The numeric equalities of a worked solution: which of them are false, and which values the solution reaches.
 
-A side of an equality has a value if it has no symbols: numbers, operations, functions and units. Other sides are passed over. Whether
-the equality is the right law, and whether rounded values that differ by less than 0.6 % should be equal, is not known here.
+A side of an equality has a value if it has no symbols: numbers, operations, functions and units. Other sides are passed over. An
+equality that is a wrong law is not found, and values that differ by less than 0.6 % count as equal, because they may be rounded.
 """
 
 import re
@@ -102,7 +102,7 @@ def false_equalities(text: str) -> Iterator[str]:
 
 
 def reached(text: str) -> list[Value]:
-    """All values that a solution states or computes, in order."""
+    """All values that a solution states or computes, in order; those of the boxes come last."""
     return sides_of(text) + [
         value for box in boxed_answers(text) if (value := value_of_side(_written_out(box))) is not None
     ]
@@ -114,7 +114,7 @@ def sides_of(text: str) -> list[Value]:
 
 
 def ends_at(text: str) -> Value | None:
-    """The value at which a solution ends: in its last box, after its last equality sign, or after the last "is"."""
+    """The value at which a solution ends: in its last box, else after a closing "is", else after its last equality sign."""
     boxes = boxed_answers(text)
     if boxes:
         return value_of_side(_written_out(without_layout(boxes[-1])))
@@ -126,7 +126,7 @@ def ends_at(text: str) -> Value | None:
 
 
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
-    """Whether two values are equal, or roundings of one value. Without a unit on both sides only the numbers are compared."""
+    """Whether two values are equal, or roundings of one. Incomparable units count as equal. Without both units, numbers are compared."""
     if one.united and other.united and bool(_TURNS.search(one.text)) != bool(_TURNS.search(other.text)):
         return True  # a turn is counted as one, or as two pi radians
     if one.unit is not None and other.unit is not None:
@@ -262,7 +262,7 @@ def _degrees_kept(one: re.Match[str]) -> str:
 
 
 def unit_of(one: re.Match[str]) -> Unit | None:
-    """The unit that a match of the pattern of united numbers has; None if it is another word."""
+    """The unit in a match of `_UNITED`; None if the match has another word."""
     sign = "\u00b0" if one.group("degrees") else one.group("percent") or one.group("omega")
     if sign:
         return named_unit(_spelled(sign).replace(" ", ""))
@@ -312,7 +312,7 @@ def _near(one: Value, other: Value, left: float, right: float, *, about: bool) -
 
 
 def _rounded(shown: Value, value: float, apart: float, share: float, *, about: bool) -> bool:
-    """Whether the shown number is the value rounded to its digits. A whole number is not rounded to a whole number."""
+    """Whether the shown number is the value rounded to its digits. A whole value is rounded to a whole number only if `about`."""
     if not shown.lone:
         return False
     scale = abs(shown.factor) if abs(shown.factor * shown.plain - value) <= abs(shown.plain - value) else 1.0

@@ -34,7 +34,7 @@ class Kind:
     high: float
 
     def fits(self, unit: Unit) -> bool:
-        """Whether the quantity can have the unit. A price, such as money for energy, is not judged."""
+        """Whether the quantity can have the unit. Units with money, such as a price of energy, always fit."""
         return any(unit.dimensions[place] for place in _MONEY) or any(map(unit.comparable, self.units))
 
     def allows(self, one: Amount) -> bool:
@@ -119,7 +119,7 @@ def impossible_values(text: str) -> Iterator[str]:
 
 
 def asked_quantity(text: str) -> Kind | None:
-    """The quantity that the last question of a text asks for, if it is in the table."""
+    """The quantity that the last question of a text asks for; None if it is not in the table."""
     found = list(_ASKED.finditer(" ".join(without_layout(without_pictures(text)).split())))
     rest = found[-1].group(1) if found else ""
     for _ in range(3):

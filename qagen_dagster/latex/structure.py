@@ -39,7 +39,7 @@ _DOLLAR = re.compile(r"\$\$?|\n[ \t]*\n|\\begin[ \t]*\{(?:solution|tasks|documen
 
 
 def code_of(latex: str) -> str:
-    r"""The text with comments, verbatim text and everything after `\iffalse` blanked; positions stay."""
+    r"""The text with comments, verbatim text and the text from `\iffalse` to `\fi` blanked; positions stay."""
     return "".join(_pieces(latex))
 
 
@@ -118,7 +118,7 @@ class TexItems:
 
 
 def split_items(latex: str) -> TexItems:
-    """Split a document or a fragment into its items. A text without an item is one piece."""
+    """Split a document or a fragment into its items. A text without any is one piece. If some lists have solutions, only these count."""
     plain = plain_of(latex)
     document = _DOCUMENT.search(plain)
     over = _OVER.search(plain)

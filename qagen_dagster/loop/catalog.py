@@ -112,7 +112,7 @@ def _runs_without(store: Store, known: set[str]) -> list[str]:
 
 
 def is_behind(store: Store) -> bool:
-    """Whether the store has finished runs or sets that its catalog lacks, or has no catalog."""
+    """Whether the store has finished runs or sets that its catalog lacks. A missing or unreadable catalog lacks all of them."""
     runs, sets = _known(store)
     if _runs_without(store, runs):
         return True
@@ -122,7 +122,7 @@ def is_behind(store: Store) -> bool:
 
 
 def rows_of(store: Store) -> Iterator[rows.TableRow]:
-    """The rows of all tables, in the order of the store, which is read once. Damaged files are logged and left out.
+    """The rows of all tables. Damaged files are logged and left out.
 
     If a document has several results or failures in a combination, the one recorded last counts. Model calls of all results count,
     because they were paid. Only a part of the rows is in memory at a time, because a set of a large corpus takes much memory.

@@ -27,7 +27,7 @@ class Drawing:
     libraries: tuple[str, ...] = ()
 
     def picture(self, code: str) -> str:
-        """The name of the picture of a figure of the text."""
+        """The name under which the picture of a figure is stored; `code` is the TeX of the figure."""
         return digest(code, self.preamble, *self.libraries)[:32]
 
 
@@ -52,7 +52,7 @@ def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = Tru
 
 
 def undrawn(texts: Mapping[str, str], figures: Mapping[str, bytes]) -> list[str]:
-    """The ids of the items whose figures are not drawn; `texts` has the text of each item by its id."""
+    """The ids of the items with a figure that `figures` lacks; `texts` has the text of each item by its id."""
     return [one for one, text in texts.items() if {*map(figure_id, figures_of(text))} - figures.keys()]
 
 

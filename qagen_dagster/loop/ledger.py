@@ -23,7 +23,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store
 
 BATCHES = "batches"
-FINISHED_DAYS = 2.0  # younger records are kept, because a run that searches its batch must exclude them
+FINISHED_DAYS = 2.0  # younger records are kept, because a run that searches for its batch must exclude them
 _BATCH_NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
 
 
@@ -60,7 +60,7 @@ def batch_statistics(store: Store) -> BatchStats:
 
 
 def corrupt_batches(store: Store) -> list[str]:
-    """The tags of unreadable records."""
+    """The tags of unreadable records of batches."""
     return [tag for tag, job in JobBook(store.blobs(BATCHES)).records() if job is None]
 
 
@@ -154,7 +154,7 @@ class Fault(Record):
 
 
 class LedgerCheck(Record):
-    """The result of checking every file of the ledger and every record of a batch."""
+    """The result of checking every file of the ledger and all records of batches."""
 
     whole: int
     corrupt: tuple[Fault, ...]
@@ -206,7 +206,7 @@ def statistics(store: Store) -> LedgerStats:
 
 
 def check(store: Store) -> LedgerCheck:
-    """Read every entry and compare it with its checksum and its address."""
+    """Check the checksum, the address and the body of every entry; find unreadable records of batches and foreign files."""
     blobs = store.blobs(LEDGER)
     whole = 0
     corrupt: list[Fault] = []
@@ -240,7 +240,7 @@ def check(store: Store) -> LedgerCheck:
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """Find what is not needed: corrupt and unusable entries, old finished batches, and files of killed processes.
+    """Find what can be removed: corrupt and unusable entries, old finished batches, and files of killed processes.
 
     With `unused`, also find entries older than `older_than_days` to which no journal, result or set refers.
     """

@@ -38,9 +38,10 @@ def checkup(
 ) -> Iterator[tuple[str, Finding]]:
     """Check each model and yield its name with each finding. This costs some tokens per model, unless `offline`.
 
-    `sizes` are the characters of the documents. A model that is shown documents gets a prompt as long as the longest prompt of a run.
+    `sizes` are the numbers of characters of the documents. A model that is shown documents gets a prompt as long as the longest prompt of a run.
 
-    Variables of proxies and certificates that no client can use are found first; models that would be asked through them are left out.
+    The first findings are environment variables for proxies and certificates with values that no client can use. Models that can only be
+    reached through these are not checked.
     `state` is the folder through which processes share rate limits. The embedder is checked only if `state` is given.
     """
     bound_models = bindings(profile)
@@ -94,5 +95,5 @@ def bindings(profile: Profile) -> list[RoleBinding]:
 
 
 def key_of(spec: ModelSpec) -> str:
-    """A key that is equal for specs that give the same responses and use the same API key."""
+    """A key that is equal for specs that give the same responses and name the same variable for the API key."""
     return json.dumps([spec.identity(), spec.api_key_env], sort_keys=True)

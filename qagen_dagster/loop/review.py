@@ -115,7 +115,7 @@ def edits_of(space: Workspace, set_key: str) -> dict[str, Decision]:
 
 
 def edit_on(space: Workspace, set_key: str, item_id: str) -> Decision | None:
-    """The edit that applies to one item of a bank."""
+    """The edit that applies to one item of a bank; None if none does."""
     return _edit(decisions_on(space, set_key, item_id, {}))
 
 
@@ -178,7 +178,7 @@ def review_facts(
 ) -> ReviewFacts | None:
     """The review facts of a set, from the decisions with the ids `known`, or from all decisions if that is None.
 
-    `judged` holds the questions; None means the published ones. Returns None if there are no decisions. Raises StoreError.
+    `judged` holds the questions; None means the published and the rejected ones. Returns None if there are no decisions. Raises StoreError.
     """
     stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]

@@ -60,7 +60,7 @@ def _readable(keys: Iterable[str], read: Callable[[str], RecordT]) -> Iterator[R
 
 
 class RunHistory:
-    """The runs of a store. `sets` are the current candidate sets. An old store may have no other records.
+    """The runs of a store. `sets` are the current candidate sets; a store of an older version may have no other records of runs.
 
     Attributes:
         ended: by run id, the record of each run that kept one.

@@ -14,7 +14,7 @@ from statistics import fmean, pvariance
 _Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 _Z_80 = 0.8416212335729143  # 80 % of a normal distribution lie below
 _LEAST_EFFECT = (
-    0.8  # a smaller design effect is taken for chance; chosen by simulation, as the degrees of freedom
+    0.8  # a smaller design effect is taken for chance; chosen by simulation, like the degrees of freedom
 )
 
 
@@ -55,9 +55,9 @@ def wilson(part: float, whole: float, deviations: float = _Z_95) -> tuple[float,
 
 @dataclass(frozen=True)
 class Clustered:
-    """The mean of values from 0 to 1 that lie in clusters, as the ends of its 95 % interval.
+    """The 95 % interval of the mean of values from 0 to 1 that lie in clusters.
 
-    `design_effect` is the variance of the mean, relative to as many independent values; None if all values are equal or in one cluster.
+    `design_effect` is the variance of the mean over that of as many independent values; None if all values are equal or in one cluster.
     """
 
     low: float
@@ -78,7 +78,7 @@ def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
     effect = cluster_variance(clusters) * count / spread
     share = total / count
     independent = share * (1 - share) * count / (spread * max(_LEAST_EFFECT, effect))
-    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # as many clusters of equal size say as much
+    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # clusters of equal size that say as much
     return Clustered(*wilson(share * independent, independent, student(max(1, round(alike) - 1))), effect)
 
 
@@ -122,7 +122,7 @@ def sign_flips(differences: Sequence[int]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """The p-values of several tests, raised so that the smallest one can be read as if it were the only test."""
+    """The p-values of several tests, raised so that each can be read as if its test were the only one."""
     order = sorted(range(len(values)), key=lambda place: values[place])
     found, least = [0.0] * len(values), 0.0
     for rank, place in enumerate(order):

@@ -67,8 +67,8 @@ class Form:
 def parse_form(
     expression: str, givens: Mapping[str, str] | None = None, free: frozenset[str] = frozenset()
 ) -> Form:
-    """Check an expression and its givens, which contain only numbers. Raises FormError. A given whose value is
-    its own name, and every name of `free`, is a positive symbol."""
+    """Check an expression and its givens. Raises FormError. A given whose value is its own name, and every name of
+    `free`, is a positive symbol. Other givens have values of numbers and such symbols, not of other givens."""
     given = dict(givens or {})
     if len(given) > MOST_GIVENS:
         raise _refused(f"more than {MOST_GIVENS} givens")
@@ -256,7 +256,7 @@ def _decimals(value: Any) -> tuple[str | None, ...]:
 
 
 def _point(name: str, number: int) -> Any:
-    """A positive rational between 0.5 and 3.5. It depends only on `number` and the name, whose spelling does not matter."""
+    """A positive rational between 0.5 and 3.6. It depends only on `number` and on the name, without its underscores."""
     plain = name.replace("_", "")
     plain = "lambda" if plain in ("lam", "lamda") else plain  # `lambda` is a keyword
     digest = hashlib.sha256(f"{plain}/{number}".encode()).digest()

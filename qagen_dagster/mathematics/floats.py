@@ -40,9 +40,8 @@ def float_of(expression: str, names: Mapping[str, float] | None = None) -> float
 
 
 def exact_of(expression: str, names: Mapping[str, Any]) -> Any:
-    """The exact value of an expression of rational numbers with whole powers. It may also have comparisons,
-    conditions and texts, so that the value may be a Fraction, a bool or a str. Only for expressions of our own.
-    Raises ValueError and ArithmeticError."""
+    """The exact value of an expression of rational numbers with whole powers. It may also have comparisons, conditions and texts, so that
+    the value may be a Fraction, a bool or a str. Only for expressions of our own. Raises ValueError and ArithmeticError."""
     try:
         return _function(expression.strip(), Fraction)(names)
     except KeyError as error:

@@ -144,7 +144,7 @@ def read_unit(text: str) -> Unit:
 
 
 def known_unit(text: str) -> Unit | None:
-    """The unit that a text is; None if it is none."""
+    """The unit that a text names; None if it names none."""
     try:
         unit = read_unit(text)
     except Unreadable:

@@ -15,7 +15,7 @@ from qagen_dagster.mathematics.evaluator import FormError, FormFailure, parse_fo
 from qagen_dagster.mathematics.sandbox_worker import Compute, Task, compute_forms
 from qagen_dagster.worker_process import Worker, WorkerError
 
-SECONDS = 2.0  # with process start-up still well under five seconds
+SECONDS = 2.0  # for one job; with the start of the process it takes well under five seconds
 MEMORY_BYTES = 300_000_000
 GRACE = 0.5  # seconds after the child's own time limit until the whole session is killed
 
@@ -65,7 +65,7 @@ class Sandbox:
 
     def compute(self, tasks: Sequence[Task]) -> list[Outcome]:
         """One outcome for each task, in order; no task raises. The tasks share one process and its limits: if
-        one of them breaks it, the others of the call fail too."""
+        one of them breaks the process, all tasks of the call fail."""
         refused = {place: error for place, task in enumerate(tasks) if (error := _refusal(task))}
         sent = [task for place, task in enumerate(tasks) if place not in refused]
         answers = iter(self._ask(sent) if sent else [])
@@ -86,7 +86,7 @@ class Sandbox:
     def _ask(self, tasks: Sequence[Task]) -> list[Outcome]:
         reply = self.ask(tasks)
         values = cast("list[dict[str, Any]]", reply.get("values")) or [reply]
-        if len(values) != len(tasks):  # the process failed, which it says once
+        if len(values) != len(tasks):  # the process failed, and its one reply is about all tasks
             values = values[:1] * len(tasks)
         return [_outcome(value) for value in values]
 

@@ -36,7 +36,7 @@ class Task:
 
 
 def prepare(hello: tuple[float, int, Compute]) -> Compute:
-    """The function that does jobs with the function of `hello`, within its seconds and its bytes of memory."""
+    """The function that does the jobs. `hello` has the seconds and the bytes of memory of a job, and the function that computes a job."""
     seconds, memory_bytes, compute = hello
     # Warmed up, because a limited process opens no files
     compute([Task(one, {"x": "2"}, frozenset("F")) for one in _WARM_UP])
@@ -107,7 +107,7 @@ def _child(job: object, seconds: float, memory_bytes: int, compute: Compute, wri
     """Compute under limits that cannot be lifted, write the reply, and exit."""
     try:
         os.dup2(writing, _REPLY)
-        os.closerange(_REPLY + 1, 1_024)  # the child must not talk to the parent
+        os.closerange(_REPLY + 1, 1_024)  # also the connection to the parent
         _limit(seconds, memory_bytes)
         os.write(_REPLY, json.dumps(compute(job)).encode()[:_MOST_BYTES])
     except MemoryError:

@@ -52,8 +52,8 @@ def known_value(text: str) -> Quantity | None:
 
 
 def equal(left: Quantity, right: Quantity) -> bool:
-    """Whether both are the same value. A quantity without a unit is compared by its number. If the other one is
-    in per cent or degrees, it may also be a share or in radians."""
+    """Whether both are the same value. A quantity without a unit is compared by its number. If the other quantity
+    is in per cent or degrees, this number may also be a share or in radians."""
     return _compare(left, right, _CLOSE, Decimal(0))
 
 

@@ -1,1 +1,1 @@
-"""Language models behind one method. Provider-specific code stays in the file of its wire."""
+"""Language models behind one method. Code for the API of one provider (its wire) is in one file of `wires/`."""

@@ -1,7 +1,7 @@
 """The interface of models: what a provider implements, and what all other code calls.
 
-A `Provider` sends one request over its wire, and reads one stored body. Between these steps, the ledger stores the
-body. A `BatchProvider` sends many requests as one job. Agents use a `Model`: `respond(request) -> Response`.
+A `Provider` sends one request over its wire, which is the API of one kind of server, and reads one stored body. Between these steps,
+the ledger stores the body. A `BatchProvider` sends many requests as one job. Agents use a `Model`: `respond(request) -> Response`.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ class ModelSpec(Record):
 
 
 class Provider(Protocol):
-    """One wire. It is built from a `ModelSpec`, holds a client, and is safe to call from many threads."""
+    """The client of one wire. It is built from a `ModelSpec`, and is safe to call from many threads."""
 
     @property
     def spec(self) -> ModelSpec: ...

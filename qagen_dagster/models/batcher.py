@@ -1,18 +1,15 @@
 """Collects the requests of many threads into one batch, sends it, waits for it and distributes the responses.
 
-This module decides which requests go by batch, which thread waits for what, and what happens to requests
-without a response. It also waits while a server asks for a pause. The endpoints are in `wires/`, and the
-stored records in `batch_records.py`.
+This module decides which requests go by batch, which thread waits for what, and what happens to requests without a response. It also waits
+while a server asks for a pause. The endpoints are in `wires/`, and the stored records in `batch_records.py`.
 
-There is no background thread. The first thread that asks leads its batch: it waits for the batch window,
-sends, polls and stores every response in the ledger. The other threads wait for the leader. If a request is
-already in a batch of an earlier run, the thread that asks leads that batch to its end, and does not send the
-request again.
+There is no background thread. The first thread that asks leads its batch: it waits for the batch window, sends, polls and stores every
+response in the ledger. The other threads wait for the leader. If a request is already in a batch of an earlier run, the thread that asks
+leads that batch to its end, and does not send the request again.
 
-If a batch ends without a response to a request, the request is sent directly at once. A request that the
-server refuses for good fails as in a direct call. If too much is enqueued at the server, the batch is sent
-again later, in halves. Limits of requests and tokens per minute apply to direct calls only, because servers
-limit batches by what is enqueued.
+If a batch ends without a response to a request, the request is sent directly at once. A request that the server refuses for good fails as
+in a direct call. If too much is enqueued at the server, the batch is sent again later, in halves. Limits of requests and tokens per minute
+apply to direct calls only, because servers limit batches by what is enqueued.
 """
 
 import copy
@@ -117,9 +114,8 @@ class Batcher:
         self._most: int | None = None  # maximum requests of a batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Wait until the batch with the request `key` has ended. If there is a response, it is then in the
-        ledger. Raises PermanentModelError for a request or a batch that the server refuses, and
-        TransientModelError after the deadline."""
+        """Wait until the batch with the request `key` has ended. If there is a response, it is then in the ledger. Raises
+        PermanentModelError for a request or a batch that the server refuses, and TransientModelError after the deadline."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)
@@ -320,7 +316,7 @@ class BatchModel(LedgeredModel):
         return super().respond(request)
 
     def _ask(self, key: str, request: Request) -> None:
-        """As `Batcher.ask`. A server that refuses to force a tool call is asked directly, which asks once more without forcing."""
+        """As `Batcher.ask`, but no error if the server refuses to force a tool call: the direct call that follows need not force it."""
         try:
             self._batcher.ask(key, request)
         except errors.PermanentModelError as error:

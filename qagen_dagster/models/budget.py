@@ -34,9 +34,8 @@ def has_price(spec: ModelSpec) -> bool:
 def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
     """US dollars for `usage`, or None if a required price is unknown, or if the usage is not measured.
 
-    Without prices of their own, cached input costs as much as other input, and writing to the cache costs
-    `CACHE_WRITE` times as much. `batch`: the response came from a batch, at the discount of the spec. Embedded and
-    scripted models run in this process and cost nothing.
+    Without prices of their own, cached input costs as much as other input, and writing to the cache costs `CACHE_WRITE` times as much.
+    `batch`: the response came from a batch, at the discount of the spec. Embedded and scripted models run in this process and cost nothing.
     """
     if spec.provider in FREE_PROVIDERS:
         return 0.0
@@ -80,7 +79,7 @@ class Allowance(Record):
 
     @property
     def limits(self) -> "Allowance | None":
-        """Only the limits, from options that contain others, too; None without a limit."""
+        """The limits alone, without the other fields of a subclass; None if there is no limit."""
         found = Allowance(max_usd=self.max_usd, max_tokens=self.max_tokens, max_calls=self.max_calls)
         return None if found.unlimited else found
 
@@ -177,7 +176,7 @@ class Holds:
         spent: Callable[[], Mapping[Hashable, Spent]],
         most: Spent,
     ) -> int | None:
-        """None if the call may start. Otherwise the number of calls that had ended when the limits were read."""
+        """None if the call may start. Otherwise it must wait: the number of calls that had ended when the limits were read."""
         with self._changed:
             ended = self._ended
             before = [held for number, held in self._held.items() if number < ticket]

@@ -31,9 +31,8 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply that is not empty, with any text around it. Single quotes are read, too.
-    Raises ValueError with a text for the model: there is no object, it is cut off, or its syntax is wrong at
-    a position."""
+    """The first JSON object in a reply that is not empty, with any text around it. Single quotes are read, too. Raises ValueError with a
+    text for the model: there is no object, it is cut off, or its syntax is wrong at a position."""
     fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):
         if not closed:
@@ -98,10 +97,9 @@ _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 
 
 def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = False) -> M:
-    """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that
-    needs no guess: JSON text for an array or object, one item for an array of one, and arguments under a name
-    that is no field. `ignore_unknown` drops what no field has a name for, such as a confidence that nobody
-    asked for."""
+    """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that needs no guess: JSON text for
+    an array or object, one item for an array of one, and arguments under a name that is no field. `ignore_unknown` drops values whose names
+    are not fields, such as a confidence that nobody asked for."""
     given = arguments
     for _ in range(_ROUNDS):
         try:
@@ -211,7 +209,7 @@ def _without_trailing_commas(text: str) -> str:
 
 
 def _whole(value: Any) -> Any:
-    """Replace lone surrogates everywhere. Raises RecursionError for nesting that the parser has just accepted."""
+    """Replace lone surrogates everywhere. Raises RecursionError for nesting that is almost too deep for the parser."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -241,8 +239,8 @@ class Structured(Generic[R]):
 
 
 def ask_for(kind: type[R], model: Model, request: Request) -> Structured[R]:
-    """Ask for one `kind`. If the reply does not fit, ask once more and name the fault. A refusal is final. A server
-    that enforces the schema is treated alike, because its reply may be cut off. Raises ModelError."""
+    """Ask for one `kind`. If the reply does not fit, ask once more and name the fault. A refusal is final. Servers
+    that enforce the schema are treated in the same way, because a reply may be cut off. Raises ModelError."""
     asked = request.model_copy(update={"tools": (), "output_schema": kind.model_json_schema()})
     first = model.respond(asked)
     value, fault = _read(kind, first)

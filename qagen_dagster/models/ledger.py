@@ -1,8 +1,7 @@
 """The ledger: the durable record of every paid model response, stored under the hash of its request.
 
-This module has the key, the stored form of a response, and the models that store a response before they read it. It also
-decides when to stop asking a model whose replies no agent can use. A `Blobs` stores the bytes, a provider sends a call, and
-`retry.py` retries it.
+This module has the key, the stored form of a response, and the models that store a response before they read it. It also decides when to
+stop asking a model whose replies no agent can use. A `Blobs` stores the bytes, a provider sends a call, and `retry.py` retries it.
 
 A stored response is replayed whenever its request is repeated. The exception is a body that cannot be read. It was
 paid for, so it is stored and its cost is counted, but the request is sent again. A caller that wants another sample
@@ -160,9 +159,8 @@ class Ledger:
     ) -> tuple[T, Entry, bool]:
         """Returns (value, entry, replayed). Replays a response that `read` accepts, or else calls `send`.
 
-        Every response is stored before it is read, and `meter` gets its `cost`. If `meter` has no room for
-        `most`, the call is not made. `read` returns the value of a response. If it raises
-        MalformedResponseError, the request is sent again, as after a transient error.
+        Every response is stored before it is read, and `meter` gets its `cost`. If `meter` has no room for `most`, the call is not made.
+        `read` returns the value of a response. If it raises MalformedResponseError, the request is sent again, as after a transient error.
 
         Raises ModelError, and StoreError if responses cannot be stored.
         """
@@ -249,9 +247,8 @@ class LedgeredModel:
         return self._provider.spec
 
     def respond(self, request: Request) -> Response:
-        """Return the stored response; if there is none, send the request, store the response and return it.
-        Raises ModelError, which is a BudgetExhaustedError if nothing was sent because of the budget. Raises
-        StoreError if responses cannot be stored."""
+        """Return the stored response; if there is none, send the request, store the response and return it. Raises ModelError, which is a
+        BudgetExhaustedError if nothing was sent because of the budget. Raises StoreError if responses cannot be stored."""
         try:
             response, entry, replayed = self._ledger.obtain(
                 request_key(self.spec, request),

@@ -63,9 +63,8 @@ def attempt_deadline(seconds: float) -> Generator[float]:
 
 
 def stop_at_deadline(client: object) -> None:
-    """Make the `client` of an SDK stop at the end of `attempt_deadline`. Its HTTP library has no public
-    interface for this. If a release of it keeps connections elsewhere, the timeout of each single read
-    remains."""
+    """Make the `client` of an SDK stop at the end of `attempt_deadline`. Its HTTP library has no public interface for this. If a release of
+    the library keeps its connections elsewhere, only the timeout of each single read remains."""
     http = getattr(client, "_client", None)
     mounted: dict[object, object] = getattr(http, "_mounts", {})
     for transport in (getattr(http, "_transport", None), *mounted.values()):
@@ -88,7 +87,7 @@ def _left(timeout: float | None) -> float:
 
 
 class _Backend:
-    """Opens the connections of another backend; they stop at the deadline. It has the part of httpcore's interface that clients of addresses use."""
+    """Opens TCP connections through another backend of httpcore. The connections stop at the deadline."""
 
     def __init__(self, backend: Any) -> None:
         self._backend = backend

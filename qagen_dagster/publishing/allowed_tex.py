@@ -84,13 +84,13 @@ class Names:
 
 @dataclass
 class Own:
-    """What a text defines: environments, and commands with their number of arguments and whether the first is optional."""
+    """The definitions of a text: environments, and commands with their number of arguments and whether the first is optional."""
 
     commands: dict[str, tuple[int, bool]] = field(default_factory=dict[str, tuple[int, bool]])
     environments: set[str] = field(default_factory=set[str])
 
     def add(self, name: str, count: int = 0, *, optional: bool = False) -> None:
-        """Raises RefusedError for a name that TeX reserves, or that the text already defines with other arguments."""
+        """Add a command. Raises RefusedError for a name that TeX reserves, or that the text already defines with other arguments."""
         known = names()
         taken = name in known.reserved or name.startswith(("pgf", "pdf", "tikz", "lua", "XeTeX"))
         if name in known.structure or (taken and name not in known.commands):
@@ -236,7 +236,7 @@ def _add(parts: dict[str, str | None], own: Own) -> None:
 
 @dataclass
 class _Frame:
-    """Something open: what closes it, how its content is read, and what opened it."""
+    """An open group, environment, path or list of keys: what closes it, how its content is read, and what opened it."""
 
     close: str
     kind: str  # text, path, keys or point

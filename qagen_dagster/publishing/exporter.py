@@ -1,4 +1,4 @@
-"""What an export format is, and how every format writes JSON, JSON Lines and Markdown.
+"""The interface of export formats, and the functions with which all of them write JSON, JSON Lines and Markdown.
 
 An exporter does not write to disk. Markdown shows texts of documents and models as they are.
 """
@@ -28,12 +28,12 @@ _LINE_BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}
 
 
 def json_file(value: object) -> bytes:
-    """UTF-8, two spaces of indent, a newline at the end."""
+    """The bytes of a JSON file: UTF-8, two spaces of indent, a newline at the end."""
     return f"{json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
 def json_lines(rows: Iterable[object]) -> bytes:
-    """UTF-8, one value per line. No value contains a character that some readers treat as a line break."""
+    """The bytes of a JSON Lines file. No value contains a character that some readers treat as a line break."""
     lines = (json.dumps(row, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -42,7 +42,7 @@ MOST_ROWS, LONGEST = 100, 300  # rows of a table, characters of a cell
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The lines of a table, and the empty one after it. A long table is cut with a note."""
+    """The lines of a table, and an empty line after it. A long table is cut, with a note."""
     whole = list(rows)
     yield _row(head)
     yield "|" + "---|" * len(head)

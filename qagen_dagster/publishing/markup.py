@@ -126,7 +126,7 @@ def mathml(latex: str, *, display: bool = False) -> str | None:
 
 
 def plain_mathml(latex: str, *, display: bool = False) -> Element | None:
-    """The `math` element with only what every version of MathML has, for strict or old readers."""
+    """The `math` element with only what every version of MathML has, for strict or old readers; None as for `mathml`."""
     found = mathml(latex, display=display)
     if found is None:
         return None
@@ -197,7 +197,7 @@ def figure_id(code: str) -> str:
 
 
 def figure_alt(text: str) -> str:
-    """What stands for the figures of a text: the rest of the text."""
+    """The alternative text of the figures in a text: the rest of this text, shortened; "figure" if there is no rest."""
     rest = " ".join(" ".join(one.text for one in split(text) if one.kind != "figure").split())
     return xml_text(rest[:_LONGEST_ALT]) or "figure"
 
@@ -208,7 +208,7 @@ def figure_type(picture: bytes) -> str:
 
 
 def with_figures(data: bytes, figures: Figures) -> bytes:
-    """A file in which the pictures of figures stand in place of their references, as data URIs. Others are replaced by words."""
+    """A file whose references to figures are replaced by the pictures, as data URIs. For a missing picture, words are shown."""
 
     def uri(found: re.Match[bytes]) -> bytes:
         picture = figures.get(found[1].decode())

@@ -65,7 +65,7 @@ def _lines(report: ScoreReport) -> Iterator[str]:
 
 
 def effects(systems: Sequence[SystemScores]) -> str:
-    """What the intervals mean, with the design effects of all questions."""
+    """The meaning of the intervals, with the range of the design effects over all questions."""
     found = [each for one in systems for each in one.overall.measures.values() if each.design_effect]
     words = (
         "Intervals are 95 % and count documents, because questions about one document are not independent. "
@@ -81,7 +81,7 @@ def effects(systems: Sequence[SystemScores]) -> str:
 
 
 def planned(one: Plan) -> str:
-    """How many questions show a difference."""
+    """The numbers of questions and documents that are needed to show a difference, in words."""
     return (
         f"{one.measure}: a difference of {one.difference:g} needs {one.questions:,} questions of {one.documents:,} documents "
         f"(four of five sets show it at p < .05; design effect {one.design_effect:.2f})."
@@ -89,7 +89,7 @@ def planned(one: Plan) -> str:
 
 
 def own_questions(systems: Sequence[SystemScores]) -> Iterator[str]:
-    """A warning for each system of which a model of its family wrote questions, with the figure without these."""
+    """A warning for each system whose family of models wrote some questions, with its measure on the other questions and on these."""
     for one, own in ((each, each.own) for each in systems):
         if own is not None:
             text = (

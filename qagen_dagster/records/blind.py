@@ -41,12 +41,12 @@ class BlindSolution(Record):
 
     @property
     def right(self) -> tuple[Letter, ...]:
-        """Every option that it calls right, in one place or the other."""
+        """Every option that `right_options` or `chosen_option` calls right, sorted."""
         chosen = () if self.chosen_option is None else (self.chosen_option,)
         return tuple(sorted({*self.right_options, *chosen}))
 
     def disagreement(self, keys: tuple[str, ...]) -> tuple[str, str] | None:
-        """The name of the disagreement and what it says, if the options that it calls right are not exactly the keys."""
+        """The kind of the disagreement, and in words what the solver did; None if the options in `right` are exactly the sorted `keys`."""
         right = self.right
         if right == keys:
             return None
@@ -55,7 +55,7 @@ class BlindSolution(Record):
         return (KEY_NOT_REACHED, f"chose {right[0]}") if right else (NONE_RIGHT, "found no option right")
 
     def advice(self, key: str, said: str, end: str) -> str:
-        """What a maker is told whose key another one does not reach; `end` says what to do."""
+        """The text for the maker of an item if this solution does not reach the key. `said` is what the solver did, `end` what to do."""
         return (
             f"The key is {key}, but an examiner who did not know it {said}. Find out which of the two is mistaken, "
             f"and {end}. The examiner's steps: {self.reasoning}"

@@ -181,9 +181,9 @@ MixKind = Staged | QuestionType | Complexity | Hops | VisualType
 
 
 def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list[str]:
-    """All names under which a mix may count a question with evidence in so many passages and with visuals of these types. More specific names
-    come first.
-    """
+    """All names under which a mix may count a question. More specific names come first.
+
+    `passages` is the number of separate passages in its evidence. Only the first of the types `visuals` is used."""
     name = "_".join(question_type.lower().replace("-", " ").split())
     return [name, Complexity.of(name).value, Hops.of(passages).value, *islice(visuals, 1)]
 
@@ -197,7 +197,7 @@ def _kind(value: object) -> object:
 
 
 _NEARLY = 1e-6
-# The other questions are made first, and test whether the validator finds answers.
+# Limits of shares. Other questions are made before those without an answer, and test whether the validator finds answers.
 MOST_WITHOUT_ANSWER, MOST_STAGED = 0.5, 0.9
 
 
@@ -211,7 +211,7 @@ class BatchOptions(Record):
         similarity: two questions whose cosine is at least this count as one.
         min_question_confidence: a question whose grounding has a lower confidence is remade.
         question_regenerations: the maximum number of times that a question is remade.
-        min_answer_confidence, answer_regenerations: the same for an answer.
+        min_answer_confidence, answer_regenerations: the same for answers.
         publish_ungrounded: whether answers that remain ungrounded are also published. The report marks them.
     """
 

@@ -262,7 +262,7 @@ class ScoredAnswer(EvaluatedQuestion):
     )
     answerable: bool = True
     abstained: bool | None = (
-        None  # whether the answer says that it is none; None: no answers were given, or not decided
+        None  # whether the system declined to answer; None: it gave no answers, or this is not decided
     )
     decided: Decided | None = None
     explanation: str = ""
@@ -356,7 +356,7 @@ class Comparison(Record):
 class Plan(Record):
     """The numbers of questions and documents that show that two systems differ by `difference` in a measure.
 
-    The test is two-sided at 5 % and finds the difference in four of five sets. Documents have as many questions as in the sets.
+    The test is two-sided at 5 % and has a power of 80 %. Documents are assumed to have as many questions as in the scored sets.
     """
 
     measure: str

@@ -1,6 +1,6 @@
 """Names, identifiers and keys of the store: their form and their construction.
 
-Every identifier is safe as the name of one folder, so a path that is made of identifiers cannot leave its folder.
+Every identifier is safe as the name of one folder, so a path of identifiers below a folder stays inside that folder.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from qagen_dagster.records.base import Record
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _UNSAFE = re.compile(r"(?:[^A-Za-z0-9_.-]|\.{3,})+")
 _MAX_ID = 120
-_RESERVED = frozenset({"index.json", "set.json"})  # files in the folder that has the folders of documents
+_RESERVED = frozenset({"index.json", "set.json"})  # files beside the folders of documents
 
 
 def check_name(value: str) -> str:
@@ -36,7 +36,7 @@ def store_key(folder: str, *names: str, suffix: str = "") -> str:
 
 
 class Mode(StrEnum):
-    """The source that the answer to a question may need: the text, or the look of a page."""
+    """What the answer to a question is taken from: the document's text, or pictures of its pages."""
 
     TEXTUAL = "textual"
     VISUAL = "visual"
@@ -63,7 +63,7 @@ class Combination(Record):
         return cls(corpus=parts[0], scenario=parts[1], mode=Mode(parts[2]))
 
     def history_key(self, run_id: str, path: str) -> str:
-        """The key of a file as a run made it."""
+        """The key of the copy of a file that a run leaves in the history."""
         return store_key(f"history/{self.key}", run_id, *path.split("/"))
 
     def spending_folder(self, spending_id: str) -> str:
@@ -85,8 +85,8 @@ class OfCombination(Record):
 def document_id(relative_path: str, row: str | None = None) -> str:
     """A folder-safe id for a document: its path under `documents/`, plus the row of a JSONL file.
 
-    `/` becomes `--`, and unsafe characters become `_`. If two documents could then have the same id, or a document the name of
-    one of our files, eight hexadecimal digits of a hash of the original are added. So ids are unique and stable.
+    `/` becomes `--`, and unsafe characters become `_`. Such an id may be too long, or equal to the id of another document or to the
+    name of one of our files. Then it is cut, and eight hexadecimal digits of a hash of the path and the row are added.
     """
     original = relative_path if row is None else f"{relative_path}#{row}"
     joined = original.replace("/", "--") if row is None else f"{relative_path.replace('/', '--')}--{row}"

@@ -22,13 +22,13 @@ def visible(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Markdown that shows the unchanged text, without emphasis, images, links or HTML. An invisible word joiner breaks up addresses."""
+    """Markdown that shows `visible` text without emphasis, images, links or HTML. An invisible word joiner breaks up addresses."""
     shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
     return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
 
 
 def counted(what: str, names: Iterable[str]) -> Iterator[str]:
-    """One line with the number of things and the first names; no line if there are none."""
+    """One line with `what`, the number of `names` and the first names; no line if there are none."""
     found = list(names)
     if found:
         more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""

@@ -129,7 +129,7 @@ class ExamBank(review_set.ReviewSet):
 
     @cached_property
     def _ended(self) -> dict[str, Ended]:
-        """The ended slots by the id of their item, accepted items first. A rejected item without a question has the name of its slot."""
+        """The ended slots by the id of their item, accepted items first. The key of a slot without a question is the name of the slot."""
         accepted = {one.id: one for one in self._bank.bank.items}
         rejected = {(one.exam, one.schema_id, one.difficulty, one.slot): one for one in self._bank.rejected}
         found: dict[str, Ended] = {}
@@ -198,7 +198,7 @@ def _flaws(given: ExamItem | RejectedItem) -> Iterator[review_set.Section]:
 
 
 def _answers(found: ItemStatistics | None) -> Iterator[review_set.Section]:
-    """What the answers of candidates say about the item."""
+    """The statistics of the answers of candidates to the item."""
     if found is None:
         return
     values = {

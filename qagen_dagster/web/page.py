@@ -94,7 +94,7 @@ def _hash(text: str) -> str:
 
 
 def _pictures(sets: Iterable[ReviewSet], details: dict[str, dict[str, Detail]]) -> dict[str, str]:
-    """The opened pictures of the questions as data URIs, by set, document and label. Pictures that cannot be drawn are left out."""
+    """The pictures that are open at first as data URIs, by set, document and label. Pictures that cannot be drawn are left out."""
     made: dict[str, str] = {}
     for found in sets:
         for key, one in details[found.key].items():

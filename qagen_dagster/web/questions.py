@@ -305,7 +305,7 @@ def _questions(space: Workspace, combination: Combination) -> dict[str, Question
 
 
 def _waiting(space: Workspace, combination: Combination) -> tuple[PublishedQuestion, ...]:
-    """The validated questions, if the scenario publishes only reviewed ones, because some of them wait for a decision."""
+    """The validated questions, if the scenario does not publish all of them: some of these may wait for a decision."""
     if space.corpus(combination.corpus).scenario(combination.scenario).publish == PublishOptions():
         return ()
     validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)

@@ -1,4 +1,4 @@
-"""What the review page knows of a set: one row per question, and the details of a single question."""
+"""The data of a set on the review page: one row per question, and the details of a single question."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -135,7 +135,7 @@ class ReviewSet(ABC):
         return {row.id: row for row in self.rows}
 
     def find(self, key: str) -> Row:
-        """Raises StoreError when the set has no such question."""
+        """The row of a question. Raises StoreError when the set has no such question."""
         found = self._by_id.get(key)
         if found is None:
             raise StoreError(f"{self.key} has no question {key}: load the page again")
@@ -162,7 +162,7 @@ class ReviewSet(ABC):
         raise ConfigError(f"{self.key} has no fields to edit")
 
     def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:
-        """How models agree with reviewers, who accepted some questions and not others."""
+        """The agreement of models with reviewers. `accepted` states for each question id whether reviewers accepted the question."""
         return ()
 
     def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:

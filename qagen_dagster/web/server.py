@@ -1,4 +1,4 @@
-"""Serves the review page on loopback, and finds questions that look alike.
+"""Serves the review page on loopback, and finds similar questions.
 
 Only the page itself may talk to the server: every request is checked for its origin. Similar questions are chosen by rare words and
 sorted by embeddings.
@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Similar(Record):
-    """A question that looks like another, and the cosine of the two."""
+    """A question that is similar to another one, and the cosine of the two."""
 
     id: str
     score: float
@@ -126,7 +126,7 @@ class ReviewServer:
         return response
 
     def _refusal(self, request: Request) -> str | None:
-        """Why a request is refused: another host name is DNS rebinding, another origin is a foreign page."""
+        """Why a request is refused; None if it is not. Another host name means DNS rebinding, another origin a foreign page."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts:
             return "unknown host"
@@ -170,7 +170,7 @@ class ReviewServer:
         }
 
     def _about(self, answer: Callable[[Request, ReviewSet, str], Response]) -> Callable[[Request], Response]:
-        """The answer to a request about a set, or about one of its questions, whose id `answer` gets."""
+        """A handler of requests about a set. `answer` gets the request, the set, and the id of a question (empty without one)."""
 
         def respond(request: Request) -> Response:
             found = self._sets.get(request.query_params.get("set", ""))
@@ -223,7 +223,7 @@ def _picture(request: Request, found: ReviewSet, key: str) -> Response:
 
 
 def _body(request: Request) -> bytes:
-    """Raises ConfigError for a long body, or one of unknown length."""
+    """The body of a request. Raises ConfigError if it is too long or its length is unknown."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal() or int(length) > MOST_BYTES:
         raise ConfigError(f"a request has at most {MOST_BYTES:,} bytes")

@@ -37,7 +37,7 @@ class Sets:
                 yield found
 
     def get(self, key: str) -> ReviewSet:
-        """Raises StoreError when there is no such set."""
+        """The set with the set key `key`. Raises StoreError when there is no such set."""
         source = self._sources.get(key)
         found = None if source is None else self._find(source)
         if found is None:
@@ -74,7 +74,7 @@ Decisions = dict[str, tuple[Decision, ...]]
 
 
 class Judgement(Record):
-    """What the page sends: a decision on a question of a set."""
+    """A decision on a question of a set, as the page sends it."""
 
     set_key: str
     question_id: str

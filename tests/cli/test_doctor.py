@@ -93,7 +93,7 @@ def test_offline_asks_nothing_and_misses_keys(qagen: Command, monkeypatch: pytes
 
 def test_the_help_says_that_it_costs(qagen: Command) -> None:
     told = " ".join(qagen("doctor", "--help").out.split())
-    assert "costs a few thousand tokens, and the tokens of the longest document" in told
+    assert "costs a few thousand tokens for each model, and the tokens of the longest document" in told
     assert "--offline" in told
 
 

@@ -121,7 +121,7 @@ def _fault(draft: DraftAcross, found: Sequence[Evidence], members: Sequence[Memb
 
 
 def _enough(draft: DraftAcross, found: Sequence[Evidence]) -> str:
-    """The reason why the quotes of one document suffice: they have the answer and all content words of the question. Empty if none do."""
+    """Why the quotes of one document suffice: they have the answer and all content words of the question. Empty if no document does."""
     for name in dict.fromkeys(one.document_id for one in found):
         text = "\n".join(one.quote for one in found if one.document_id == name)
         own = unsupported(draft.question, draft.answer, text, "factual") is None

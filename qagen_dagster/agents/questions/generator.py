@@ -1,6 +1,6 @@
 """The generator explores a document with tools and proposes one question with its evidence, or several questions at once.
 
-Several questions are one submission. Its faults are reported to the generator once.
+Several questions come in one submission. Its faults are reported to the generator once. A question with a fault after that is rejected.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,7 +23,7 @@ from qagen_dagster.records.questions.submissions import ReportExhausted, SubmitQ
 from qagen_dagster.toolkit.excerpt import Block, block, one_line
 
 ROLE = "generator"
-_SAME_WORDS = 0.7  # share of the content words that a question keeps when a condition in it is corrected
+_SAME_WORDS = 0.7  # minimum share of each wording's content words in the other, if only a condition changed
 _NOTES, _NOTE = 5, 200  # maximum notes of a submission; maximum characters of a note
 REFUSED = {
     RejectionReason.WRONG_ANSWER: "another reader of the document came to another answer to this question",
@@ -52,7 +52,7 @@ class Proposed(Record):
 
 
 class GenerationFailed(Record):
-    """The generator ended without a candidate: a limit, a refusal, text instead of a tool call."""
+    """The generator ended without a candidate, because of a limit, a refusal, or text in place of a tool call."""
 
     kind: Literal["generation_failed"] = "generation_failed"
     reason: str
@@ -70,7 +70,7 @@ class Exhausted(Record):
 
 
 class Mended(Record):
-    """The generator was asked to correct its refused candidate. `candidate` is None if nothing was corrected."""
+    """The generator was asked to correct its refused candidate. `candidate` is None if there is no acceptable correction."""
 
     kind: Literal["mended"] = "mended"
     candidate: Candidate | None
@@ -100,8 +100,8 @@ def mend(
 ) -> Mended:
     """Repeat the conversation, but refuse the submission that became `refused`, so that the generator may correct it once.
 
-    `why` is the reason that the generator is told. If the question is TRIVIAL, the question must change; otherwise only a condition in it
-    may change. There is no candidate if nothing was corrected. Raises ModelError.
+    `why` is the reason that the generator is told. If it begins with TRIVIAL, the question must change. Otherwise the answer and the
+    evidence may change, and of the question only a condition. Without such a correction there is no candidate. Raises ModelError.
     """
     check = EvidenceCheck(context, left=history.left)
     told, trivial = False, why.startswith(TRIVIAL)
@@ -124,7 +124,7 @@ def mend(
 
 
 def _only_corrected(question: str, before: str) -> bool:
-    """Whether a question keeps most words of its earlier wording."""
+    """Whether each of two wordings of a question has most content words of the other."""
     return min(shared_words(question, before), shared_words(before, question)) >= _SAME_WORDS
 
 
@@ -164,7 +164,7 @@ def _asked(
 
 @dataclass(frozen=True)
 class Drafts:
-    """The candidates of one request, or the reason why there are none. A candidate that failed the evidence check has a gate."""
+    """The candidates of one request, or the reason why there are none. The `gate` of a candidate is the reason to reject it, if any."""
 
     candidates: tuple[Candidate, ...]
     failure: str
@@ -184,7 +184,8 @@ def ask(
     *,
     tools: bool = False,
 ) -> Drafts:
-    """Ask for a submission of `what`, with the document's `tools` or without. Faults are reported once; then they reject. Raises ModelError."""
+    """Ask for a submission of `what`, with the document's `tools` or without. Faults are reported to the model once; a candidate with a
+    fault after that is rejected. Raises ModelError."""
     told = False
 
     def reject_once(result: Record) -> None:

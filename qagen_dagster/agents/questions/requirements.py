@@ -206,5 +206,5 @@ def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
 
 
 def _is_over(share: float, most: float, count: float) -> bool:
-    """Whether a share of `count` words or runs exceeds the share `most`, which is rounded to a whole number and allows at least one."""
+    """Whether the share of `count` words or runs is more than the share `most` allows: a rounded number of them, at least one."""
     return round(share * count) > max(1, floor(most * count + 0.5))

@@ -1,7 +1,7 @@
 """The validator first answers the question blind with the document's tools, then compares the answers and judges.
 
-The blind step never sees the proposed answer, its evidence, its type, or who asked. Several questions can be answered blind in one
-request, so that the document is shown once.
+The blind step never sees the proposed answer, the evidence, the type of the question, or the scenario's personas. Several questions can
+be answered blind in one request, so that the document is shown once.
 """
 
 from collections.abc import Sequence
@@ -77,8 +77,8 @@ def type_prompt() -> Prompt:
 
 
 def answer_record(mode: Mode) -> type[BlindAnswer]:
-    """The record that the blind step submits. The blind step also judges textual questions, because it is told their purpose. A model
-    always compares the answers to a visual question, and judges the question then.
+    """The record that the blind step submits. The blind step also judges textual questions, because it is told their purpose. A visual
+    question is judged by the model that compares the answers.
     """
     return JudgingAnswer if mode is Mode.TEXTUAL else BlindAnswer
 
@@ -104,7 +104,7 @@ def run_blind(
     *,
     tools: bool = True,
 ) -> tuple[AgentRun, tuple[results.CallSummary, ...]]:
-    """Run the validator on a question, by default with the document's tools, and account for its calls. Raises ModelError."""
+    """Run the validator on a question, by default with the document's tools. Returns the run and its calls. Raises ModelError."""
     spec = AgentSpec(
         name=f"{context.mode.value} blind answerer",
         role=ROLE,
@@ -131,8 +131,9 @@ def judge(
 ) -> Judged:
     """Answer blind unless `found` is the blind answer, then compare the answers, and check the `rule` of the question's type, if any.
 
-    Code decides if the answers contradict each other. It also decides if the answers are equal, the blind step found no fault in the
-    question, and all its passages are in the evidence. A model compares all other answers. Raises ModelError.
+    A model compares the answers, except in three cases: the blind step found no answer; the answers contradict each other, which code
+    tests for textual questions without a computation; without a `rule`, the answers are equal, the blind step found no fault in the
+    question, and all its passages are in the evidence. Raises ModelError.
     """
     found = found or answer_blind(context, model, candidate.question, attempt)
     blind = found.answer
@@ -150,7 +151,7 @@ def _decided_by_code(
     rule: TypeRule | None,
     mode: Mode,
 ) -> dict[str, object] | None:
-    """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
+    """The criteria and the explanation of a verdict that needs no comparison by a model; None if a model must compare."""
     if not blind.answerable or not blind.answer.strip():
         return {
             **dict.fromkeys(("matches", "relevant")),
@@ -159,7 +160,7 @@ def _decided_by_code(
             "premise_holds": blind.premise_holds,
             "explanation": blind.note or "the validator found no answer in the document",
         }
-    # two readers may read slightly different values from a picture
+    # Two readers may read slightly different values from a picture, or round a computed value differently.
     comparable = mode is Mode.TEXTUAL and not candidate.computation
     fault = contradiction(candidate.answer, blind.answer) if comparable else ""
     if fault:
@@ -281,7 +282,7 @@ def _finding(blind: BlindAnswer) -> str:
 
 
 def _faultless(blind: BlindAnswer) -> bool:
-    """Whether the blind step judged the question by all criteria of the comparison and found no fault."""
+    """Whether the blind step judged the question, by all criteria that need no proposed answer, and found no fault."""
     return (
         isinstance(blind, JudgingAnswer)
         and blind.premise_holds
@@ -292,7 +293,7 @@ def _faultless(blind: BlindAnswer) -> bool:
 
 
 def rejection(verdict: results.VerdictRecord) -> tuple[results.RejectionReason, str] | None:
-    """The failed check that explains most; None when all passed."""
+    """The failed check that explains most; None if none failed. A criterion that was not judged has not failed."""
     own = f"the validator answered {verdict.blind_answer[:300]!r}: {verdict.explanation}"
     checks = (
         (verdict.premise_holds, results.RejectionReason.FALSE_PREMISE, own),
@@ -337,7 +338,7 @@ def answer_all_blind(
     tools = not context.shows_all(model.spec)
     try:
         run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
-    except RequestRefusedError:  # the request may be too long; a single question is asked with a smaller part
+    except RequestRefusedError:  # probably too long; a question alone can be asked with a smaller part
         if len(context.openings(model.spec)) == 1:
             raise
         return BlindAnswers({}, ())

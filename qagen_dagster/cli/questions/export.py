@@ -113,9 +113,9 @@ def _print(rows: list[dict[str, Any]], failures: list[str], as_json: bool) -> No
 
 
 def _push(form: str, destination: str, name: str, files: _Files) -> bool:
-    """Whether the files of a set in the format `form` changed anything at the destination.
+    """Push the files of a set in the format `form`. Returns whether this changed anything at the destination.
 
-    Raises ConfigError if the package for it is missing, and StoreError if the destination does not take the set.
+    Raises ConfigError if the package for the format is missing, and StoreError if the destination does not take the set.
     """
     try:
         return (_to_mlflow if form == "mlflow" else _to_hub)(destination, name, files)
@@ -128,7 +128,7 @@ def _push(form: str, destination: str, name: str, files: _Files) -> bool:
 
 
 def _to_mlflow(address: str, name: str, files: _Files) -> bool:
-    """Adds and replaces the records of the dataset `name`, and removes those of other questions. Records of other programs stay."""
+    """Add and replace the records of the dataset `name`, and remove those of other questions. Records of other programs stay."""
     import httpx
 
     mlflow, datasets = (import_module(module) for module in ("mlflow", "mlflow.genai.datasets"))
@@ -155,7 +155,7 @@ def _content(record: Mapping[str, Any]) -> str:
 
 
 def _to_hub(repository: str, name: str, files: _Files) -> bool:
-    """Commits the files to the dataset `repository`, which is made, private, if it is not there."""
+    """Commit the files to the dataset `repository`. If it does not exist, it is made as a private one."""
     from huggingface_hub import CommitOperationAdd, HfApi
     from huggingface_hub.utils import disable_progress_bars, logging
 

@@ -1,4 +1,4 @@
-"""`qagen questions import`: questions that people asked become questions of a set, and the gaps of the set are told."""
+"""`qagen questions import` adds questions that people asked to a set, and reports what the set lacks."""
 
 import textwrap
 from collections import Counter
@@ -35,7 +35,9 @@ _SHOWN = 160  # characters of a passage or a reason
 @click.option("--scenario", help="The scenario of the set. Only textual sets take questions.")
 @click.option("--forget", is_flag=True, help="Forget the questions of earlier imports.")
 @click.option(
-    "--no-run", is_flag=True, help="Only keep the questions, for `qagen estimate` and the next `qagen run`."
+    "--no-run",
+    is_flag=True,
+    help="Store the questions without a run. `qagen estimate` and the next `qagen run` use them.",
 )
 @model_options
 @json_option
@@ -53,9 +55,9 @@ def questions_import(
     """Add questions that people asked to a set, and tell its gaps.
 
     FILE is JSON Lines or CSV with a question and perhaps an answer in each row. Each question is answered from the documents,
-    checked like a generated one, and published with `origin: imported`. Then the command tells which questions no document
-    answers, and what people ask that no question of the set covers. The next `qagen run` shows these gaps to the generator.
-    Without FILE, the questions of earlier imports are used.
+    checked like a generated one, and published with `origin: imported`. Then the command lists the questions that were not
+    published, with the reasons, and the subjects that people ask about and the set lacks. The next `qagen run` shows these
+    gaps to the generator. FILE is added to the questions of earlier imports. Without FILE, only those are used.
     """
     space, options = Workspace(settings), RunOptions(**models.fields)
     combination, *others = space.corpora.combinations(corpus, scenario, Mode.TEXTUAL)
@@ -95,8 +97,8 @@ def _lines(coverage: Coverage) -> Iterator[str]:
         ]
         for where, text in places or [(one.document_id, one.detail)]:
             yield f"  {where}  {textwrap.shorten(text, _SHOWN)}"
-    yield f"\n{len(coverage.gaps)} of {coverage.subjects} subjects that people ask about have no question in the set"
+    yield f"\n{len(coverage.gaps)} of {coverage.subjects} subjects in the documents have no question in the set"
     for document, questions in coverage.gaps:
         yield f"  {document}: {' / '.join(questions)}"
     if coverage.gaps:
-        yield "The next `qagen run` shows them to the generator, and wants as many questions more."
+        yield "The next `qagen run` shows them to the generator, and asks for that many more questions."

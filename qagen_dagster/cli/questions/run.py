@@ -255,7 +255,7 @@ class CombinationReport(Record):
     usd: float | None = 0.0  # None: the price of some calls is unknown
     at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in model_calls and usd
     published: str | None = None
-    too_long: str | None = None  # what to raise, if replies were cut off
+    too_long: str | None = None  # if replies were cut off: the limit that they reached, and what to raise
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:

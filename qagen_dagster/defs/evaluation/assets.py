@@ -40,7 +40,7 @@ class BoundCheck:
 
 @dataclass(frozen=True)
 class Stage:
-    """What one kind of evaluation runs and shows. Its asset is in the table of products."""
+    """The work of one kind of evaluation, and its metadata for the UI. The name of its asset is in the table of products."""
 
     kinds: set[str]  # of the asset, as the UI shows them
     description: str

@@ -41,8 +41,8 @@ class PublishedSets(dg.ConfigurableIOManager):
 def upstream(settings: Settings | None = None, key_prefix: str = "") -> dg.Definitions:
     """Definitions to merge into those of another code location, whose assets can then take `corpus_json` as an input.
 
-    They have the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it. `key_prefix` is
-    that of the component whose asset it is.
+    They have the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads the asset. `key_prefix`
+    is the prefix of the component that makes the asset.
     """
     chosen, layout = settings or load_settings(), Layout(path_of(key_prefix))
     partitions = build_partitions(load_corpora(chosen.corpora))

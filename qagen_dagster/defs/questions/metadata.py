@@ -1,4 +1,4 @@
-"""What the UI shows of questions: accepted and rejected ones, reasons, cost, crops of visuals."""
+"""The metadata of questions for the UI: accepted and rejected questions, reasons, cost, crops of visuals."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ _HAPPENED = {
 
 
 def _type(field: Mapping[str, Any]) -> str:
-    """The JSON type of a field; of one that may be null, the other type."""
+    """The JSON type of a field. For a field that may be null, its other type."""
     first = field.get("anyOf", [field])[0]
     return _SCHEMA["$defs"].get(first.get("$ref", "").rpartition("/")[2], first)["type"]
 
@@ -224,7 +224,7 @@ def _crops(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
 def of_rejected(
     space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str
 ) -> metadata.Metadata:
-    """The table, and if anything was rejected, the report and the links. Their labels contain `verb`: "rejected" or "removed"."""
+    """The table of rejected questions, and if there are any, a report on them and links to their lines. All labels contain `verb`."""
     ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
     rows = [
         (name, one.rejection_reason.value, one.question, _place_of(one.document_id, one.evidence))

@@ -1,8 +1,8 @@
-"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without a DTD. Reads text and metadata.
+"""The format of JATS XML articles (journal publishing and archiving tag sets), with or without a DTD: text, metadata, visuals and rights.
 
 The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
-sub-articles (decision letters, replies) under their own headings. The text of an accepted manuscript without a body is its
-abstract. There are no pages. `wrap.py` breaks the text into lines.
+sub-articles (decision letters, replies) under their own headings. An accepted manuscript may have no body: then its
+text ends after the keywords. There are no pages. `wrap.py` breaks the text into lines.
 """
 
 import re
@@ -46,7 +46,7 @@ _OUTER = 6  # levels that may contain the `article` element, since sets and OAI 
 
 
 def _metadata(article: Element) -> Metadata:
-    """The metadata of an `article`, or of a part with its own front matter."""
+    """The metadata of an `article`."""
     meta = first(article, "front", "article-meta")
     if meta is None:
         return Metadata()
@@ -70,7 +70,7 @@ def _title_of(meta: Element) -> str:
 
 
 def _authors_of(meta: Element) -> tuple[str, ...]:
-    """The names of the authors in order, given names first. A group has its own name."""
+    """The names of the authors in order, given names first. A collaboration is one author, with its own name."""
     names: list[str] = []
     for group in named(meta, "contrib-group"):
         kinds = ("author", "person") if group.get("content-type", "authors") in _AUTHORS else ("author",)
@@ -101,7 +101,7 @@ def _abstract_heading(abstract: Element) -> str:
 
 
 def _keywords_of(meta: Element) -> tuple[str, ...]:
-    """The authors' keywords in order, without duplicates."""
+    """The keywords of all groups in order, without duplicates."""
     words = (inline(word) for group in named(meta, "kwd-group") for word in below(group, "kwd"))
     return tuple(dict.fromkeys(word for word in words if word))
 
@@ -169,7 +169,7 @@ def _month(text: str) -> int:
 
 
 class JatsFormat(Format):
-    """`.xml` and `.nxml` files whose root is an article."""
+    """`.xml`, `.nxml` and `.jats` files with an `article` at or near the root."""
 
     name = "jats"
     version = VERSIONS["jats"]
@@ -183,7 +183,7 @@ class JatsFormat(Format):
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """The text of each article. Raises DocumentError `corrupt`, `not_what_it_says` or `empty`.
 
-        If there are several articles, each is named by its id, or else by its number. `detail` counts the unreadable parts.
+        Several articles are named by id, or else by number, and a fault of one becomes a RowFailure. `detail` reports unreadable parts.
         """
         articles, unknown = _articles(source)
         if len(articles) == 1:
@@ -243,7 +243,7 @@ def _written(article: Element) -> Writer:
 
 
 def _articles(source: Source) -> tuple[list[Element], list[str]]:
-    """The articles of a file, and the names of its unknown entities."""
+    """The articles of a file, and the names of its unknown entities. Raises DocumentError."""
     root, unknown = read_tree(source.data)
     level = [root]
     for _ in range(_OUTER):
@@ -254,7 +254,7 @@ def _articles(source: Source) -> tuple[list[Element], list[str]]:
 
 
 def _rows(articles: Sequence[Element]) -> dict[str, Element]:
-    """By name, the articles of a file with several articles."""
+    """The articles of a file with several articles, by name."""
     rows: dict[str, Element] = {}
     for number, article in enumerate(articles, start=1):
         meta = first(article, "front", "article-meta")
@@ -279,7 +279,7 @@ def _front(writer: Writer, body: BodyWriter, meta: Element) -> None:
 
 
 def _parts(body: BodyWriter, article: Element) -> None:
-    """Write the body, the floats that are collected at its end, and the back matter with the references last."""
+    """Write the body, the article's collected floats, the back matter, the authors' notes, and last the references."""
     for part in named(article, "body", "floats-group", "floats-wrap"):
         for child in children(part):
             body.write(child, 1)

@@ -28,7 +28,7 @@ from qagen_dagster.settings import secret
 from qagen_dagster.store import Store
 from qagen_dagster.untrusted_file import checked_size, open_file
 
-_LOOSE = "file"  # the corpus of a file that belongs to none
+_LOOSE = "file"  # the name of the corpus for a file that belongs to none
 _LOOSE_CONFIG = CorpusConfig(
     name=_LOOSE,
     corpus_context="one file",
@@ -42,7 +42,7 @@ class UnknownDocumentError(ConfigError):
 
 @dataclass(frozen=True)
 class Asked:
-    """A document, and the place from which questions about it are answered."""
+    """A document, and the `Place` with everything that answers questions about it."""
 
     document_id: str
     place: Place
@@ -51,8 +51,8 @@ class Asked:
 def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str | None) -> Asked:
     """The stored document with this id, with this path under documents/, or with this id of its row.
 
-    Raises ConfigError for an unknown corpus, and when several corpora have such a document. An unknown document is reported by the
-    answer.
+    Raises ConfigError for an unknown corpus, if several documents match, and if none matches and `corpus` is None. With `corpus`, the
+    answer reports an unknown document.
     """
     keys = [corpus] if corpus is not None else sorted(space.corpora.corpora)
     found = [(key, entry) for key in keys for entry in _entries(space, key, document)]
@@ -82,7 +82,7 @@ def corpus_place(
 def loose_file(space: Workspace, path: Path, row: str | None, profile: str | None) -> Generator[Asked]:
     """Parse any file into a temporary store, which exists only inside the `with` block. `row` names one of several rows.
 
-    Raises ConfigError when the file has several documents and `row` names none of them.
+    Raises ConfigError if the file cannot be copied, or if not exactly one of its documents matches `row`.
     """
     with tempfile.TemporaryDirectory() as folder:
         corpus = Corpus(_LOOSE, Path(folder) / _LOOSE, _LOOSE_CONFIG)
@@ -94,7 +94,7 @@ def loose_file(space: Workspace, path: Path, row: str | None, profile: str | Non
 
 
 def _copy(path: Path, corpus: Corpus) -> None:
-    """Copy a file into a corpus. Raises ConfigError for a file that the corpus does not take."""
+    """Copy a file into a corpus. Raises ConfigError for a file that cannot be read or is too large."""
     try:
         with open_file(path) as given, (corpus.documents_folder / path.name).open("wb") as copy:
             checked_size(given, parse_options(corpus.config.documents).max_bytes)

@@ -20,7 +20,7 @@ from qagen_dagster.records.corpus_config import Strategy
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.run import CallSummary
 
-_FINE = 1000  # prices are computed for this multiple, as usage has whole tokens
+_FINE = 1000  # prices are computed for this multiple of the amounts, as usage has whole tokens
 
 
 class Use(NamedTuple):

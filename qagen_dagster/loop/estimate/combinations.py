@@ -46,7 +46,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 
-# share of questions that are compared across documents, before any set was compared
+# assumed share of questions that a model compares across documents, if no earlier set was compared
 _RARELY = 0.1
 _KINDRED = (Role.GENERATOR, Role.VALIDATOR)  # an example must have the same kinds of models in these roles
 # Share of a role's cost that can go through provider batches. A validator uses batches only for comparisons.
@@ -78,14 +78,14 @@ class CombinationEstimate(Amounts):
     to_do: int
     begun: int  # documents of `to_do` whose work has begun
     accepted: Range  # new questions
-    guessed: bool  # whether no past run was found
+    guessed: bool  # whether there were no finished documents to estimate from
     basis: str  # the basis of the numbers, in words
     unknown_prices: tuple[str, ...] = ()
     roles: tuple[RoleEstimate, ...] = ()
 
 
 class BudgetEnd(Record):
-    """A limit that is likely to end the work, and the point at which it ends it.
+    """A limit that may end the work, and the point at which the work then ends.
 
     `documents` is the number of documents, out of `of`, that are finished when the limit is reached. For the scope `document`, each
     document stops at its own limit, and `documents` is the total work until then, in documents.

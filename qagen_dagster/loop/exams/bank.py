@@ -1,6 +1,6 @@
 """Builds the item bank of an exam from the results of its parts: items without duplicates, counts, files and exports.
 
-Tells also which parts of an exam are out of date, and why. A part that was never made is not out of date.
+It also tells which parts of an exam are out of date, and why. A part that was never made is not out of date.
 """
 
 import json
@@ -125,7 +125,7 @@ def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str,
 
 @dataclass(frozen=True)
 class Bank:
-    """The current bank of an exam, and its changed files."""
+    """The current bank of an exam. If it is published: the `paths` of its files, and the names of the changed ones."""
 
     bank: ItemBank
     rejected: tuple[RejectedItem, ...]
@@ -171,7 +171,7 @@ def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -
 def gather(workspace: Workspace, key: str, *, former: bool = True, draw: bool = False) -> Bank:
     """Build the bank of exam `key` from the results of its parts. Raises ConfigError and StoreError.
 
-    `former=False` leaves out the results of `former_parts`. Writes nothing unless `draw`: then figures that were not drawn yet are drawn.
+    `former=False` leaves out the results of `former_parts`. Writes nothing unless `draw`: then missing pictures are drawn and stored.
     """
     exam = find_exam(workspace.settings.corpora, key)
     parts = (*exam.parts(), *(former_parts(workspace, exam) if former else ()))
@@ -350,7 +350,7 @@ def _left_out(result: SlotResult, stage: str, failure_type: str, why: str) -> Re
 
 
 def _latest(items: Sequence[ExamItem]) -> datetime:
-    """The time at which the newest item was accepted. Exports are dated by it, so that the same items give the same files."""
+    """The time at which the newest item was accepted. Exports have this date, so that the same items give the same files."""
     return max((datetime.fromisoformat(item.timestamp) for item in items), default=_NEVER)
 
 
@@ -395,10 +395,10 @@ def made_part(space: Workspace, part: ExamPart, wanted: Configuration) -> Config
 
 
 def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
-    """Why a part that was made once is out of date, in one line each. Raises ConfigError.
+    """The reasons why a part is out of date, in one line each; empty if it is current or was never made. Raises ConfigError.
 
-    Fewer wanted items are no reason. A part that models of the command line made is never out of date: its profile does not tell what
-    a run of it would cost.
+    Fewer wanted items are no reason. A part that was made with models from the command line is never out of date,
+    because its profile does not tell what a run of it would cost.
     """
     made = part_set(space, part)
     if made is None or made.given.models:
@@ -412,7 +412,7 @@ def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
 
 
 def _planned(space: Workspace, part: ExamPart, profile: str | None) -> PartPlan:
-    """The part as a run that brings it up to date makes it."""
+    """The plan of a run that brings the part up to date."""
     return plan_part(space, part, ExamOptions(profile=profile, refresh=True))
 
 

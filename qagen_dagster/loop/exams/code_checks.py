@@ -82,7 +82,7 @@ _LONGER, _MUCH = 1.5, 12  # how much longer the key is than each other option: a
 
 
 def latex_fault(text: str) -> str:
-    """A description of the first thing that is unbalanced; empty if there is none. A per cent sign is no comment here."""
+    """The first fault: something unbalanced, a formula that breaks off, or a bare command; empty if none. `%` begins no comment here."""
     typed = _escaped(text)
     fault = next(iter(structure_faults(typed)), "")
     if fault:
@@ -226,7 +226,7 @@ _LETTER_NAMED = re.compile(rf"(?i:\b(?:so|hence|thus|therefore|giving|which is|i
 
 
 def _steps(case: _Case) -> Iterator[Fault]:
-    """The solution: its equalities, the option at which it ends, and whether it reaches the value of the key."""
+    """Faults of the solution: false equalities, an end at another option, and a boxed value that is not the key's."""
     question, text = case.package.question, case.package.solution.reasoning
     for fault in equalities.false_equalities(text):
         yield _fixable(FALSE_STEP, f"the solution: {fault}")
@@ -251,7 +251,7 @@ def _steps(case: _Case) -> Iterator[Fault]:
 
 
 def _named_at_the_end(question: ExamQuestion, solution: str) -> list[str]:
-    """The letter of the option that the last words name. `so B` names no option if B is a thing of the question."""
+    """The letter of the option that the last words name. `so B` names no option if the question uses B as a name."""
     named, bare = _OPTION_NAMED.search(solution), _LETTER_NAMED.search(solution)
     if named or not bare:
         return [named["letter"] or named["first"]] if named else []
@@ -314,7 +314,7 @@ _CHECKS: tuple[Callable[[_Case], Iterator[Fault]], ...] = (
 
 
 def flaws_of(package: QuestionPackage, style: StyleReport | None = None) -> dict[str, str]:
-    """What is wrong with the writing of an item, by criterion; `style` adds what the judge found."""
+    """The item-writing flaws of a question, each with a detail, by criterion; `style` adds those that the judge found."""
     asked = package.question
     stem = " ".join(one.text for one in split(asked.stem) if one.kind == "prose")
     options = {one: " ".join(without_layout(asked.options[one]).split()) for one in sorted(asked.options)}

@@ -1,6 +1,6 @@
-"""The proof of a key: the checkable form, computed and compared with the options, and whether the form proves anything.
+"""Proves the key of a question: computes its checkable form, compares the value with the options, and judges whether the form proves it.
 
-A form proves a key if its givens are those of the stem and decide its value. Whether it is the right law is not known here.
+A form proves a key if its givens are those of the stem and decide its value. Whether the form is the right law is not known here.
 """
 
 import math
@@ -26,7 +26,7 @@ FORM_STATES = "form_states_the_answer"
 FORM_GIVEN = "given_not_in_the_stem"
 FORM_IDLE = "given_without_influence"
 FORM_SCALES = "form_in_mixed_scales"
-ROUNDED = re.compile(  # what asks for a rounded value
+ROUNDED = re.compile(  # words that ask for a rounded value
     r"\b(?:approximat|estimat|nearest|about|roughly|decimal place|significant figure|order of magnitude|closest|estimate)|\\(?:approx|sim)(?![A-Za-z])|\u2248",
     re.IGNORECASE,
 )
@@ -53,7 +53,7 @@ _GRAVITY = re.compile(
     re.IGNORECASE,
 )
 _PREFIXES = tuple(Fraction(10) ** power for power in (-12, -9, -6, -3, 3, 6, 9, 12))
-# Of lengths, areas and volumes
+# Factors between metric units of lengths, areas and volumes
 _METRIC = tuple(Fraction(10) ** power for power in (-6, -4, -2, -1, 1, 2, 4, 6))
 _TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5", "5/18"))
 _METRE, _SECOND = BASES.index("m"), BASES.index("s")
@@ -149,7 +149,7 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
 
 
 def _whole(shown: Quantity, *, tens: bool) -> Quantity:
-    """A whole number as a rounded one: to its last digit, or without its zeros at the end if `tens`."""
+    """The quantity; a whole number is taken as rounded: to its last digit, or with `tens` to the digit before its final zeros."""
     zeros = len(shown.exact) - len(shown.exact.rstrip("0")) if tens else 0
     exact = shown.last_place is not None or not shown.exact.lstrip("-").isdigit()
     return shown if exact else replace(shown, last_place=Fraction(10) ** zeros)
@@ -174,7 +174,7 @@ def _judged(
 def form_faults(
     package: QuestionPackage, proving: Proving, found: OptionValues, sandbox: Sandbox
 ) -> Iterator[tuple[str, str]]:
-    """Names and details of faults of a form that has a value: givens that the stem does not give, and givens that decide nothing."""
+    """Names and details of faults of a form that has a value, such as givens that are not in the stem, or that have no influence."""
     check, stem = package.check, package.question.stem
     if check is None:
         return
@@ -206,7 +206,7 @@ def form_faults(
 
 
 def other_roots(package: QuestionPackage, found: OptionValues, sandbox: Sandbox) -> Iterator[str]:
-    """The options that another root of the form's equation has, if the stem asks for a possible value."""
+    """The options whose value another root of the form's equation has, if the stem asks for a possible value."""
     check, key = package.check, package.question.correct_option
     root = _ROOT.search(check.expression) if check is not None else None
     if check is None or root is None or not _POSSIBLE.search(package.question.stem):
@@ -247,14 +247,14 @@ def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
 
 
 def _derived(bare: set[Fraction]) -> set[Fraction]:
-    """What a form may take from numbers without units at once: reciprocals, squares, roots, differences, the number of gaps."""
+    """Numbers that a form may state because numbers without units imply them: reciprocals, squares, roots, differences, counts of gaps."""
     found = {value for one in bare for value in (one**2, one + 1, one - 1, *((1 / one,) if one else ()))}
     found |= {Fraction(math.isqrt(int(one))) for one in bare if one == math.isqrt(int(one)) ** 2}
     return found | {one - other for one in bare for other in bare}
 
 
 def _scaled(value: Fraction, given: list[Amount]) -> bool:
-    """Whether the value is a given in this or another unit."""
+    """Whether the value is one of the amounts, in its unit or another one."""
     for one in given:
         if abs(value) in (abs(one.value), abs(one.base)):
             return True
@@ -300,7 +300,7 @@ def _numeric(givens: Mapping[str, str], sandbox: Sandbox) -> dict[str, Fraction]
 def _effects(
     check: CheckableForm, values: Mapping[str, Fraction], sandbox: Sandbox
 ) -> tuple[list[str], list[str]]:
-    """The givens that do not change the value of the form, and those that the form has as its value, whatever they are."""
+    """The givens that do not change the value of the form, and the givens whose value the form always has."""
     idle, given_back = list[str](), list[str]()
     for name in check.givens:
         uses = len(re.findall(rf"\b{re.escape(name)}\b", check.expression))
@@ -328,7 +328,7 @@ def _scale_faults(
     found: OptionValues,
     sandbox: Sandbox,
 ) -> Iterator[tuple[str, str]]:
-    """Faults: with its givens in base units the form does not have the value of the key, so that a unit was not converted."""
+    """A fault if the form misses the value of the key once its givens are in base units: then a unit was not converted."""
     check, key = package.check, found.values.get(package.question.correct_option)
     if check is None or key is None or key.unit == ONE or key.unit.pis or _CONVERTS.search(check.expression):
         return

@@ -23,7 +23,7 @@ _WORD = re.compile(r"[a-z]{2,}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SIGN = re.compile(r"(?<![\^{])[-+<>]")  # signs of formulas, but not of exponents
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
-_LEAST_OPERATIONS = 2  # of a form that says something about the family
+_LEAST_OPERATIONS = 2  # minimum in a form by which two items can be of one family
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,10 @@ def _operands(
 
 
 def families(items: Sequence[ExamItem]) -> dict[str, str]:
-    """By id of an item the id of the first item of its family.
+    """For each item id, the id of one item of its family, which is the same for the whole family.
 
     Two items of a schema are of one family if their ideas are the same, if their stems have nearly the same words,
-    or if their checkable forms differ only in names and numbers (after a short computation the words must be alike, too).
+    or if their checkable forms differ only in names and numbers (with a short form, the words must be alike, too).
     """
     first: dict[str, str] = {item.id: item.id for item in items}
 

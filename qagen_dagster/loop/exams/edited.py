@@ -32,8 +32,8 @@ def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> 
     """The item with other texts. Numbers that change in the stem change in the givens of the form, too, and the key is the option that has
     the value of the form.
 
-    Raises ConfigError if code finds a fault that the item did not have, if the key was proven and is no longer, or if the solver of the
-    profile reaches another answer. A profile without a solver is asked nothing.
+    Raises ConfigError if code finds a fault that the item did not have, if the key was proven and is no longer, or if the question
+    changed and the solver of the profile reaches another answer. A profile without a solver is asked nothing.
     """
     before = item.question_package
     told = fields_of(before) | {name: text.strip() for name, text in fields.items()}
@@ -68,7 +68,7 @@ def _flat(value: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]
 
 
 def _package(fields: Mapping[str, str]) -> QuestionPackage:
-    """The item of the fields that are not empty. A mistake behind the key, and a form without an expression, are left out."""
+    """The package from the fields that are not empty, without the key's mistake and a form without an expression. Raises ConfigError."""
     told: dict[str, Any] = {"distractor_map": {}}
     for place, text in fields.items():
         *outer, name = place.split(".")

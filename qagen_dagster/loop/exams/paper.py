@@ -1,7 +1,7 @@
 """Draws exam papers from a bank by a blueprint, and keeps a record of them in the store.
 
 A draw is a random walk over choices of items from different families. It ends when the choice has the wanted difficulties and schemas, and
-keys that are evenly spread over the letters. The same bank, blueprint and seed always give the same paper.
+keys that are evenly spread over the letters, or after _STEPS steps. The same bank, blueprint and seed always give the same paper.
 """
 
 import re
@@ -22,7 +22,7 @@ from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.paper import PRINTED, Blueprint, Paper, PaperForm, PaperItem, paper_id
 
 NameT = TypeVar("NameT", bound=str)
-_STEPS, _ATTEMPTS = 20_000, 5  # of one form, and at all forms together
+_STEPS, _ATTEMPTS = 20_000, 5  # steps of one walk, and attempts at all forms together
 _BROKEN, _MISSED = 1_000_000, 100  # cost of an item by which a condition or a wish is missed
 _WORSE = (0, 0, 0, 2, 6)  # by how much a step may raise the cost
 _NAMED = re.compile(
@@ -44,7 +44,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Drawn:
-    """A drawn paper, its items by id, and what a reader should know about it."""
+    """A drawn paper, its items by id, and warnings about it."""
 
     paper: Paper
     items: Mapping[str, ExamItem]
@@ -52,7 +52,7 @@ class Drawn:
     warnings: tuple[str, ...]
 
     def printed(self, form: PaperForm) -> list[ExamItem]:
-        """The items of a form with their options as it prints them."""
+        """The items of a form, with their options as the form prints them."""
         return [one.printed(self.items[one.item]) for one in form.items]
 
 
@@ -63,9 +63,9 @@ def draw_paper(
     blueprint: Blueprint,
     weights: Mapping[Difficulty, float],
 ) -> Drawn:
-    """Draw the forms of a paper from `items` and store its record. `weights` are the exam's for difficulties.
+    """Draw the forms of a paper from `items` and store its record. `weights` are the exam's weights of difficulties.
 
-    Raises ConfigError when the bank has too few items for the blueprint, with what it has.
+    Raises ConfigError if the bank has too few items for the blueprint; the message says what it has.
     """
     earlier = papers(space, exam)
     used = _used(earlier, blueprint)
@@ -105,14 +105,14 @@ def papers(space: Workspace, exam: str) -> list[Paper]:
 
 
 def _used(earlier: Iterable[Paper], blueprint: Blueprint) -> set[str]:
-    """The items of papers since the day of the blueprint. A paper of the same blueprint does not count: it is drawn again."""
+    """The ids of items of papers since the day that the blueprint names, if any, without papers of this blueprint: they are redrawn."""
     since = blueprint.unused_since or date.max
     found = (one.item_ids for one in earlier if one.drawn >= since and one.blueprint != blueprint)
     return {item for ids in found for item in ids}
 
 
 def _prefix(schema: str, schemas: Collection[str]) -> str | None:
-    """The longest of the prefixes with which a schema id begins; the id itself if there are none."""
+    """The longest of the prefixes with which a schema id begins; None if none fits. Without prefixes, the id itself."""
     return (
         max((one for one in schemas if schema.startswith(one)), key=len, default=None) if schemas else schema
     )
@@ -215,7 +215,7 @@ class _Walk:
         return sum(_least_squares(self._wanted.items, parts) for parts in (schemas, letters))
 
     def _cost(self, items: Sequence[ExamItem]) -> int:
-        """The sums of squares of counts, which are smallest for even counts, and what is missed."""
+        """The sums of squares of counts, which are smallest for even counts, plus the costs of what is missed."""
         schemas = Counter(one.schema_id for one in items)
         keys = Counter(one.question.correct_option for one in items)
         levels, prefixes = self._missed(items)
@@ -245,7 +245,7 @@ def _least_squares(total: int, parts: int) -> int:
 
 
 def _forms(picked: Sequence[Sequence[ExamItem]], blueprint: Blueprint) -> Iterator[PaperForm]:
-    """The forms, each with its easy items first, and with the options of items exchanged if the keys are not even otherwise."""
+    """The forms: easy items first, options shuffled from form 2 on with `shuffle`, and keys moved to other letters to make these even."""
     levels = list(Difficulty)
     for number in range(1, blueprint.forms + 1):
         draw = Draw(f"{blueprint.seed}/order/{number}")

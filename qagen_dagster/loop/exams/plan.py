@@ -154,7 +154,7 @@ class ExamOptions(Allowance):
 
     @property
     def given(self) -> Given:
-        """What a set remembers of it."""
+        """The options that a set stores."""
         names = Given.model_fields.keys() - {"goal", "models"}
         goal = bool(self.items or self.weights or self.schema_prefixes)
         return Given(**{one: getattr(self, one) for one in names}, models=self.models or {}, goal=goal)
@@ -315,7 +315,7 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
 
 
 def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:
-    """The spec of `model`, at the provider and address of `spec` unless it names another provider. Its price is unknown."""
+    """The spec of `model`, at the provider and address of `spec` unless it names another provider. A changed spec has no price."""
     provider, divider, rest = model.partition(":")
     if divider and rest and provider in PROVIDERS:
         if spec is None or spec.provider != provider:

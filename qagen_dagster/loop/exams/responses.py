@@ -1,7 +1,7 @@
 """Reads the answers of candidates from a CSV file, and keeps the statistics of the items as a record of the store.
 
-The statistics are the classical ones of items and forms, with intervals, and the flags of items by rules. The score that an item is
-compared with is that on the other items. Intervals of shares are Wilson's; those of correlations and of KR-20 come from resampling the
+The statistics are the classical ones of items and forms, with intervals, and the flags of items by rules. An item is compared
+with the score on the other items. Intervals of shares are Wilson's; those of correlations and of KR-20 come from resampling the
 candidates with a fixed seed.
 """
 
@@ -62,7 +62,7 @@ def read_responses(
     """Compute the statistics of the answers in `file`, and store them. Returns also warnings about answers that are not used.
 
     `paper` is the id of a paper. Without it, positions belong to the only paper of the exam, and letters of items are those of the bank.
-    Raises ConfigError for an unknown paper, and with the line for what is no answer to an item of the bank or the paper.
+    Raises ConfigError for an unknown paper, and, with the line, for an answer to no item of the bank or the paper.
     """
     text = _text(file)
     rows = _rows(text, file)
@@ -115,7 +115,7 @@ def sittings(space: Workspace, exam: str) -> list[Sitting]:
 
 
 def latest_statistics(found: Iterable[Sitting]) -> dict[str, ItemStatistics]:
-    """By item its statistics of the last sitting that has it."""
+    """For each item, its statistics in the last sitting that has it."""
     return {one.item: one for sitting in found for one in sitting.items}
 
 
@@ -131,7 +131,7 @@ def _text(file: Path) -> str:
 
 
 def _rows(text: str, file: Path) -> list[tuple[int, dict[str, str]]]:
-    """The lines, each with its number, by column. Raises ConfigError when a column is missing."""
+    """The rows as values by column, each with its line number. Raises ConfigError if a column is missing or there is no row."""
     head = text.partition("\n")[0]
     lines = csv.reader(StringIO(text), delimiter=max(",;\t", key=head.count))
     rows: list[tuple[int, dict[str, str]]] = []
@@ -156,7 +156,7 @@ def _rows(text: str, file: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def _paper(known: Sequence[Paper], wanted: str | None, *, needed: bool) -> Paper | None:
-    """The paper with the id `wanted`; without an id the only one, if positions need one."""
+    """The paper with the id `wanted`. Without an id: the only paper if `needed`, else None. Raises ConfigError."""
     if wanted is None and not needed:
         return None
     found = [one for one in known if wanted in (None, one.id)]
@@ -170,7 +170,7 @@ def _paper(known: Sequence[Paper], wanted: str | None, *, needed: bool) -> Paper
 def _answers(
     rows: Iterable[tuple[int, dict[str, str]]], file: Path, bank: Mapping[str, ExamItem], paper: Paper | None
 ) -> _Answers:
-    """Raises ConfigError with its line for an answer that belongs to no item, or contradicts another line."""
+    """The answers of all lines. Raises ConfigError with the line of an answer that belongs to no item or contradicts another line."""
     printed = {str(form.number): form.items for form in paper.forms} if paper else {}
     only = next(iter(printed)) if len(printed) == 1 else ""
     found = _Answers({}, {}, defaultdict(dict), [], {})
@@ -203,7 +203,7 @@ def _asked(
     printed: Mapping[str, Sequence[PaperItem]],
     bank: Mapping[str, ExamItem],
 ) -> tuple[PaperItem | None, str, str]:
-    """The item that a line answers, as printed and its id: by its id, or by its position in the form (from 1); and what is wrong."""
+    """The item that a line names by its id or its position in the form (from 1): as printed, and its id; and what is wrong, if anything."""
     held, item, position = printed.get(form, ()), row.get("item", ""), row.get("position", "")
     at = int(position) - 1 if position.isdecimal() else -1
     chosen = [one for place, one in enumerate(held) if (one.item == item if item else place == at)]
@@ -230,7 +230,7 @@ class Table(Scores):
         super().__init__(self._answers == keys)
 
     def reliability(self) -> Estimate | None:
-        """KR-20."""
+        """KR-20; None if it is not defined."""
         items = self.right.shape[1]
         shares, variance = self.weights @ self.right, self.variance(self.scores)
         inner = (shares * (1 - shares)).sum(axis=1)
@@ -289,7 +289,7 @@ def share_of(share: float, count: float) -> Estimate:
 
 
 def _difference(one: Estimate, other: Estimate) -> Estimate:
-    """Of two independent shares, with Newcombe's interval."""
+    """The difference of two independent shares, with Newcombe's interval."""
     value = one.value - other.value
     below = sqrt((one.value - one.low) ** 2 + (other.high - other.value) ** 2)
     above = sqrt((one.high - one.value) ** 2 + (other.value - other.low) ** 2)
@@ -297,7 +297,7 @@ def _difference(one: Estimate, other: Estimate) -> Estimate:
 
 
 def _estimate(values: Floats) -> Estimate | None:
-    """The value of the sample, with the interval of its resamples."""
+    """The value of the sample, with the interval of its resamples; None if it is not defined."""
     if np.isnan(values[0]):
         return None
     low, high = np.nanpercentile(values, [2.5, 97.5])
@@ -305,7 +305,7 @@ def _estimate(values: Floats) -> Estimate | None:
 
 
 def _third(scores: Floats) -> Floats:
-    """To what part each candidate belongs to the third with the highest scores. Equal scores have equal parts."""
+    """The part with which each candidate belongs to the third with the highest scores. Equal scores have equal parts."""
     wanted = len(scores) / 3
     found = np.zeros(len(scores))
     for score in np.unique(scores)[::-1]:
@@ -326,7 +326,7 @@ def _dead(chosen: dict[Letter, int], key: Letter) -> tuple[Letter, ...]:
 
 
 def _suspected(with_rest: dict[Letter, Floats], upper: dict[Letter, float], key: Letter) -> Letter | None:
-    """The option that strong candidates take rather than the key: it correlates with the score, and more than the key does."""
+    """The option that more strong candidates take than the key, if it correlates with the score, and more than the key does; else None."""
     others: list[Letter] = [one for one in upper if one != key]
     other = max(others, key=lambda one: (upper[one], one))
     found, of_key = with_rest[other], np.nan_to_num(with_rest[key])

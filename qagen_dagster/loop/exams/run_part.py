@@ -324,7 +324,7 @@ def _rejected(work: ItemWork, worked: Worked, finding: bank.Finding) -> bank.Rej
 
 
 def _ended(work: ItemWork, worked: Worked) -> dict[str, Any]:
-    """The fields that accepted and rejected items have of the work on them."""
+    """The fields that accepted and rejected items have in common."""
     last = worked.state.last or bank.Attempt(number=0)
     return {
         **{name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")},

@@ -1,6 +1,6 @@
 """The state machine of one exam item: its events, why an attempt fails, and the next step.
 
-Code decides whether an attempt fails, even if a model states a verdict.
+The verifier's verdict can fail an attempt. Code decides everything else that fails it, such as too low scores.
 """
 
 from typing import Annotated, Literal

@@ -1,6 +1,6 @@
 """Grades many answers in parallel. The text of each document is read once.
 
-This module grades the answers of one document, makes the judge of a command that runs outside the asset graph, and
+This module grades the answers of documents, makes the judge of a command that runs outside the asset graph, and
 reports how many answers were decided, by whom, and how often such decisions were right. It does not know the sources of
 answers and documents.
 """
@@ -30,7 +30,7 @@ from qagen_dagster.records.grading import (
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence
 
-CHUNK = 4  # consecutive answers that one thread grades; several threads share a longer document
+CHUNK = 4  # consecutive answers that one thread grades; several threads share a document with more
 
 _NOT_IN_TEXT = "the text alone does not show it"
 _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_MEASURED)
@@ -184,7 +184,7 @@ class CommandJudge:
 
 
 def command_judge(space: Workspace, profile: str, wished: Allowance | None) -> CommandJudge:
-    """The judge of a profile, if it has one. `wished` replaces the budget of the profile. Raises ConfigError."""
+    """The judge of a profile, if it has one. `wished` replaces the profile's budget of a run. Raises ConfigError."""
     chosen = space.profile(profile)
     allowance = effective_budget(chosen, wished).run
     judge = space.find_model(chosen, Role.JUDGE, Mode.TEXTUAL)

@@ -55,7 +55,7 @@ _MIN_GRADE, _MAX_NOT_MEASURED = "min_grade", "max_not_measured"  # names of part
 
 @dataclass(frozen=True)
 class PlannedDocument:
-    """A document whose answers are graded, the key of its grades, and its ids in the validated set."""
+    """A document whose answers are graded, the key of its grades, and its questions in the validated set."""
 
     entry: CandidateDocument
     key: str
@@ -264,10 +264,10 @@ def grade_set(
 ) -> GroundingReport:
     """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
-    Accepted answers and those that were rejected as ungrounded are graded. An answer is not regraded while its
-    document, text, method, detector and judge are the same.
+    Accepted answers and those that were rejected as ungrounded are graded, unless they only state that there is no answer.
+    An answer is not regraded while its document, text, method, detector and judge are the same.
 
-    Also raises MalformedResponseError, after the report is stored, if the judge gave no usable reply on some document.
+    Also raises MalformedResponseError, after the report is stored, if the judge gave no usable reply on any answer of some document.
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, run, run_budget)
@@ -284,13 +284,13 @@ def grades_version(found: GroundingReport) -> str:
 
 
 def undecided(answer: GradedAnswer) -> bool:
-    """Whether the judge gave no verdict because of the budget or the server. A later run may get one."""
+    """Whether the judge gave no verdict because of the budget, the server or an unusable reply. A later run may get one."""
     failure = answer.grading.judge_failure
     return failure.startswith(_UNHEARD) or is_unusable(failure)
 
 
 def _check_replies(found: GroundingReport) -> None:
-    """Raise MalformedResponseError if the judge gave no usable reply on the answers of some document."""
+    """Raise MalformedResponseError if the judge gave no usable reply on any answer of some document."""
     failures = {
         one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
     }
@@ -317,7 +317,7 @@ def _grader(
 def _documents(
     workspace: Workspace, plan: GradingPlan, grader: grade_answers.Grader, progress: Progress | None
 ) -> list[DocumentGrades]:
-    """All documents with an answer to grade, in order. Documents that no earlier run has graded are graded now, and stored one by one."""
+    """All documents with an answer to grade, in order. Those without grades are graded now, and stored if no answer is undecided."""
     store, fresh = workspace.store, dict[str, DocumentGrades]()
     todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
     documents = [document_answers(workspace, plan, one) for one in todo]

@@ -258,7 +258,7 @@ def index_version(space: Workspace, corpus_key: str, profile: str | None = None)
 def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:
     """Read the search index of a corpus into memory. `meter` checks and records paid queries.
 
-    Raises StoreError if there is no index. Its message says how to build one.
+    Raises StoreError if there is no index, or it is incomplete. Its message says how to build one.
     """
     index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:
@@ -327,7 +327,7 @@ def made_index(space: Workspace, corpus: str, _wanted: Configuration) -> Configu
 
 
 def why_index_outdated(space: Workspace, corpus: str, profile: str | None = None) -> tuple[str, ...]:
-    """The reasons why an existing index is out of date, in one line each. Raises ConfigError and StoreError."""
+    """The reasons why an existing index is out of date, in one line each; empty without an index. Raises ConfigError and StoreError."""
     index = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
     if index is None:
         return ()

@@ -99,7 +99,7 @@ def thumbnail(space: Workspace, problem: Problem) -> PageImage | None:
 
 @dataclass(frozen=True)
 class PublishedBank:
-    """The current bank of a set, the folder of its files, the changed files, and one line for each problem that could not be worked."""
+    """A set's current bank, its export, the paths of its files, the changed ones, and a line for each problem that cannot be worked yet."""
 
     bank: ProblemBank
     export: BankExport
@@ -161,7 +161,7 @@ def plan_problem_set(
 
 
 def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) -> ProblemOptions:
-    """The options of a run that brings a bank up to date: free models replace nothing that paid ones made."""
+    """The options of a run. A refresh has the bank's profile and seed. It replaces results unless free models would replace paid ones."""
     made = published_bank(space, problem_set.key)
     if made is None or not wished.refresh:
         return wished
@@ -212,7 +212,7 @@ def open_bank(space: Workspace, plan: SetPlan) -> ProblemBank:
 
 
 def reviewed(space: Workspace, bank: ProblemBank) -> ProblemBank:
-    """The bank, in which the items that reviewers rejected are withdrawn. Raises StoreError for a damaged decision."""
+    """The bank with the reviewers' edits, in which the items that they rejected are withdrawn. Raises StoreError for a damaged decision."""
     key = problem_set_key(bank.name)
     rejections, edits = rejections_of(space, key), edits_of(space, key)
     problems = tuple(_with_reviews(one, rejections, edits) for one in bank.problems)

@@ -109,9 +109,9 @@ def scan_breaches(
 ) -> tuple[Breach, ...]:
     r"""Property 3: an item reaches from `\item` to `\end{solution}`, and has a tasks environment if its kind needs one.
 
-    If `strict`, kinds that need no tasks environment must not have one, and the values are checked, also against those of `source`,
-    the TeX that was scanned. If the kind is unknown, only the key of the options is
-    checked: the marked option, the option that the solution names, and the boxed answer must agree.
+    The marked option, the option that the solution names, and the boxed answer must agree. Without a kind, the tasks environment is
+    not checked. If `strict`, kinds that need no tasks environment must not have one, and the values are checked, also against those of
+    `source`, the TeX that was scanned.
     """
     faults = whole_item(latex)
     tasks = has_environment(latex, "tasks")
@@ -139,7 +139,7 @@ def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator
 def diagram_breaches(
     classification: ClassificationResult | None, tikz_code: str | None, text: str = ""
 ) -> tuple[Breach, ...]:
-    """Property 4: a problem with a diagram has TikZ code with a tikzpicture, whose labels have amounts of `text`, if that is given.
+    """Property 4: a problem with a diagram has TikZ code with a tikzpicture, whose labels have only amounts of `text`, if that is given.
 
     An unclassified problem counts as one with a diagram.
     """

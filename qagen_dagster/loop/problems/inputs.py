@@ -75,7 +75,7 @@ class ProblemWork:
     prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # that replace shipped ones
 
     def own(self, prompt: Prompt) -> Prompt:
-        """The prompt that is used in place of a shipped one."""
+        """The prompt that the set has in place of a shipped one, else the shipped one."""
         return self.prompts.get(prompt.name, prompt)
 
     def solver(self, task: Task) -> Model | None:
@@ -137,7 +137,7 @@ def _centred(drawing: str) -> str:
 
 
 def item_of(problem: items.Problem, state: ProblemState) -> str:
-    """The item as later tasks use it, with its diagram."""
+    """The item as later tasks use it, with its diagram; empty for a problem that is a description."""
     scanned = state.first(Stage.SCAN)
     latex = scanned.scan.latex if scanned is not None and scanned.scan is not None else problem.tex.strip()
     if problem.input is items.ProblemInput.DESCRIPTION:
@@ -148,7 +148,7 @@ def item_of(problem: items.Problem, state: ProblemState) -> str:
 
 
 def classification_of(problem: items.Problem, state: ProblemState) -> items.ClassificationResult | None:
-    """What the classifier found, or else a person gave; None if neither gave one."""
+    """The classification by the classifier, or else by a person; None if there is neither."""
     found = state.first(Stage.CLASSIFY)
     return (found.classification if found is not None else None) or problem.classification
 

@@ -134,7 +134,7 @@ def _answer(item: str) -> str:
 
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
-    """Faults: a label of a drawing has an amount that the text does not have. Of a source that has such labels nothing is said."""
+    """Faults: labels with amounts that the text lacks, or has otherwise for the same name. Nothing, if the source has such labels."""
     if source and _strange_labels("\n".join(tikz_pictures(question_of(source))), question_of(source)):
         return
     strange = _strange_labels(drawing, text)
@@ -149,7 +149,7 @@ def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
 
 
 def _named(text: str) -> dict[str, list[Amount]]:
-    """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has one name."""
+    """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has exactly one."""
     found: dict[str, list[Amount]] = {}
     for one in amounts(text):
         clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", one.before)))[-1]
@@ -240,7 +240,7 @@ def text_kept(source: str, scan: str) -> Iterator[str]:
 
 
 def _is_there(one: Amount, others: Sequence[Amount]) -> bool:
-    """Whether a text has the amount or its number; units that are written in words are not compared."""
+    """Whether a text has the amount or at least its number, because the unit may be written in words."""
     return any(one.same(other) or one.value == other.value for other in others)
 
 

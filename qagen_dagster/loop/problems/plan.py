@@ -46,8 +46,8 @@ class SetPlan:
 
     Attributes:
         missing: one line for each thing that its author wants and that cannot be worked yet, such as combined problems.
-        former: the published bank. Its problems and their results stay, unless `replace`. With `refresh`, too, those that are no longer
-            wanted stay.
+        former: the published bank. Its problems and their results stay, unless `replace`. With `refresh`, those that are no longer wanted
+            stay even then.
         given: the profile and the seed that the launch set.
         solve: the share of items that the solver solves.
         prompts: the prompts that replace shipped ones, by name.
@@ -109,7 +109,7 @@ class SetPlan:
         return TaskResults(store, self.name, problem.id, kept)
 
     def _kept(self, problem: Problem) -> list[TaskResult]:
-        """The successful results of a problem in the published bank; when it is replaced, none that are made again."""
+        """The successful results of a problem in the published bank that stay. A run that replaces it drops those that it makes again."""
         record = None if self.replace and not self.refresh else self.former.get(problem.id)
         if record is None or (self.replace and record.problem.fingerprint != problem.fingerprint):
             return []

@@ -284,7 +284,7 @@ class _TaskRun:
         return self.work.models[inputs.ROLE_OF[self.task.stage]]
 
     def _taken(self, result: Record, latex: str = "") -> TaskResult:
-        """The task's result if code provides it without a model. LaTeX is compiled."""
+        """The task's result if code provides it without a model. LaTeX is compiled, and solved if there is a solver."""
         preamble, solver = self.work.problem.preamble, self.work.solver(self.task)
         compiled = self.work.compiler.compile(latex, preamble, ()) if latex else None
         broken = self._solve(solver, latex) if latex and solver is not None else ()

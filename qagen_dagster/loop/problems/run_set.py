@@ -123,7 +123,7 @@ def stored_work(workspace: Workspace, plan: SetPlan, problem: Problem) -> tuple[
 
 
 def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> ProblemRecord:
-    """The current record of a problem. Asks no model and writes nothing."""
+    """The current record of a problem: the published one if that stays. Asks no model and writes nothing."""
     _, worked = stored_work(workspace, plan, problem)
     models = {role.value: spec.name for role, spec in plan.specs.items()}
     asked = {ROLE_OF[one.task.stage].value: one.model for one in worked.state.results if one.model}
@@ -133,7 +133,7 @@ def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> Prob
 
 
 def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
-    """A bank of all problems of the set in their current state, and of the problems that only the published bank has."""
+    """A bank of all problems of the set in their current state, and of the problems that only the published bank has and that stay."""
     records = {one.id: gather_record(workspace, plan, one) for one in plan.problems}
     if (plan.refresh or not plan.replace) and plan.former.keys() - records.keys():
         records = {**plan.former, **records}

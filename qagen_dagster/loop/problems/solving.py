@@ -42,7 +42,7 @@ def keys_of(item: str) -> tuple[str, ...]:
 
 
 def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
-    """What came of the comparison, in words, and the fault if the solver reached something else than the key."""
+    """What came of the comparison, in words, and the fault if the solver did not reach the key. Beside a fault, the words do not count."""
     keys = keys_of(item)
     if keys:
         found = blind.disagreement(keys)

@@ -1,4 +1,4 @@
-"""Reads files into problems: each item of a TeX file, each picture and each page of a PDF is one problem, or the problems on it are found.
+"""Reads files into problems: each item of a TeX file, each picture and each page of a PDF is one problem, or has problems that are cut out.
 
 The parser workers decode and render pictures, which are kept in the store. The model of the classifier names the boxes of the problems on
 a page, and each is cut out as a picture of its own. Its reply is in the ledger, so a resumed command pays nothing twice.

@@ -92,7 +92,7 @@ def next_step(state: ProblemState, tasks: tuple[Task, ...]) -> Step:
 
 
 def transition(state: ProblemState, event: TaskResult | Task, tasks: tuple[Task, ...]) -> ProblemState:
-    """The state after `event`, a result, or a task that has no result and is not part of this run.
+    """The state after `event`: a result, or a task without a result that this run does not do.
 
     Raises ValueError if `event` does not belong to the next task.
     """

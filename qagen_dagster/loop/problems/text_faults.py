@@ -79,7 +79,7 @@ def own_document(latex: str) -> Iterator[str]:
 
 
 def right_ones(latex: str, *, one: bool) -> Iterator[str]:
-    """Faults: fewer than two options, and a wrong number of right options. Right is one if `one`, else at least one."""
+    """Faults: fewer than two options, and a wrong number of right options. Exactly one must be right if `one`, else at least one."""
     options = structure.options_of(latex)
     right = sum(option.right for option in options)
     if len(options) < 2:
@@ -304,7 +304,7 @@ def asks_number(converted: str) -> Iterator[str]:
 def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
     """Faults: the answer differs from that of the source. Several right statements, pairs and truth values are not compared.
 
-    Of a passage, one answer must be that of the other text.
+    If one text has several answers (a passage), one of them must be that of the other text.
     """
     old, new = answer_of(source), answer_of(converted)
     if (

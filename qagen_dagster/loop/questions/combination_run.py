@@ -176,7 +176,7 @@ class CombinationRun:
 
     @cached_property
     def _passages(self) -> CorpusPassages | None:
-        """The search in the whole corpus, if the scenario wants questions without an answer."""
+        """The search in the whole corpus; None in visual mode, or if neither the scenario nor imported questions need it."""
         planned = self.planned
         searches = planned.scenario.searches_corpus or planned.log is not None
         if not searches or planned.combination.mode is Mode.VISUAL:

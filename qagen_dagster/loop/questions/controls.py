@@ -2,7 +2,7 @@
 
 The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual question its picture,
 and every question its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered again from the text
-alone. A candidate that passed everything else is answered once more without anything.
+alone. A candidate that passed everything else is answered once more without the document.
 """
 
 import re
@@ -91,9 +91,9 @@ def control(
 ) -> Judged | Controlled:
     """Reject an accepted candidate of which fewer than _NEEDED passages are needed. Raises ModelError.
 
-    Three kinds of candidates pass although they need fewer passages. If the evidence is one passage, nothing is proved, because a sentence or
-    table row may hold both sides of a comparison. The same holds if a second quote beside such a passage is not needed. If code computed
-    a result that no quote states, no place has the result, so no model is asked.
+    A candidate whose evidence is one passage passes, because a sentence or table row may hold both sides of a comparison. So does one with
+    such a passage and a second quote that is not needed. If code computed a result that no quote states, no passage has it, so no model
+    is asked.
     """
     places = step.candidate.evidence
     passages = _passages(work, places)

@@ -19,7 +19,7 @@ class QuestionJournal(Journal[QuestionEvent]):
 
 
 class DocumentJournal(JournalFile[QuestionEvent]):
-    """The journal file of one document. Raises StoreError if it cannot be read, and ResumeError if it belongs to other work.
+    """The journal file of one document. Raises ResumeError if it belongs to other work.
 
     A step that failed because of a malformed reply is stored only if another step follows. So a later run repeats the last steps.
     """

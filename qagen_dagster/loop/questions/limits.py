@@ -63,7 +63,7 @@ class QALimits(Record):
 
 
 class BatchLimits(QALimits):
-    """The limits of the work on a document by the batch strategy. If there is a mix, `target_count` is its sum."""
+    """The limits of the work on a document by the batch strategy. If `options` has a mix, `target_count` is its sum."""
 
     options: corpus_config.BatchOptions
     method: Method
@@ -137,7 +137,7 @@ def staged_of(
 def loop_limits(limits: QALimits, staged: int, missing: int = 0) -> QALimits:
     """The limits of a document's loop, whose target is reduced by `staged` questions and raised by `missing` questions.
 
-    A mix of types is unchanged.
+    Limits with a mix of types are returned unchanged.
     """
     if mix_of(limits) is not None:
         return limits

@@ -54,7 +54,7 @@ class RunOptions(Record):
     """The options of a run. None keeps the configured value.
 
     Attributes:
-        num_documents: the number of documents to work on, in the order of their ids.
+        num_documents: the number of documents to work on, the first ones in the order of their ids.
         shard_size: documents per op.
         replace: whether the run may replace a published set that `why_kept` would keep, and may publish an empty set.
         max_usd, max_tokens, max_calls: a budget for the run, which replaces the budget in the profile.
@@ -282,7 +282,7 @@ def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: M
 
 
 def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
-    """The reason why no model of a profile can look at pages in visual mode; None if one can. The embedded models read captions and tables."""
+    """Why the generator or the validator cannot see pages in visual mode; None if both can. Embedded models read captions and tables."""
     for role in (Role.GENERATOR, Role.VALIDATOR) if mode is Mode.VISUAL else ():
         spec = profile.spec(role, mode)
         if not spec.images and spec.provider not in FREE_PROVIDERS:

@@ -48,7 +48,7 @@ def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa
 def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
     """The end of a document after too many consecutive failures or too many attempts; None if the work goes on.
 
-    If no reply was usable, or all replies were cut off, MOST_USELESS consecutive failures are too many. If both hold, one failure is.
+    If no reply was usable, or the last ones were all cut off, MOST_USELESS consecutive failures are too many. If both hold, one suffices.
     """
     count, useless = state.consecutive_failures, _nothing_of_use(state)
     last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
@@ -182,7 +182,7 @@ def is_malformed(failure: str) -> bool:
 
 
 def check_replies(state: qa.QAState, done: qa.Done) -> None:
-    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. Then it is unfinished."""
+    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. The document is unfinished then."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (

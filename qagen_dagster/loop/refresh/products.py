@@ -223,7 +223,7 @@ def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configur
 
 
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
-    """The reasons why a combination is out of date. Ungraded questions are a reason, because a run of questions also grades them."""
+    """The reasons why a combination is out of date. Questions that were never graded are a reason: a run also grades them."""
     combination = Combination.from_key(key)
     found = why_outdated(space, combination, scope.options)
     if (
@@ -425,5 +425,5 @@ TABLE = {row.product: row for row in ROWS}
 
 
 def made_rows(optional: Iterable[str]) -> tuple[Row, ...]:
-    """The rows of the products that are made if these optional products are."""
+    """The rows of the products without an option, and of those whose option is in `optional`."""
     return tuple(row for row in ROWS if row.option in ("", *optional))

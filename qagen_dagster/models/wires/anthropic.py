@@ -1,9 +1,8 @@
 """Anthropic's wire: the Messages API and its batches.
 
-The results of a turn go into one user message in call order, and each picture stays inside its result. Thinking blocks
-are sent back unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and
-at the end of a text that many conversations begin with. A batch is one body with all requests, and one file of results.
-`batcher.py` collects requests and waits.
+The results of a turn go into one user message in call order, and each picture stays inside its result. Thinking blocks are sent back
+unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and at the end of a text that many
+conversations begin with. A batch is one body with all requests, and one file of results. `batcher.py` collects requests and waits.
 """
 
 import re
@@ -228,7 +227,7 @@ def _usage(body: dict[str, Any]) -> Usage:
     )
 
 
-_ONE_SENDING = timedelta(hours=1)  # a batch that was created later after the sending is another one
+_ONE_SENDING = timedelta(hours=1)  # a batch that was created later than this after the sending is another one
 _PAGE = 1000  # batches in one list: the maximum of the server
 
 
@@ -280,7 +279,7 @@ class AnthropicBatch(AnthropicClient):
         return expected(_Created, self.call(lambda: create(requests=wanted).http_response.text)).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """Finds batches by their size and time, because they carry no tag. The keys in its results show whether a batch is the right one."""
+        """Finds batches by size and time, because they carry no tag. The keys in the results show later whether it is the right batch."""
         listed = self.client.messages.batches.with_raw_response.list
         page = expected(_Page, self.call(lambda: listed(limit=_PAGE).http_response.text))
         earliest, latest = since - CLOCKS_DIFFER, since + _ONE_SENDING

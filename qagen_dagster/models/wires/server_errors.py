@@ -1,7 +1,7 @@
 """The ModelErrors for HTTP statuses and error bodies, and the texts of these errors.
 
-No type of an SDK appears here, so the rules are the same for every wire. Texts of errors contain no header, no API key and at most
-`MAX_TEXT` characters.
+No type of an SDK appears here, so the rules are the same for all wires in this folder. Texts of errors contain no header, at most
+`MAX_TEXT` characters, and no API key of six characters or more.
 """
 
 import math
@@ -32,7 +32,8 @@ _OVERFLOW = re.compile(
     r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
     re.IGNORECASE,
 )
-_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)  # status 429: above the limit of a minute
+# With status 429, only this says that the request alone is above the limit of a minute, and so is too long.
+_ABOVE_RATE = re.compile("request too large", re.IGNORECASE)
 _MAY_BE_LENGTH = frozenset({400, 413, 422})
 # Reasons for the end of a reply that mean a failure of the server: error, failed, aborted, cancelled, network_error, ...
 _BROKEN = re.compile(r"error|fail|abort|cancel|time_?out|insufficient_system_resource", re.IGNORECASE)
@@ -85,9 +86,9 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
 
 
 def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
-    """The error for a body under status 200 that reports an unfinished reply; None if the body reports no failure.
+    """The error for a body under status 200 that reports a failure or an unfinished reply; None if it reports neither.
     The report is in the body itself or in a part of it: a choice, an output item or a content block. A failure of
-    unknown kind is transient if a part reports it."""
+    unknown kind is permanent if the body has an error, else transient."""
     if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
         return from_error_body(name, body.get("error"), secret)
     lists = (body.get(key) for key in ("choices", "output", "content"))
@@ -141,7 +142,7 @@ def _message(body: object) -> str:
 
 
 def _codes(body: object) -> str:
-    """The machine-readable codes and types at the top of an error body."""
+    """The machine-readable codes and types of an error body and of the errors inside it."""
     if not isinstance(body, dict):
         return ""
     fields = cast("dict[str, Any]", body)

@@ -1,4 +1,4 @@
-"""QTI 2.1, QTI 3.0, and QTI 1.2 as Canvas imports it. The last two are made of the first by stylesheets.
+"""QTI 2.1, QTI 3.0, and QTI 1.2 as Canvas imports it. Stylesheets make the last two from the first.
 
 A content package has a file for each item, a test with a section for each schema, the pictures of figures, and the manifest; for Canvas
 one file has all items. Formulas are MathML. Feedback says which mistake leads to the chosen option.
@@ -37,7 +37,7 @@ _RENEWED = {  # texts of the manifest, and what they are in QTI 3.0
 
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
-    """A content package of version 2.1, or of version 3.0, whose files a stylesheet makes of those of 2.1."""
+    """A content package of version 2.1, or of version 3.0 with `version_3`. A stylesheet makes the files of 3.0 from those of 2.1."""
     roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None

@@ -43,7 +43,7 @@ _PROSE = str.maketrans({
 
 
 def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
-    """The definitions, in order; the first one of each name."""
+    """The definitions in the preambles, in order. If a name has several, the first one counts."""
     found: dict[str, str] = {}
     for preamble in preambles:
         for name, text in _of(preamble):

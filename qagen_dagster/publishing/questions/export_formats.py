@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def has_passages(row: ExportedRow) -> bool:
-    """A question whose document has no text, or that no passage answers, has no passage to be found."""
+    """Whether there is a passage that a search can find for the question: its document has a text, and a passage answers it."""
     return row.proven and bool(row.passages)
 
 
@@ -127,7 +127,7 @@ def llamaindex_example(row: ExportedRow) -> Json:
 def mlflow_record(row: ExportedRow) -> Json:
     """A record for `merge_records`. The id of a question is an input, because records with the same inputs are one.
 
-    The scorer `Correctness` takes either facts or a response; facts come with their other forms.
+    The scorer `Correctness` takes either facts or a response. A fact has its other accepted forms in brackets.
     """
     facts = [
         one.text + (f" (or: {'; '.join(one.accepted)})" if one.accepted else "") for one in row.key_facts
@@ -186,14 +186,14 @@ _ABSTAINS = (
 
 
 def _assertion(row: ExportedRow) -> Json:
-    """A model compares an answer with the reference, and judges whether a question without an answer is recognised."""
+    """A model compares an answer with the reference. For a question without an answer, it judges whether the system says so."""
     if row.question.answerable:
         return {"type": "factuality", "value": _literal(row.question.answer)}
     return {"type": "llm-rubric", "value": _ABSTAINS + _literal(row.question.answer)}
 
 
 def _literal(text: str) -> str:
-    """A template that gives `text`. promptfoo fills in templates, and reads the file that a text such as `file://name` names."""
+    """A template from which promptfoo makes exactly `text`. It fills in templates, and would read the file that `file://name` names."""
     shown = _TEMPLATE.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
     return f'{{{{ "" }}}}{shown}' if text.startswith(("file:", "package:")) else shown
 
@@ -220,9 +220,9 @@ def ragchecker_result(row: ExportedRow) -> Json:
 
 
 def has_span(row: ExportedRow) -> bool:
-    """An answer in other words than its quotes is no span. Scores would count right answers as wrong against a quote.
+    """Whether the answer is a span of a quote, or the question has no answer, but a place in the text.
 
-    A question without an answer needs none.
+    Answers in other words than their quotes are left out: scores against a quote would count right answers as wrong.
     """
     return _span(row) is not None if row.question.answerable else bool(row.places)
 

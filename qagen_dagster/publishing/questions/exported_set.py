@@ -46,7 +46,7 @@ class ExportedDocument:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a quote stands: at the character `start` of the text of adjacent passages."""
+    """The place of a quote: it begins at the character `start` of the text of adjacent passages."""
 
     quote: str
     start: int
@@ -101,7 +101,7 @@ class ExportedRow:
 
     @property
     def proven(self) -> bool:
-        """Whether the passages prove the answer. Those of an unanswerable question only come near one."""
+        """Whether the passages prove the answer. The passages of an unanswerable question only come near an answer."""
         no_answer = self.question.no_answer
         return no_answer is None or no_answer.kind is not NoAnswerKind.UNANSWERABLE
 

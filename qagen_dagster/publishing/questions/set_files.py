@@ -290,7 +290,7 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
 
 
 def agreement_rows(facts: ReviewFacts) -> Iterator[tuple[str, str]]:
-    """How well reviewers agree with each other, and models with most reviewers, as names and values."""
+    """How well reviewers agree with each other, and models with reviewers who agree, as names and values."""
     if facts.alpha is not None:
         yield f"Krippendorff's alpha of {len(facts.reviewers)} reviewers", f"{facts.alpha:.2f}"
     for one in facts.agreements:
@@ -353,7 +353,7 @@ _WORDED = {
 
 
 def _wording(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
-    """How near questions are to their evidence, beside those of people, and their styles."""
+    """Lines on how near the questions are to their evidence, beside figures for questions of people, and on their styles."""
     each = [wording(one.question, "\n".join(place.quote for place in one.evidence)) for one in questions]
     if not each:
         return

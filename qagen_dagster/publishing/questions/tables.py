@@ -1,6 +1,6 @@
 """A published set as tables: CSV and Excel for spreadsheets, and Parquet in the layout of Hugging Face with its Croissant metadata.
 
-The metadata have the RAI extension. `croissant.json` has what is the same for all sets.
+The metadata have the RAI extension. `croissant.json` has the metadata that all sets share.
 """
 
 import csv
@@ -204,7 +204,7 @@ _HUB_LICENCES = re.compile(
 
 
 def _licence(exported: ExportedSet) -> dict[str, str]:
-    """The front matter on the licence of all documents: an id that the Hub knows, or else another one."""
+    """The front matter on the licence of all documents: the id of the Hub if all have one such licence, else `unknown` or `other`."""
     found = {one.licence for one in exported.rights.values()}
     only = str(next(iter(found), None)).lower() if len(found) < 2 else "several"
     if only == "none" or _HUB_LICENCES.fullmatch(only):

@@ -24,7 +24,7 @@ class Fault(Record):
 
 
 class ProofStatus(StrEnum):
-    """What the checkable form says about the key."""
+    """Whether the checkable form confirms the key."""
 
     PROVEN = "proven"  # exactly one option has the value of the form, and it is the key
     REFUTED = "refuted"  # another option, several options or no option has the value of the form
@@ -237,12 +237,12 @@ class ItemBank(Record):
 
     @staticmethod
     def file_key(exam: str, path: str) -> str:
-        """A file of the bank, or one of its exports."""
+        """The key of a file of the bank, or of one of its exports."""
         return store_key("exams", exam, *path.split("/"))
 
     @staticmethod
     def history_key(exam: str, run_id: str, path: str) -> str:
-        """A file of the bank as a run made it."""
+        """The key of the copy of a file of the bank that a run leaves in the history."""
         return store_key("exams", exam, "history", run_id, *path.split("/"))
 
 
@@ -265,7 +265,7 @@ class PartSet(Record):
 
     Attributes:
         results: the store keys of the results, in the order of the slots. They may have different fingerprints.
-        fingerprint: of the last run that changed the set, like profile, seed, models, run_id, started and ended.
+        fingerprint: that of the last run that changed the set, as are profile, seed, models, run_id, started and ended.
         unfinished: the number of slots that a later run resumes.
         given: the options of the launch of that run; empty in sets of older versions.
     """
@@ -291,7 +291,7 @@ class PartSet(Record):
         return {int(key.split("/")[-2]): key for key in keys}
 
     def models_of(self, key: str, ended: ExamItem | RejectedItem | None) -> dict[str, str]:
-        """The models that made the result at `key` with the item `ended`. The result may be of an earlier run with other models."""
+        """The models that made the result at `key`. For a result with an earlier fingerprint, `ended`, the item of its slot, names them."""
         return self.models if ended is None or self.fingerprint in key else ended.models
 
 

@@ -21,7 +21,7 @@ Minutes = Annotated[float, Field(gt=0, le=600, allow_inf_nan=False)]
 
 
 class Blueprint(Record):
-    """What a paper must have.
+    """The requirements for a paper.
 
     Attributes:
         title: the title on the paper; None: the name of the exam.
@@ -121,7 +121,7 @@ def version_of(item: ExamItem) -> str:
 
 
 def paper_id(exam: str, blueprint: Blueprint, forms: tuple[PaperForm, ...]) -> str:
-    """The same for the same forms of the same blueprint."""
+    """The id of a paper. It depends only on the exam, the blueprint and the forms."""
     parts = (exam, blueprint.model_dump_json(), *(form.model_dump_json() for form in forms))
     return f"paper-{fingerprint(parts)}"
 
@@ -138,14 +138,14 @@ class Estimate(Record):
 
 
 class ItemFlag(StrEnum):
-    """What rules find about an item. A rule finds something only if the whole interval says so."""
+    """The findings of rules about an item. A rule applies only if the whole interval of its statistic fulfils its condition."""
 
     WRONG_KEY = "wrong_key_suspected"  # strong candidates agree on another option than the key
     NEGATIVE = "negative_discrimination"  # strong candidates fail more often than weak ones
-    WEAK = "weak_discrimination"  # the discrimination is below 0.2
+    WEAK = "weak_discrimination"  # the discrimination is below 0.2, and not surely below 0
     TOO_EASY = "too_easy"  # more than 95 % of the candidates are right
     TOO_HARD = "too_hard"  # candidates do worse than by guessing
-    DEAD = "dead_distractor"  # under 5 % of those who are wrong take a wrong option
+    DEAD = "dead_distractor"  # under 5 % of the candidates who are wrong take one of the wrong options
 
 
 class ItemStatistics(Record):
@@ -160,7 +160,7 @@ class ItemStatistics(Record):
         upper, lower: the facility among the third of the candidates with the highest and with the lowest score on the other items.
         thirds: the difference between these two.
         chosen: by option the number of candidates who took it.
-        dead: the wrong options that nobody takes.
+        dead: the wrong options that less than 5 % of the wrong candidates take, even at the upper end of the interval.
         suspected: the option that is probably right, if not the key.
     """
 

@@ -119,7 +119,7 @@ class TaskResult(Record):
 
     Attributes:
         breaches: if the result was rejected, the properties that the last attempt broke.
-        repaired: the properties that the first attempt broke and the second one kept.
+        repaired: the properties that the first attempt broke and the second one fulfilled.
         compiled: None if the result has no LaTeX.
         prompt: the name of the prompt; empty if no model was asked.
         raw: the text of the model, word for word.
@@ -249,7 +249,7 @@ class ProblemBank(Record):
 
     @staticmethod
     def history_key(problem_set: str, run_id: str, path: str) -> str:
-        """The key of a file of the bank as a run made it."""
+        """The key of the copy of a file of the bank that a run leaves in the history."""
         return store_key("problems", problem_set, "history", run_id, *path.split("/"))
 
     @staticmethod

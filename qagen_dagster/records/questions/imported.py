@@ -52,7 +52,8 @@ class ImportedQuestion(Record):
 
 
 class Coverage(Record):
-    """The coverage of a log by a set. By document id, `gaps` has the questions about each subject that the document has and the set lacks."""
+    """The coverage of a log by a set. An entry of `gaps` has the questions about one subject that the set lacks, after the id of the
+    document that seems to have it."""
 
     questions: tuple[ImportedQuestion, ...]
     subjects: int  # number of groups of questions in the log that ask for the same

@@ -198,8 +198,8 @@ _UNCONFIRMED = (*_UNASKED, "supported", "premise_holds", "self_contained")
 def without_unjudged(verdict: object) -> object:
     """The fields of a verdict, with None for criteria that were not judged. Earlier versions stored these as true.
 
-    The embedded reader finds faults, but confirms no criterion. Two criteria are not judged if there is no blind answer, or if code found
-    that it differs from the proposed answer. Without a blind answer nothing is compared.
+    The embedded reader finds faults, but confirms none of `_UNCONFIRMED`. The criteria of `_UNASKED` are not judged if there is no blind
+    answer, or if code found that it contradicts the proposed answer. Without a blind answer `matches` is not judged either.
     """
     if not isinstance(verdict, dict):
         return verdict
@@ -212,7 +212,7 @@ def without_unjudged(verdict: object) -> object:
 
 
 class VerdictRecord(Record):
-    """The verdict of the validator on one candidate, which the number of its attempt identifies. None means not judged."""
+    """The verdict of the validator on the candidate of the attempt with the number `attempt`. None means not judged."""
 
     attempt: int
     question: str
@@ -267,7 +267,7 @@ class GenerationResult(Record):
 
     Attributes:
         planned: the wanted numbers of questions by kind, if the mix of the scenario names kinds.
-        shortfalls: the missing questions among these.
+        shortfalls: the kinds of which questions are missing.
         grades: with the batch strategy, the grades of accepted and rejected answers by `question_id`.
         shown: with the batch strategy, the lines that the generator was shown; empty if it was shown all lines.
         surroundings: by question id, the text around each piece of evidence.
@@ -411,7 +411,7 @@ class CandidateSet(OfCombination):
     models: dict[str, str]  # role -> provider:model
     prompts: dict[str, str]  # prompt name -> hash
     fingerprint: str  # of models, prompts, corpus and scenario
-    configuration: str  # fingerprint of the same and of the limits, which the asset `model_config` observes
+    configuration: str  # fingerprint of these and of the limits; the asset `model_config` observes it
     target_count: int
     max_attempts: int = 0
     max_consecutive_failures: int = 0
@@ -427,5 +427,5 @@ class CandidateSet(OfCombination):
 
     @staticmethod
     def run_key(run_id: str, combination: Combination) -> str:
-        """The key of the set as a run made it."""
+        """The key of the copy of the set that a run keeps."""
         return store_key("runs", run_id, *combination.key.split("/"), suffix=".json")

@@ -145,7 +145,7 @@ class Reading:
         return tuple(sorted({asked[int(first + number * step)] for number in range(count)}))
 
     def near(self, words: str, budget: int) -> tuple[int, ...]:
-        """As `choose`, but if not everything fits, the parts that share most of the words, if any part shares some."""
+        """As `choose` if the whole body fits. Otherwise the parts that share most rare words with `words`; if none does, as `choose`."""
         chosen = self.choose(1, budget)
         if not chosen or (self._body and set(self._body) <= set(chosen)):
             return chosen
@@ -251,7 +251,8 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
 
 
 def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int], most: int) -> Iterator[Part]:
-    """Parts of about `most` characters. A part always begins at a line in `edges`; at one in `section_starts`, if the previous part is at least half full."""
+    """Parts of about `most` characters. A part begins at each line in `edges`, and at a line in `section_starts` if the part before is
+    more than half full."""
     rows: list[str] = []
     start = size = 0
     for number, line in enumerate(lines, 1):

@@ -161,7 +161,8 @@ def unhedged(
 
 
 def without_subject(question: str, told: str, document: str) -> str | None:
-    """The reason why quotes and the text above them do not show the subject of a question: only the rest of the document has words of it."""
+    """The reason why quotes and the text above them do not show the subject of a question: they have none of its words, but the rest of
+    the document has some. None if there is no such fault."""
     subject, known = {*content_stems(question)}, {*content_stems(document)}
     if subject & {*content_stems(told)} or len(subject & known) < _LEAST_SUBJECT:
         return None

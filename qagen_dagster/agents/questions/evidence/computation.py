@@ -12,7 +12,7 @@ from qagen_dagster.english.dates import dates
 from qagen_dagster.records.questions.submissions import Computation, Step
 
 _NUMBER = re.compile(r"(?P<sign>[-\u2212(]\s?[$\u20ac\u00a3]?)?(?P<digits>\d[\d,]*(?:\.\d+)?)")
-_ONE = re.compile(r"\bone\b", re.IGNORECASE)  # elsewhere it may be a pronoun
+_ONE = re.compile(r"\bone\b", re.IGNORECASE)  # a number in values; in other texts it may be a pronoun
 _LONGEST = 200  # characters of an item in a message
 BETWEEN = "; "  # items of a computation in words
 

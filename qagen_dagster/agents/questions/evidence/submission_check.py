@@ -187,7 +187,7 @@ class EvidenceCheck:
         return list(found.values())
 
     def _beside(self, evidence: list[Evidence]) -> str:
-        """The title of the document, and the sections and the first row of the table above the evidence."""
+        """The title of the document, and the titles of sections and the header rows of tables above the evidence."""
         view = self._context.view
         starts = {place.start_line for place in evidence if place.start_line is not None}
         above = [one for line in sorted(starts) for one in headings(view.document, line)]

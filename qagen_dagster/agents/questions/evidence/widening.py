@@ -63,7 +63,7 @@ def similar_passage(lines: Sequence[str], quote: str) -> str:
 
 
 def headings(document: Document, line: int) -> list[str]:
-    """The titles of the sections that contain a line, the outermost first."""
+    """The titles of the sections that contain a line, the outermost first, each followed by " /"."""
     titles: list[str] = []
     level = 0
     above = [one for one in document.sections if one.start_line <= line and line <= (one.end_line or line)]

@@ -21,7 +21,7 @@ ALIKE = (
 
 
 def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
-    """The questions of a JSON Lines or CSV file, and a line for each row that is left out. Raises ConfigError for an unreadable file."""
+    """The questions of a JSON Lines or CSV file, and a line for each row left out. Raises ConfigError if no question can be read."""
     found: list[imported.LoggedQuestion] = []
     faults: list[str] = []
     try:
@@ -45,7 +45,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
 
 
 def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
-    """Raises ValueError with a description of the fault."""
+    """The question of a row. Raises ValueError with a description of the fault."""
     texts = {name: row.get(name) or "" for name in imported.LoggedQuestion.model_fields}
     for name, text in texts.items():
         if not isinstance(text, str):

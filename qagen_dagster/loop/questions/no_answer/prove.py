@@ -1,8 +1,8 @@
 """Proves that the corpus does not answer a question: the validator looks for the answer where a search finds the likeliest passages.
 
-The validator is asked with the passages of all found documents together, with the question's own document, and with each other document
-that has a name or a number of the question. An answer refuses the question. The question's own document must deny a false premise. An
-underspecified question must have an answer for each reading.
+The validator is asked with the passages of all found documents together, with the question's own document, and with each other
+document that has a name or a number of the question. If it finds an answer, the question is refused. The question's own
+document must deny a false premise. An underspecified question must have an answer for each reading.
 """
 
 import re
@@ -172,7 +172,7 @@ class Prover:
     calls: list[CallSummary] = field(default_factory=list[CallSummary])
 
     def prove(self, candidate: Candidate, claim: NoAnswer, attempt: int) -> Proved:
-        """Raises ModelError."""
+        """The candidate with its proof, or the reason for its refusal. Raises ModelError."""
         searched: list[Searched] = []
         try:
             if claim.kind is NoAnswerKind.UNDERSPECIFIED:
@@ -243,7 +243,7 @@ class Prover:
                 raise _Refused(RejectionReason.WRONG_ANSWER, why)
 
     def _look(self, found: Searched, candidate: Candidate, searched: list[Searched]) -> None:
-        """Keep the reply of the validator. An answer refuses the candidate, unless the answer only corrects a false premise."""
+        """Refuse the candidate if the validator answers more than the candidate's correction of a false premise; else keep the reply."""
         corrects = candidate.question_type == NoAnswerKind.FALSE_PREMISE.value and match(
             found.said, candidate.answer
         ) in (Match.SAME, Match.CLOSE)

@@ -42,7 +42,7 @@ KINDS = frozenset(kind.value for kind in (*NoAnswerKind, *Span))
 
 
 class Tested(Record):
-    """A test of the validator with questions that the document answers. `fault` is the reason why its proofs cannot be trusted."""
+    """A test of the validator with questions that the document answers. `fault`: why its proofs cannot be trusted; else empty."""
 
     kind: Literal["tested"] = "tested"
     fault: str
@@ -124,7 +124,7 @@ LEAST_ANSWERED = 0.8  # share of answerable questions that a validator must answ
 
 
 def distrust(controls: Iterable[tuple[int, int]]) -> str:
-    """The reason why the validator of several documents proves nothing, by the `controls` of the results; empty if it proves something."""
+    """The reason not to trust the validator's proofs, from the `controls` (asked, answered) of all results; empty if there is none."""
     known = list(controls)
     asked, answered = sum(one for one, _ in known), sum(one for _, one in known)
     if answered >= LEAST_ANSWERED * asked:
@@ -199,7 +199,7 @@ class JournaledStage:
         return counted(result.model_copy(update=update), result.stats.target_count)
 
     def with_share(self, result: GenerationResult, state: QAState, mix: Mix, why: str) -> GenerationResult:
-        """The result with the stage's share of the target in it: `mix` is wanted, and the questions of `state` were found."""
+        """The result with the stage's share of the target, and the shortfalls of the wanted `mix`; `state` has the questions found."""
         share, missing = sum(mix.named.values()), shortfalls(state, mix, lambda _kind: why)
         update = {
             "no_answer_target": result.no_answer_target + share,

@@ -1,7 +1,7 @@
 """Publishes a validated set: rechecks its evidence, writes its files, keeps every version, and reports why a set is out of date.
 
-The licence and the attribution of documents are read when a set is published or exported, and are not stored with the documents. The
-findings of evaluations decide which questions of a set are left out, and its card states them.
+The licence and the attribution of documents are read when a set is published or exported, and are not stored with the documents.
+Findings of evaluations decide which questions of a set are left out, and its card states the metrics of evaluations.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

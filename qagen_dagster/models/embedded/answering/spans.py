@@ -152,7 +152,7 @@ def _beside(token: Token) -> str:
 
 
 def _entity(start: int, end: int, first: Token, entities: dict[tuple[int, int], str]) -> str:
-    """The entity label of the span; "+" if it lies inside an entity, "-" if it overlaps one."""
+    """The entity label of the span; with "+" if it contains whole entities, with "-" if it cuts one, "none" without any."""
     label = entities.get((start, end)) or (entities.get((start + 1, end)) if first.pos_ == "DET" else None)
     if label:
         return label

@@ -51,8 +51,8 @@ class Step:
 
 class Layout:
     """The numbers of an item by their roles. Raises UnableError with the reason why they cannot change. `given`
-    and `computed` map current values to indices of `numerals`, `options` has the numeral of each option (of the
-    right one: number `right`), and `free` the values that may change."""
+    and `computed` map current values to indices of `numerals`, `options` has the numeral of each option,
+    at `right` that of the right one, and `free` the values that may change."""
 
     def __init__(self, item: str) -> None:
         solutions = environments(item, "solution")

@@ -94,7 +94,7 @@ class Shown:
 
     @property
     def read(self) -> range:
-        """The lines of the visual that are read."""
+        """The lines of the visual that the generator reads."""
         start = self.start_line or 1
         return range(start, min(self.end_line or 1, start + MOST_OF_VISUAL) + 1)
 

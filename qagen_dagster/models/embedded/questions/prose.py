@@ -1,8 +1,8 @@
-"""Questions from the main clause of a sentence. Each rule finds a gap in a clause, which is the answer.
+"""Questions from the main clause of a sentence. Each rule cuts a phrase, the gap, out of a clause. The phrase is the answer.
 
 The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and the adjuncts to drop from
-a long question. A quarter of the words in people's questions is not in the text, so "In what year" replaces "When", and other verbs
-replace common ones. `candidate.py` decides whether a question makes sense.
+a long question. A quarter of the words in people's questions is not in the text that they ask about. To be alike, a question has
+"In what year" for "When", and a synonym for a common verb. `candidate.py` decides whether a question makes sense.
 """
 
 import re
@@ -26,8 +26,8 @@ from qagen_dagster.models.embedded.text.grammar import (
 # question, answer, family, question type, quality
 Found = tuple[str, str, str, str, float]
 
-MOST_WORDS = 5  # maximum content words of a question; a longer one loses adjuncts
-LONGEST_ANSWER = 8  # words of an answer to "what"
+MOST_WORDS = 5  # content words above which a question loses adjuncts, as far as it has any
+LONGEST_ANSWER = 8  # maximum words of an answer to "what"
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
 _FORMS = ("VB", "VBD", "VBN", "VBZ", "VBG")
 _CONDITIONS = word_set("if when whenever unless while where than as without except only")
@@ -35,7 +35,7 @@ _TIMES = ("DATE", "TIME")
 
 
 def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str:
-    """The question for a gap outside the subject; empty if the clause cannot be inverted."""
+    """The question for a gap outside the subject; empty if the clause cannot be worded as one."""
     verbs = _verb_group(clause)
     subject = clause.within(clause.subject)
     if verbs is None or not clause.span(clause.subject) or "," in clause.span(clause.subject):
@@ -60,7 +60,7 @@ def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str
 
 
 def ask_subject(clause: Clause, wh: str) -> str:
-    """The question for the subject; empty if the verb would have to agree with a plural."""
+    """The question for the subject; empty if the verb is plural in form, or too little is left."""
     first = [*clause.auxiliaries, clause.root][0]
     if first.tag_ == "VBP":
         return ""
@@ -70,7 +70,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
     after = _trim(clause, [index for index in clause.kept if index > max(subject) and index not in out])
     verbs = {clause.root.i, *(token.i for token in clause.auxiliaries)}
     if not after or not (after[0] in verbs or clause.doc[after[0]].pos_ in ("ADV", "PART")):
-        return ""  # "The Levant followed by Mesopotamia are ..."
+        return ""  # the parse is wrong: "The Levant followed by Mesopotamia are ..."
     text = words(clause.doc, after).rstrip(".")
     if other := _other_word(clause.root):
         text = re.sub(rf"\b{re.escape(clause.root.text)}\b", other, text, count=1)
@@ -78,8 +78,8 @@ def ask_subject(clause: Clause, wh: str) -> str:
 
 
 def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[int]:
-    """The adjuncts of the verb to drop until the question has MOST_WORDS content words, first those before it, then the last
-    ones. Conditions are kept, and so is the time of a number, because it makes the answer unique."""
+    """The adjuncts that are dropped until MOST_WORDS content words are left: first those before the verb, then the last ones after it.
+    Conditions are kept. With `numeric`, times are kept, too, because a number may be another at another time."""
     doc, root, gone = clause.doc, clause.root, set[int]()
     left = [index for index in clause.kept if index not in gap]
     found = [
@@ -104,7 +104,7 @@ def _is_full(token: Token) -> bool:
 
 
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
-    """The fronted operator and the rest of the verb group."""
+    """The auxiliary that moves before the subject, and the rest of the verb group; None if the verb cannot be turned."""
     root, auxiliaries = clause.root, clause.auxiliaries
     negation, other = clause.negation, _other_word(clause.root)
     if negation is not None and negation.lower_ in ("n't", "n\u2019t", "never"):
@@ -125,7 +125,7 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1)
 def _other_words() -> dict[str, dict[str, str]]:
-    """Verbs that mean the same, by the tag of their form. A question with other words than the text is as hard as people's questions."""
+    """Verbs that mean the same, by the tag of their form. Other words than the text's make a question about as hard as people's."""
     text = resources.files("qagen_dagster.models.embedded.questions").joinpath("verbs.txt").read_text("utf-8")
     found: dict[str, dict[str, str]] = {tag: {} for tag in _FORMS}
     for line in text.splitlines():
@@ -156,7 +156,7 @@ def _front(clause: Clause, before: list[int]) -> str:
 
 
 def _lower_first(text: str, first: Token) -> str:
-    """A sentence's first word in lower case, unless it is a name or more than a plain word."""
+    """The text, beginning in lower case if `first` begins a sentence and is a plain word, not a name."""
     named = (
         first.pos_ == "PROPN"
         or (first.head.pos_ == "PROPN" and first.dep_ == "compound")
@@ -173,17 +173,16 @@ def _close(pieces: list[str]) -> str:
     return f"{text[:1].upper()}{text[1:]}?" if text else ""
 
 
-# With these verbs, the answer to "what" says little, or there are many answers.
-_LIGHT = word_set(
+_LIGHT = word_set(  # verbs whose object says little, or that have many objects
     "have do take get give include contain involve see say mean become make consider require need want say be"
 )
-_MANY = word_set(
+_MANY = word_set(  # words that make a noun phrase one of several
     "some several many few most other another such any various certain more one two three all both each every no whatever"
 )
 
 
 def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
-    """The words that ask for the thing of a noun phrase, and the answer; both are empty if the phrase does not answer "what"."""
+    """The question words for a noun phrase, such as "Which protein", and the answer; both are empty if the phrase is not a good answer."""
     phrase = clause.within(noun)
     answer = solid(clause.doc, phrase)
     inner = [clause.doc[index] for index in phrase]
@@ -215,7 +214,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
 
 
 def who(clause: Clause) -> Iterator[Found]:
-    """Questions for a person as subject. A question for another subject would copy the rest of its sentence and be too easy."""
+    """Questions whose answer is the subject: a person or an acting organisation. With others, the rest would give the answer away."""
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
@@ -242,7 +241,7 @@ def agent_or_complement(clause: Clause) -> Iterator[Found]:
 
 
 def thing(clause: Clause) -> Iterator[Found]:
-    """Questions for the object of the verb."""
+    """Questions whose answer is the object of the verb."""
     for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
@@ -250,7 +249,7 @@ def thing(clause: Clause) -> Iterator[Found]:
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
-    """The parts of these kinds after the verb of a clause that denies nothing and has no further clause."""
+    """The parts of these kinds after the verb of a clause that denies nothing and has none of `_OTHER_PARTS`."""
     children = list(clause.root.children)
     if clause.negation is not None or any(
         one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept
@@ -260,7 +259,7 @@ def _parts(clause: Clause, *kinds: str) -> list[Token]:
 
 
 def when(clause: Clause) -> Iterator[Found]:
-    """Questions for the date of an event."""
+    """Questions whose answer is the date of an event."""
     for child in clause.root.children if clause.root.lemma_ != "be" else ():
         for noun in child.children if child.dep_ == "prep" and child.lower_ in ("in", "on", "at") else ():
             answer, gap = clause.span(noun), set(clause.within(child))
@@ -270,7 +269,7 @@ def when(clause: Clause) -> Iterator[Found]:
 
 
 def how_many(clause: Clause) -> Iterator[Found]:
-    """Questions for a count in the predicate. A counted subject gives no question: "two studies found" seldom means all studies."""
+    """Questions whose answer is a count in the predicate. A counted subject gives none: "two studies found" seldom means all studies."""
     doc, root = clause.doc, clause.root
     for noun in root.children:
         if (
@@ -302,7 +301,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
 
 
 def why(clause: Clause) -> Iterator[Found]:
-    """Questions for the stated reason."""
+    """Questions whose answer is the stated reason."""
     for child in clause.root.children if clause.negation is None else ():
         if child.dep_ != "advcl" or child.i < clause.root.i or child.left_edge.lower_ != "because":
             continue
@@ -316,7 +315,7 @@ _POINTING = word_set("this that these those")
 
 
 def questions(clause: Clause) -> Iterator[Found]:
-    """The questions of all rules for one clause, unless it refers to earlier text."""
+    """The questions of all rules for one clause; none if the clause refers to earlier text by a word like "this"."""
     if any(clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept):
         return
     for rule in RULES:

@@ -1,7 +1,7 @@
 """Text without markup that keeps the position of each character in the document, and its sentences.
 
-Analysis needs clean, unwrapped sentences, while evidence must have the document's own characters. A passage holds both. The
-parser gets single sentences, because its own segmentation fails on abbreviations and identifiers.
+Analysis needs clean, unwrapped sentences, while evidence must have the document's own characters. A passage holds both.
+spaCy gets single sentences, because its own splitting fails on abbreviations and identifiers.
 """
 
 import re
@@ -39,7 +39,7 @@ _MARKS = "*`_"  # around words in Markdown
 
 @dataclass(frozen=True)
 class Quote:
-    """Characters copied from the document, with their first line."""
+    """Characters copied from the document, with their first and last line."""
 
     text: str
     start_line: int
@@ -48,7 +48,7 @@ class Quote:
 
 @dataclass(frozen=True)
 class Passage:
-    """`text[i]` is at `places[i]` of the document whose lines are `lines`."""
+    """`text[i]` is at `places[i]` of the document; `lines` has the lines from which the text comes, by number."""
 
     text: str
     places: tuple[Place, ...]
@@ -102,9 +102,9 @@ def plain(text: str) -> tuple[str, list[int]]:
 
 
 def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
-    """One passage of consecutive lines, without markup, repeated spaces and hyphenation at line ends. The first
-    line begins at `first_column`, after a list marker. All lines from the first to the last must be given, including
-    blank ones, so that quotes over several lines match the document."""
+    """One passage of consecutive lines, without markup, without repeated spaces, and without hyphenation at line ends.
+    The first line is read from `first_column` on, to leave out a list marker. All lines from the first to the last must be
+    given, including blank ones, so that quotes over several lines match the document."""
     text: list[str] = []
     places: list[Place] = []
     source: dict[int, str] = {}
@@ -159,7 +159,7 @@ class Sentence:
 
 
 def split(passage: Passage) -> Iterator[Sentence]:
-    """The sentences of a passage, in order. A semicolon outside brackets ends a sentence, because a clause follows."""
+    """The sentences of a passage, in order. A semicolon outside brackets ends a sentence, because usually a clause follows."""
     for sentence in sentences.split(passage.text):
         depth_at, start = _depths(sentence.text), 0
         ends = [match.end() for match in _SEMICOLON.finditer(sentence.text) if not depth_at[match.start()]]
@@ -186,7 +186,7 @@ def is_prose(sentence: Sentence) -> bool:
     if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
         return False
     if re.search(r":\s|\$ ?\(", text):
-        return False  # a label, a list or a title is attached, so it is not one clause
+        return False  # a label, a list, a title or a formula like "$ (" is attached
     return balanced(text)
 
 
