@@ -66,13 +66,12 @@ class JobLimits:
 class Reply:
     """The result of a job, or the outcome and the detail of its failure.
 
-    `tired` asks the parent to replace the worker. `broken` says why the libraries of the format cannot be loaded.
+    `tired` asks the parent to replace the worker. A failure without an outcome is one of the installation.
     """
 
     value: object = None
-    failure: tuple[Outcome, str] | None = None
+    failure: tuple[Outcome | None, str] | None = None
     tired: bool = False
-    broken: str = ""
 
 
 class ParserPool:
@@ -179,10 +178,10 @@ class ParserPool:
             if self._closed:
                 worker.end()
             self._free.put(worker)
-        if reply.broken:
-            raise RuntimeError(f"the parser process cannot read this format: {reply.broken}")
         if reply.failure:
             outcome, detail = reply.failure
+            if outcome is None:
+                raise RuntimeError(f"the parser process cannot read this format: {detail}")
             raise DocumentError(outcome, detail)
         return reply.value
 

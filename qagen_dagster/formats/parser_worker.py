@@ -30,7 +30,7 @@ def prepare(hello: tuple[JobLimits, FormatsFactory | None]) -> Callable[[Job], R
         try:
             format_of(job.source.name, formats)  # loads its libraries, without the limits of the job
         except ImportError as error:
-            return Reply(broken=f"{type(error).__name__}: {error}")
+            return Reply(failure=(None, f"{type(error).__name__}: {error}"))
         reply = _run(job, limits, formats)
         grown = address_space() - start > limits.memory_bytes // 2
         return replace(reply, tired=reply.tired or grown or next(jobs) >= _MAX_JOBS)

@@ -11,19 +11,17 @@ from qagen_dagster.formats.base import Format, ParsedFile, ParsedText, ParseOpti
 from qagen_dagster.formats.decoding import HEAD_BYTES, content_kind, looks_binary
 from qagen_dagster.records.document import Outcome
 
+_PLACES = (
+    "plain_text:TextFormat", "markdown:MarkdownFormat", "pdf.reader:PdfFormat", "jats.reader:JatsFormat",
+    "jsonl:JsonlFormat", "image:ImageFormat",
+)  # fmt: skip
+
 
 class _Formats(Iterable[Format]):
     """The formats in the order of VERSIONS. A module is imported when a search comes to it: the PDF reader's takes long."""
 
     def __iter__(self) -> Iterator[Format]:
-        for place in (
-            "plain_text:TextFormat",
-            "markdown:MarkdownFormat",
-            "pdf.reader:PdfFormat",
-            "jats.reader:JatsFormat",
-            "jsonl:JsonlFormat",
-            "image:ImageFormat",
-        ):
+        for place in _PLACES:
             module, _, name = place.partition(":")
             yield getattr(import_module(f"qagen_dagster.formats.{module}"), name)()
 
@@ -33,18 +31,10 @@ _PROMISE_TEXT = frozenset({"text", "markdown", "jsonl"})
 _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memory")
 
 
-def suffixes(formats: Iterable[Format] = FORMATS) -> frozenset[str]:
-    """All suffixes of the formats, lower case, with the dot."""
-    return frozenset(suffix for one in formats for suffix in one.suffixes)
-
-
 def format_of(name: str, formats: Iterable[Format] = FORMATS) -> Format | None:
-    """The format that files of this name must have. Raises ImportError if its module cannot be loaded."""
-    return next((one for one in formats if _suffix_of(name) in one.suffixes), None)
-
-
-def _suffix_of(name: str) -> str:
-    return PurePosixPath(name).suffix.lower()
+    """The format of files with the suffix of this name. Raises ImportError if its module cannot be loaded."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return next((one for one in formats if suffix in one.suffixes), None)
 
 
 def choose(source: Source, formats: Iterable[Format] = FORMATS) -> Format:
@@ -53,7 +43,7 @@ def choose(source: Source, formats: Iterable[Format] = FORMATS) -> Format:
     Raises DocumentError: `unsupported` (no format has this suffix), `empty` (no bytes), `not_what_it_says` (the first
     bytes show another kind of file), `binary` (the suffix promises text, but the bytes are not text).
     """
-    suffix, found = _suffix_of(source.name), format_of(source.name, formats)
+    suffix, found = PurePosixPath(source.name).suffix.lower(), format_of(source.name, formats)
     if found is None:
         raise DocumentError("unsupported", f"no format for files named {suffix or 'without a suffix'}")
     if not source.data:
