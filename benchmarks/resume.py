@@ -76,8 +76,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, _server() as server:
         settings = _prepare(Path(folder), given.documents, server.url)
         runs = _runs(settings, server)
-        found = ledger.statistics(Store(settings.assets))
-        print(f"{given.documents} documents, {found.entries} ledger entries, {found.bytes / 1e6:.1f} MB")
+        found = ledger.check(Store(settings.assets))
+        print(f"{given.documents} documents, {found.whole} ledger entries")
     _table(runs, given.documents)
 
 

@@ -1,8 +1,6 @@
 """The commands `qagen grade`, which grades the answers of another system, and `qagen summary`, which shows the grades of a run."""
 
 import json
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -22,7 +20,6 @@ from qagen_dagster.cli.output import (
     Terminal,
     fail,
     file_to_write,
-    output_store,
     slashed,
     warn,
     write_output,
@@ -157,28 +154,31 @@ def grade(
     space = Workspace(settings)
     judge = _judge(space, models, method)
     grader = Grader(method, judge.model, judge.workers)
-    with tempfile.TemporaryFile() as spool:
-        rows = answer_file.read_answers(answers)
-        reader = answer_file.Reader(space.parsers(), parse_options(DocumentOptions()))
-        with Progress(Terminal(stderr=True), quiet=as_json) as progress:
-            progress.step("finding the documents")
-            found = answer_file.find_documents(documents, rows.documents, reader)
-            total = sum(len(places) for places in rows.documents.values())
-            work = answer_file.FileGrading(rows, found, grader, spool)
-            judge_name = "" if judge.model is None else judge.model.spec.name
-            grades = work.grade(documents.name, judge_name, _AnswerProgress(progress, total))
-        if output is not None:
-            _write(work, grades, output)
-        if as_json:
-            work.write(grades, sys.stdout.buffer)
-        else:
-            _show_grades(Terminal(), grades)
-    fail(f"{answers}:{fault.line}: {fault.reason}" for fault in grades.faults)
-    unheard = grades.unjudged == grades.graded and is_unusable(grades.why_unjudged)
-    if judge.model is not None and grades.unjudged:
+    rows = answer_file.read_answers(answers)
+    reader = answer_file.Reader(space.parsers(), parse_options(DocumentOptions()))
+    with Progress(Terminal(stderr=True), quiet=as_json) as progress:
+        progress.step("finding the documents")
+        found = answer_file.find_documents(documents, rows.documents, reader)
+        total = sum(len(places) for places in rows.documents.values())
+        judge_name = "" if judge.model is None else judge.model.spec.name
+        shown = _AnswerProgress(progress, total)
+        report = answer_file.grade_file(
+            rows, found, grader, corpus=documents.name, judge_model=judge_name, progress=shown
+        )
+    data = report.model_dump_json(indent=1)
+    if output is not None:
+        write_output(output, data.encode())
+    if as_json:
+        echo(data)
+    else:
+        _show_grades(Terminal(), report)
+    fail(f"{answers}:{fault.line}: {fault.reason}" for fault in report.failed_rows)
+    unjudged = report.judge_failures
+    unheard = len(unjudged) == report.graded and bool(unjudged) and is_unusable(unjudged[0])
+    if judge.model is not None and unjudged:
         tell = fail if unheard else warn
-        tell([f"the judge left out {grades.unjudged:,} answers: {grades.why_unjudged}"])
-    return 1 if grades.faults or not grades.graded or unheard else 0
+        tell([f"the judge left out {len(unjudged):,} answers: {unjudged[0]}"])
+    return 1 if report.failed_rows or not report.graded or unheard else 0
 
 
 def _judge(space: Workspace, models: Models, method: Method) -> CommandJudge:
@@ -214,28 +214,17 @@ class _AnswerProgress:
             self._progress.line(f"graded {self._done:,} of {self._total:,} answers")
 
 
-def _write(work: answer_file.FileGrading, grades: answer_file.FileGrades, output: Path) -> None:
-    """Write the report atomically."""
-    store, folder = output_store(output), output.absolute().parent
-    with tempfile.TemporaryDirectory(dir=folder, prefix=f".{output.name}.") as scratch:
-        draft = Path(scratch) / output.name
-        with draft.open("wb") as file:
-            work.write(grades, file)
-        store.publish_file(output.name, draft)
-
-
-def _show_grades(console: Console, grades: answer_file.FileGrades) -> None:
-    heads = grades.heads
-    table = grade_table("document", heads, (heads.grounded, heads.ungrounded, heads.not_measured))
-    shown = least_first(grades.documents)[:MOST_DOCUMENTS]
+def _show_grades(console: Console, report: answer_file.FileReport) -> None:
+    table = grade_table("document", report, (report.grounded, report.ungrounded, report.not_measured))
+    shown = least_first(report.documents)[:MOST_DOCUMENTS]
     for grade in shown:
         add_grades(table, grade.document_id, grade, (grade.grounded, grade.ungrounded, grade.not_measured))
     console.print(table)
-    for line in coverage_lines(heads.decided, heads.error_rates):
+    for line in coverage_lines(report.decided, report.error_rates):
         console.print(escape(line), highlight=False)
-    if len(grades.documents) > len(shown):
-        console.print(f"... and {len(grades.documents) - len(shown):,} more documents with higher grades")
-    show_highlights(console, heads.ungrounded_highlights)
+    if len(report.documents) > len(shown):
+        console.print(f"... and {len(report.documents) - len(shown):,} more documents with higher grades")
+    show_highlights(console, report.ungrounded_highlights)
 
 
 SECONDS = 19  # characters of a time down to its seconds

@@ -42,7 +42,7 @@ COMMANDS = {
     "idea": ("problems.tasks", "Extract concepts, formulas and techniques of problems."),
     "index": ("index", "Build or update the search index of corpora."),
     "init": ("corpora", "Make the folder of a new corpus."),
-    "ledger": ("ledger", "Count and remove stored model responses."),
+    "ledger": ("ledger", "Remove stored model responses."),
     "mcp": ("mcp", "Serve question sets to an agent over stdio, by the Model Context Protocol."),
     "panel": ("evaluation", "Let several answerers answer published questions."),
     "process": ("problems.process", "Run the whole pipeline on a file or a problem set."),

@@ -126,7 +126,7 @@ def model_options(command: Command) -> Command:
         **named: Any,
     ) -> Any:
         budget = Allowance(max_usd=max_usd, max_tokens=max_tokens, max_calls=max_calls)
-        return command(*values, models=Models(profile, None if budget.unlimited else budget), **named)
+        return command(*values, models=Models(profile, budget.limits), **named)
 
     return with_options(
         start,

@@ -204,8 +204,7 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
 
 
 def inputs_changed() -> dg.AutomationCondition[Any]:
-    """The condition of every asset: an asset that it is made from has a new data version since it was made or requested. None of these
-    assets is missing or in progress, and neither is the asset itself in progress."""
+    """The condition of every asset: what it is made from has a new data version since it was made or requested, and nothing is missing."""
     changed = dg.AutomationCondition.any_deps_match(  # pyright: ignore[reportUnknownMemberType]
         dg.AutomationCondition.data_version_changed()
     )

@@ -1,4 +1,4 @@
-"""The metadata of assets for the UI: Markdown tables, charts, pictures, the cost of model calls, progress lines, results of checks."""
+"""What assets of all products show in the UI: Markdown tables, charts, pictures, what model calls cost, progress lines, results of checks."""
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -9,7 +9,7 @@ SPENDING_TAG = ".dagster/qagen_spending"  # runs with the same value share one b
 BACKFILL_TAG = "dagster/backfill"
 
 
-class SpendingConfig(dg.Config):
+class SpendingConfig(dg.Config, Allowance):
     """A budget for the launch. The limits of the profile hold for fields that are not set."""
 
     max_usd: float | None = Field(
@@ -21,11 +21,6 @@ class SpendingConfig(dg.Config):
     max_calls: int | None = Field(
         None, description="Limit of the launch in model calls, in place of the profile's."
     )
-
-    @property
-    def allowance(self) -> Allowance | None:
-        limits = Allowance(max_usd=self.max_usd, max_tokens=self.max_tokens, max_calls=self.max_calls)
-        return None if limits.unlimited else limits
 
 
 class ModelConfig(SpendingConfig):

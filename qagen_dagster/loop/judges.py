@@ -93,7 +93,7 @@ def _findings(one: Judged, validator: str, grader: str) -> Iterator[tuple[str, s
 
 
 class Proposal(Record):
-    """A threshold for a key of a scenario. Of the `judged` decisions, the present one matches `now`, and the proposed one `right`.
+    """A threshold for a key of a scenario. `now` and `right` count the `judged` decisions that the present and the proposed one match.
 
     `changed` has the measured values of the questions that only one of the two thresholds accepts.
     """
@@ -112,7 +112,7 @@ def proposals(
 ) -> Iterator[Proposal]:
     """A threshold for each key that has a value for at least `LEAST` accepted questions and `LEAST` other questions.
 
-    The threshold maximises the mean of two shares: of the accepted questions that it accepts, and of the others that it rejects.
+    It maximises the mean of two shares: accepted and other questions that it treats as people did.
     """
     batch = scenario.batch
     limits = {"max_overlap": scenario.max_overlap}

@@ -1,8 +1,7 @@
-"""Counts, checks and removes entries of the ledger, and the records of provider batches."""
+"""Checks and removes entries of the ledger, and the records of provider batches."""
 
 import fcntl
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -16,7 +15,6 @@ from qagen_dagster.models.base import ModelSpec, Provider
 from qagen_dagster.models.batch_records import JobBook, JobState
 from qagen_dagster.models.file_locks import lock, unlock
 from qagen_dagster.models.ledger import Entry, Ledger, unseal
-from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.providers import build_provider
 from qagen_dagster.models.wires.openai_embeddings import read_embeddings
 from qagen_dagster.records.base import Record
@@ -25,38 +23,6 @@ from qagen_dagster.store import Blobs, Store
 BATCHES = "batches"
 FINISHED_DAYS = 2.0  # younger records are kept, because a run that searches for its batch must exclude them
 _BATCH_NAME = re.compile(r"[0-9a-f]{64}|job-[0-9a-f]{32}")
-
-
-class BatchStats(Record):
-    """The batches in the store."""
-
-    sending: int = 0  # batches that the server may or may not have
-    open: int = 0  # batches at the server whose results are not stored yet
-    finished: int = 0
-    corrupt: int = 0  # unreadable records; their requests are sent again
-    requests: int = 0  # in unfinished batches
-    uncharged: int = 0  # requests sent in a batch that no run counts as spending yet
-    oldest: str | None = None  # time of the oldest unfinished batch; ISO 8601, UTC
-
-
-def batch_statistics(store: Store) -> BatchStats:
-    """Count batches by state, and their requests."""
-    book = JobBook(store.blobs(BATCHES))
-    found = [job for _, job in book.records()]
-    jobs = [job for job in found if job is not None]
-    states = Counter(job.state for job in jobs)
-    waiting = [job for job in jobs if job.state is not JobState.CLOSED]
-    return BatchStats(
-        sending=states[JobState.SENDING],
-        open=states[JobState.OPEN],
-        finished=states[JobState.CLOSED],
-        corrupt=len(found) - len(jobs),
-        requests=sum(len(job.keys) for job in waiting),
-        uncharged=len(book.marks()),
-        oldest=min(
-            (job.created.astimezone(UTC).isoformat(timespec="seconds") for job in waiting), default=None
-        ),
-    )
 
 
 def corrupt_batches(store: Store) -> list[str]:
@@ -107,45 +73,6 @@ _REFERENCE = re.compile(rb'"request_key":\s*"([0-9a-f]{64})"')
 _WITHOUT_REFERENCES = ("documents/", "published/", "history/", f"{LEDGER}/")
 
 
-class ModelEntries(Record):
-    """The entries of one model."""
-
-    model: str  # `provider:model`
-    entries: int = 0
-    bytes: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    uncounted: int = 0  # entries with unreadable or uncounted tokens
-    seconds: float = 0.0  # waiting time, including retries
-    oldest: str = ""  # ISO 8601, UTC
-    newest: str = ""
-
-    def plus(self, entry: Entry, size: int, usage: Usage | None) -> "ModelEntries":
-        return ModelEntries(
-            model=self.model,
-            entries=self.entries + 1,
-            bytes=self.bytes + size,
-            input_tokens=self.input_tokens + (usage.input_tokens if usage else 0),
-            output_tokens=self.output_tokens + (usage.output_tokens if usage else 0),
-            uncounted=self.uncounted + (usage is None or not usage.measured),
-            seconds=round(self.seconds + entry.seconds, 6),
-            oldest=min(self.oldest or entry.created, entry.created),
-            newest=max(self.newest, entry.created),
-        )
-
-
-class LedgerStats(Record):
-    """The contents of the ledger."""
-
-    entries: int
-    bytes: int
-    corrupt: int
-    oldest: str | None
-    newest: str | None
-    models: tuple[ModelEntries, ...]
-    batches: BatchStats = BatchStats()
-
-
 class Fault(Record):
     """An unusable entry or batch, and the reason."""
 
@@ -183,28 +110,6 @@ class Prunable(Record):
         return entries + batches + len(self.leftovers) + len(self.locks)
 
 
-def statistics(store: Store) -> LedgerStats:
-    """Count entries, bytes and tokens, by model. Reads every entry."""
-    models: dict[str, ModelEntries] = {}
-    corrupt = 0
-    for _, size, entry in _entries(store.blobs(LEDGER)):
-        if isinstance(entry, Entry):
-            known = models.get(entry.model) or ModelEntries(model=entry.model)
-            models[entry.model] = known.plus(entry, size, _usage(entry))
-        else:
-            corrupt += 1
-    found = sorted(models.values(), key=lambda one: one.model)
-    return LedgerStats(
-        entries=sum(one.entries for one in found),
-        bytes=sum(one.bytes for one in found),
-        corrupt=corrupt,
-        oldest=min((one.oldest for one in found), default=None),
-        newest=max((one.newest for one in found), default=None),
-        models=tuple(found),
-        batches=batch_statistics(store),
-    )
-
-
 def check(store: Store) -> LedgerCheck:
     """Check the checksum, the address and the body of every entry; find unreadable records of batches and foreign files."""
     blobs = store.blobs(LEDGER)
@@ -222,20 +127,21 @@ def check(store: Store) -> LedgerCheck:
     keys = blobs.keys()
     strange = [blobs.path(key) for key in keys if not _ADDRESS.fullmatch(key)]
     foreign = sorted([*map(store.path, blobs.strays()), *strange, *foreign_batch_files(store)])
-    jobs, counted = store.blobs(BATCHES), batch_statistics(store)
+    records = list(JobBook(jobs := store.blobs(BATCHES)).records())
     corrupt += [
         Fault(
             path=jobs.path(tag),
             reason="a batch's record, half written or damaged: its requests are asked again",
         )
-        for tag in corrupt_batches(store)
+        for tag, job in records
+        if job is None
     ]
     return LedgerCheck(
         whole=whole,
         corrupt=tuple(corrupt),
         unusable=tuple(unusable),
         foreign=tuple(foreign),
-        batches=counted.sending + counted.open + counted.finished,
+        batches=sum(job is not None for _, job in records),
     )
 
 
@@ -331,15 +237,6 @@ def _with_free_lock(store: Store, key: str, action: Callable[[Path], None]) -> b
     finally:
         unlock(file)
     return True
-
-
-def _usage(entry: Entry) -> Usage | None:
-    """The tokens of a stored response; None if they are missing or the provider is unknown."""
-    provider = _reader(entry.model, entry.body.keys() == {"tools", "body"})
-    try:
-        return None if provider is None else provider.read(entry.body).usage
-    except MalformedResponseError:
-        return None
 
 
 def _fault(entry: Entry) -> str | None:

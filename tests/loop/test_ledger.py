@@ -44,30 +44,9 @@ def damage(store: Store, key: str) -> str:
 
 
 def test_an_empty_ledger_is_in_order(store: Store) -> None:
-    found = ledger.statistics(store)
-    assert (found.entries, found.bytes, found.oldest, found.models) == (0, 0, None, ())
-    assert ledger.check(store).corrupt == ()
+    found = ledger.check(store)
+    assert (found.whole, found.corrupt, found.batches) == (0, (), 0)
     assert ledger.prunable(store, unused=True).count == 0
-
-
-def test_entries_are_counted_by_model_with_their_tokens(store: Store) -> None:
-    for question in ("a", "b"):
-        pay(store, question)
-    pay(store, "c", CLAUDE)
-    pay(store, "d", "openai_compatible:odd", {"nothing": "to read"})
-    pay(store, "e", "retired:model", {"usage": 3})
-    damage(store, pay(store, "f"))
-    found = ledger.statistics(store)
-    assert (found.entries, found.corrupt) == (5, 1)
-    by_model = {one.model: one for one in found.models}
-    asker = by_model[ASKER]
-    assert (asker.entries, asker.input_tokens, asker.output_tokens, asker.seconds) == (2, 200, 40, 3.0)
-    assert (by_model[CLAUDE].input_tokens, by_model[CLAUDE].uncounted) == (100, 0)
-    assert [by_model[name].uncounted for name in ("openai_compatible:odd", "retired:model")] == [1, 1]
-    assert sum(one.bytes for one in found.models) == found.bytes > 1000
-    assert found.oldest is not None
-    assert found.newest is not None
-    assert found.oldest <= asker.oldest <= asker.newest <= found.newest
 
 
 def test_every_file_is_judged(store: Store) -> None:
@@ -179,24 +158,6 @@ def aged(store: Store, job: Job, days: float) -> Job:
     older = job.model_copy(update={"created": datetime.now(UTC) - timedelta(days=days)})
     store.blobs("batches").put(job.tag, older.model_dump_json().encode())
     return older
-
-
-def test_without_batches_there_is_nothing_to_tell(store: Store) -> None:
-    assert ledger.batch_statistics(store) == ledger.BatchStats()
-    assert ledger.check(store).corrupt == ()
-    assert ledger.prunable(store).count == 0
-
-
-def test_batches_are_counted_by_what_is_known_of_them(store: Store) -> None:
-    jobs = book(store)
-    jobs.begin("openai:m", KEYS[:1])
-    older = aged(store, jobs.sent(jobs.begin("openai:m", KEYS[1:3]), "b"), 1)
-    jobs.close(jobs.sent(jobs.begin("openai:m", KEYS[3:]), "c"), lost={}, note="")
-    store.blobs("batches").put("job-" + 32 * "f", b"{")
-    found = ledger.statistics(store).batches
-    assert (found.sending, found.open, found.finished, found.corrupt) == (1, 1, 1, 1)
-    assert (found.requests, found.uncharged) == (3, 4)
-    assert found.oldest == older.created.isoformat(timespec="seconds")
 
 
 def test_what_cannot_be_read_is_named_and_goes(store: Store) -> None:

@@ -58,7 +58,7 @@ def estimate(
     blind = {} if chosen.mode is not None else blind_combinations(space, combinations, models.profile)
     combinations = tuple(one for one in combinations if one not in blind) or combinations
     for combination in combinations:  # reports an unusable profile before any work
-        effective_budget(space.profile(space.profile_name(combination, models.profile)), options.run_budget)
+        effective_budget(space.profile(space.profile_name(combination, models.profile)), options.limits)
     corpora = dict.fromkeys(combination.corpus for combination in combinations)
     _read_documents(space, list(corpora), quiet=as_json)
     found = estimate_run(space, combinations, options)

@@ -135,7 +135,7 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
     ) -> CheckedResult:
         space, combination = workspace.open(), Combination.from_key(context.partition_key)
         run = RunMark(context.run.run_id, spending_id(context.run))
-        found = open_evaluation(space, combination, run, config.profile, config.allowance)
+        found = open_evaluation(space, combination, run, config.profile, config.limits)
         report = stage.measure(found, log_progress(context, stage.verb))
         options = space.corpus(combination.corpus).scenario(combination.scenario).evaluation
         checks = evaluation_results(options, report)

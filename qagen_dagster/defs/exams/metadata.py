@@ -1,4 +1,4 @@
-"""The metadata of exams for the UI: schemas, ideas, typeset items, the number of rejections by step, cost."""
+"""What the UI shows of exams: schemas, ideas, typeset items, the number of rejections by step, cost."""
 
 import math
 from collections import Counter

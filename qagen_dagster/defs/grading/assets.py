@@ -47,7 +47,7 @@ def grounding_report(
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     run = RunMark(context.run.run_id, spending_id(context.run))
     progress = metadata.log_progress(context, "graded")
-    report = grade_set(space, combination, run, config.allowance, progress)
+    report = grade_set(space, combination, run, config.limits, progress)
     options = space.corpus(combination.corpus).scenario(combination.scenario).grading
     checks = grounding_results(options, report)
     return metadata.materialized(of_report(space, report), grades_version(report), checks)

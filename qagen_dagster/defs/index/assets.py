@@ -59,7 +59,7 @@ def document_index(
     space = workspace.open()
     progress = metadata.log_progress(context, "indexed")
     launch, corpus = spending_id(context.run), context.partition_key
-    meter = index_meter(space, corpus, launch, config.profile, config.allowance)
+    meter = index_meter(space, corpus, launch, config.profile, config.limits)
     built = build_index(space, corpus, config.profile, progress, meter)
     index = built.index
     for one in index.documents:

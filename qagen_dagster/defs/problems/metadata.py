@@ -1,4 +1,4 @@
-"""The metadata of problem sets for the UI: outcomes of tasks, each item as picture, LaTeX and rendering, cost."""
+"""What the UI shows of problem sets: outcomes of tasks, each item as picture, LaTeX and rendering, cost."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
 
 
 def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, fresh: int) -> Metadata:
-    """The outcomes of the stage's tasks, failures, repairs, warnings, rendered items, cost. `fresh`: how many problems have new results."""
+    """The outcomes of the stage's tasks, failures, repairs, warnings, rendered items, cost. `fresh` problems have new results."""
     tasks = [(one.id, task) for one in bank.problems for task in one.tasks if task.task.stage is stage]
     ends = Counter(task.end.value for _, task in tasks)
     rejected = [(name, task.task.key, task.end.value, task.detail) for name, task in tasks if not task.end.ok]

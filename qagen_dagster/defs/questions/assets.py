@@ -196,7 +196,7 @@ def validated_qa(
 ) -> CheckedResult:
     space, combination = workspace.open(), Combination.from_key(context.partition_key)
     money, progress = spending_id(context.run), metadata.log_comparisons(context)
-    validated = validate_set(space, combination, embedders.encode, config.allowance, money, progress)
+    validated = validate_set(space, combination, embedders.encode, config.limits, money, progress)
     checks = validated_results(space, combination, validated)
     return materialized(metadata.of_validated(space, validated), validated.questions, checks)
 

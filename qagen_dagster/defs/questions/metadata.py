@@ -1,4 +1,4 @@
-"""The metadata of questions for the UI: accepted and rejected questions, reasons, cost, crops of visuals."""
+"""What the UI shows of questions: accepted and rejected ones, reasons, cost, crops of visuals."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -49,7 +49,7 @@ Located = tuple[
 
 def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
     """Read the output in a JSON Lines file. `known` has the ids of the questions. Raises ConfigError if it cannot be read."""
-    rows = ((f"{path}:{place.line}", partial(read_object, line)) for place, line in lines(path))
+    rows = ((f"{path}:{number}", partial(read_object, line)) for number, line in lines(path))
     try:
         return _collect(path.stem, rows, frozenset(known))
     except OSError as error:

@@ -1,29 +1,24 @@
 """Grades a file with the answers of another system: reads its rows, finds the documents that they name, and writes one report.
 
-Rows are read twice, once for the names of documents and once for the answers to each document, so that a long file is never
-in memory as a whole. Documents are found by id or file name, and are not stored.
+Documents are found by id or file name, and are not stored.
 """
 
 import json
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
-
-from pydantic import TypeAdapter
+from typing import cast
 
 from qagen_dagster.errors import ConfigError, DocumentError
 from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.parser_pool import ParserPool
-from qagen_dagster.grounding.grade import grade_document, overall, report, together
+from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.ingest.files import CorpusFile, files_under
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Highlight
+from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.untrusted_file import open_file
 
@@ -38,44 +33,35 @@ class RowFault(Record):
 
 
 @dataclass(frozen=True)
-class Place:
-    """The position of a row in the file."""
+class AnswerRow:
+    """The answer of a row, with its 1-based line number."""
 
     line: int
-    offset: int
+    asked: AnswerToGrade
 
 
 @dataclass(frozen=True)
 class AnswerFile:
-    """The places of a file's valid rows by document, in the order of the documents' first rows, and its invalid rows."""
+    """A file's valid rows by document, in the order of the documents' first rows, and its invalid rows."""
 
-    path: Path
-    documents: dict[str, list[Place]]
+    documents: dict[str, list[AnswerRow]]
     faults: tuple[RowFault, ...]
-
-    def answers(self, places: Sequence[Place]) -> list[AnswerToGrade]:
-        """The answers at `places`, in order."""
-        found: list[AnswerToGrade] = []
-        with open_file(self.path) as file:
-            for place in places:
-                file.seek(place.offset)
-                found.append(read_row(file.readline(MOST_BYTES))[1])
-        return found
 
 
 def read_answers(path: Path) -> AnswerFile:
-    """Scan the file. Raises ConfigError if it cannot be read."""
-    documents: dict[str, list[Place]] = {}
+    """Read the file. Raises ConfigError if it cannot be read."""
+    documents: dict[str, list[AnswerRow]] = {}
     faults: list[RowFault] = []
     try:
-        for place, line in lines(path):
+        for number, line in lines(path):
             try:
-                documents.setdefault(read_row(line)[0], []).append(place)
+                document, asked = read_row(line)
+                documents.setdefault(document, []).append(AnswerRow(number, asked))
             except ValueError as error:
-                faults.append(RowFault(line=place.line, reason=str(error)))
+                faults.append(RowFault(line=number, reason=str(error)))
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", file=path) from None
-    return AnswerFile(path, documents, tuple(faults))
+    return AnswerFile(documents, tuple(faults))
 
 
 def read_row(line: bytes) -> tuple[str, AnswerToGrade]:
@@ -123,18 +109,16 @@ def _word_field(fields: dict[str, object], name: str) -> str:
     return text
 
 
-def lines(path: Path) -> Iterator[tuple[Place, bytes]]:
-    """The lines that are not blank, with their places. A line that is too long is cut after MOST_BYTES."""
-    offset = number = 0
+def lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES."""
+    number = 0
     with open_file(path) as file:
         while line := file.readline(MOST_BYTES):
             number += 1
             if line.strip(b" \t\r\n\xef\xbb\xbf"):
-                yield Place(number, offset), line
+                yield number, line
             while len(line) >= MOST_BYTES and not line.endswith(b"\n"):
-                offset += len(line)
                 line = file.readline(MOST_BYTES)
-            offset += len(line)
 
 
 @dataclass
@@ -251,128 +235,72 @@ class _Search:
 
 
 Progress = Callable[[int, str], None]  # answers done since the last call, and the name of their document
-_FAULTS = TypeAdapter(tuple[RowFault, ...])
-_COUNTS = ("grounded", "ungrounded", "not_measured")
 
 
-@dataclass(frozen=True)
-class FileGrades:
-    """The grades of a file: the report without documents, the documents without answers, and the failures."""
+class FileReport(GroundingReport):
+    """The grades of a file, and its rows that were left out."""
 
-    heads: GroundingReport
-    documents: tuple[DocumentGrades, ...]
-    faults: tuple[RowFault, ...]
-    unjudged: int  # answers without a verdict of the judge
-    why_unjudged: str  # the reason for the first of these answers
+    failed_rows: tuple[RowFault, ...]
 
     @property
     def graded(self) -> int:
-        return self.heads.grounded + self.heads.ungrounded + self.heads.not_measured
+        return self.grounded + self.ungrounded + self.not_measured
+
+    @property
+    def judge_failures(self) -> list[str]:
+        """The reasons why answers have no verdict of the judge."""
+        failures = (answer.grading.judge_failure for one in self.documents for answer in one.answers)
+        return [one for one in failures if one]
 
 
-class FileGrading:
-    """The grading of one file. The grades of each document are written to `spool` as JSON as soon as they are done."""
+def grade_file(
+    rows: AnswerFile,
+    found: Found,
+    grader: Grader,
+    *,
+    corpus: str,
+    judge_model: str,
+    progress: Progress | None = None,
+) -> FileReport:
+    """Grade all answers. The report also has the faults of rows and documents."""
+    work = _by_document(rows, found)
+    faults = [*rows.faults]
+    for name, reason in found.missing.items():
+        faults += [RowFault(line=one.line, reason=reason) for one in rows.documents[name]]
+    graded: dict[int, DocumentGrades] = {}
 
-    def __init__(self, answers: AnswerFile, found: Found, grader: Grader, spool: IO[bytes]) -> None:
-        self._grader, self._spool = grader, spool
-        self._work = _by_document(answers, found)
-        self._answers = answers
-        missing = (
-            RowFault(line=place.line, reason=reason)
-            for name, reason in found.missing.items()
-            for place in answers.documents[name]
+    def done(index: int, answers: Sequence[GradedAnswer] | DocumentError) -> None:
+        given, asked = work[index]
+        if isinstance(answers, DocumentError):
+            reason = f"the document {given.file.name!r} cannot be read: {answers}"
+            faults.extend(RowFault(line=one.line, reason=reason) for one in asked)
+        else:
+            graded[index] = grade_document(given.name, given.title, answers)
+        if progress is not None:
+            progress(len(asked), given.file.name)
+
+    documents = [
+        DocumentAnswers(
+            given.name, "", given.text, lambda asked=asked: [one.asked for one in asked], len(asked)
         )
-        self._faults = [*answers.faults, *missing]
-        self._lock = threading.Lock()
-        self._parts: dict[int, _Part] = {}
-
-    def grade(self, corpus: str, judge_model: str, progress: Progress | None = None) -> FileGrades:
-        """Grade all answers. The result also reports the faults of rows, documents and judges."""
-
-        def done(index: int, found: Sequence[GradedAnswer] | DocumentError) -> None:
-            given, places = self._work[index]
-            if isinstance(found, DocumentError):
-                reason = f"the document {given.file.name!r} cannot be read: {found}"
-                with self._lock:
-                    self._faults += [RowFault(line=one.line, reason=reason) for one in places]
-            else:
-                self._keep(index, grade_document(given.name, given.title, found))
-            if progress is not None:
-                progress(len(places), given.file.name)
-
-        grade_all([self._document(*work) for work in self._work], self._grader, done)
-        parts = [self._parts[index] for index in sorted(self._parts)]
-        failures = [failure for part in parts for failure in part.failures]
-        return FileGrades(
-            heads=self._heads(parts, corpus, judge_model),
-            documents=tuple(part.document for part in parts),
-            faults=tuple(sorted(self._faults, key=lambda one: one.line)),
-            unjudged=len(failures),
-            why_unjudged=next(iter(failures), ""),
-        )
-
-    def write(self, grades: FileGrades, out: IO[bytes]) -> None:
-        """Write the whole report as JSON, with the documents in the order of their first rows, and with the rows that were left out."""
-        head, tail = grades.heads.model_dump_json().split('"documents":[]', 1)
-        out.write(head.encode() + b'"documents":[')
-        for number, index in enumerate(sorted(self._parts)):
-            start, size = self._parts[index].span
-            self._spool.seek(start)
-            out.write((b",\n" if number else b"\n") + self._spool.read(size))
-        out.write(b"\n]" + tail.removesuffix("}").encode())
-        out.write(b',"failed_rows":' + _FAULTS.dump_json(grades.faults) + b"}\n")
-
-    def _document(self, given: GivenDocument, places: Sequence[Place]) -> DocumentAnswers:
-        return DocumentAnswers(given.name, "", given.text, lambda: self._answers.answers(places), len(places))
-
-    def _keep(self, index: int, grades: DocumentGrades) -> None:
-        data = grades.model_dump_json().encode()
-        gradings = [one.grading for one in grades.answers]
-        with self._lock:
-            start = self._spool.seek(0, 2)
-            self._spool.write(data)
-            self._parts[index] = _Part(
-                span=(start, len(data)),
-                document=grades.model_copy(update={"answers": ()}),
-                highlights=report((grades,), corpus="", method=self._grader.method).ungrounded_highlights,
-                confidences=[one.confidence for one in gradings if one.confidence is not None],
-                failures=[one.judge_failure for one in gradings if one.judge_failure],
-            )
-
-    def _heads(self, parts: "Sequence[_Part]", corpus: str, judge_model: str) -> GroundingReport:
-        counts = Counter[str]()
-        for part in parts:
-            counts.update({name: getattr(part.document, name) for name in _COUNTS})
-        confidences = [value for part in parts for value in part.confidences]
-        grade, confidence = overall(confidences, counts.total())
-        return report((), corpus=corpus, method=self._grader.method, judge_model=judge_model).model_copy(
-            update={
-                "created": datetime.now(UTC).isoformat(timespec="microseconds"),
-                "overall_grade": grade,
-                "overall_confidence": confidence,
-                **{name: counts[name] for name in _COUNTS},
-                "decided": together(part.document.decided for part in parts),
-                "ungrounded_highlights": tuple(one for part in parts for one in part.highlights),
-            }
-        )
+        for given, asked in work
+    ]
+    grade_all(documents, grader, done)
+    whole = report(
+        [graded[index] for index in sorted(graded)],
+        corpus=corpus,
+        method=grader.method,
+        judge_model=judge_model,
+        created=datetime.now(UTC).isoformat(timespec="microseconds"),
+    )
+    return FileReport(**dict(whole), failed_rows=tuple(sorted(faults, key=lambda one: one.line)))
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The part of a finished document that stays in memory. Its answers are in the spool, at `span`."""
-
-    span: tuple[int, int]
-    document: DocumentGrades
-    highlights: tuple[Highlight, ...]
-    confidences: list[float]
-    failures: list[str]
-
-
-def _by_document(answers: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[Place]]]:
+def _by_document(rows: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[AnswerRow]]]:
     """The documents with their rows, in the order of their first rows. A document with several names is listed once."""
-    together: dict[str, tuple[GivenDocument, list[Place]]] = {}
-    for name, places in answers.documents.items():
+    together: dict[str, tuple[GivenDocument, list[AnswerRow]]] = {}
+    for name, asked in rows.documents.items():
         given = found.documents.get(name)
         if given is not None:
-            together.setdefault(given.id, (given, []))[1].extend(places)
-    return [(given, sorted(places, key=lambda one: one.line)) for given, places in together.values()]
+            together.setdefault(given.id, (given, []))[1].extend(asked)
+    return [(given, sorted(asked, key=lambda one: one.line)) for given, asked in together.values()]

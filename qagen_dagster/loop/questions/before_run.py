@@ -57,7 +57,7 @@ def refused(
     specs: dict[str, tuple[ModelSpec, BudgetMeter]] = {}
     for one in combinations:
         profile = workspace.profile(workspace.profile_name(one, options.profile))
-        budget = effective_budget(profile, options.run_budget)
+        budget = effective_budget(profile, options.limits)
         if 0 not in (budget.run.max_usd, budget.run.max_tokens, budget.run.max_calls):
             found = [profile.find(role, one.mode) for role in (*QUESTION_ROLES, Role.JUDGE)]
             shares = workspace.corpus(one.corpus).scenario(one.scenario).writers

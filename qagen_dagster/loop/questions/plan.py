@@ -27,7 +27,6 @@ from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wan
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
-from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import ScenarioConfig, Staged, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
@@ -50,14 +49,13 @@ _TEXTS = {  # the fields of a RunPlan, by the names of parts
 }
 
 
-class RunOptions(Record):
-    """The options of a run. None keeps the configured value.
+class RunOptions(Allowance):
+    """The options of a run. None keeps the configured value. The limits replace the profile's budget of a run.
 
     Attributes:
         num_documents: the number of documents to work on, the first ones in the order of their ids.
         shard_size: documents per op.
         replace: whether the run may replace a published set that `why_kept` would keep, and may publish an empty set.
-        max_usd, max_tokens, max_calls: a budget for the run, which replaces the budget in the profile.
     """
 
     profile: str | None = None
@@ -65,14 +63,6 @@ class RunOptions(Record):
     num_documents: int | None = None
     shard_size: int | None = None
     replace: bool = False
-    max_usd: float | None = None
-    max_tokens: int | None = None
-    max_calls: int | None = None
-
-    @property
-    def run_budget(self) -> Allowance | None:
-        limits = Allowance(max_usd=self.max_usd, max_tokens=self.max_tokens, max_calls=self.max_calls)
-        return None if limits.unlimited else limits
 
     @property
     def given(self) -> dict[str, Any]:
@@ -231,7 +221,7 @@ def plan_without_documents(
         limits=wanted_limits(workspace, combination, name, options.target_count, replace=options.replace),
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=(),
-        budget=effective_budget(profile, options.run_budget),
+        budget=effective_budget(profile, options.limits),
         texts=_texts(workspace, combination.corpus) if log or _searches(scenario, combination.mode) else "",
         log=log,
     )

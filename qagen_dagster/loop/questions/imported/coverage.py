@@ -25,8 +25,7 @@ def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
     found: list[imported.LoggedQuestion] = []
     faults: list[str] = []
     try:
-        json_rows = ((place.line, line) for place, line in lines(path))
-        for number, row in _csv_rows(path) if path.suffix.lower() == ".csv" else json_rows:
+        for number, row in _csv_rows(path) if path.suffix.lower() == ".csv" else lines(path):
             try:
                 found.append(_logged(row if isinstance(row, Mapping) else read_object(row)))
             except ValueError as error:
