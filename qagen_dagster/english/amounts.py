@@ -117,19 +117,13 @@ def _any(words: Iterable[str]) -> str:
     return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
 
 
-# Numbers in words: below a hundred, below a thousand, with scales, years ("nineteen eighty-four"), ordinals.
-_TENS, _TEENS = (
-    _any(w for w, v in SPELLED.items() if v >= 20),
-    _any(w for w, v in SPELLED.items() if 13 <= v <= 20),
-)
+# Numbers in words: below a hundred, below a thousand, with scales, ordinals.
+_TENS = _any(w for w, v in SPELLED.items() if v >= 20)
 _LOW = rf"(?:{_TENS}(?:[\s-]{_any(w for w, v in SPELLED.items() if 0 < v < 10)})?|{_any(SPELLED)})\b"
 _MORE = rf"(?![\s-](?:hundred|{'|'.join(_LARGE)})\b)"
 _MIDDLE = rf"(?:(?:{_LOW}|an?)[\s-]hundred\b(?:(?:\sand\s|[\s-]){_LOW}{_MORE})?|{_LOW})"
 _SCALED = rf"(?:{_MIDDLE}|an?)[\s-]{_any(_LARGE)}\b"
-_CARDINAL = (
-    rf"{_TEENS}[\s-](?:{_TENS}(?:-{_LOW})?|{_TEENS})\b"
-    rf"|{_SCALED}(?:,?\s{_SCALED})*(?:(?:,?\sand\s|,?\s){_MIDDLE}{_MORE})?|an?\sdozen\b|{_MIDDLE}"
-)
+_CARDINAL = rf"{_SCALED}(?:,?\s{_SCALED})*(?:(?:,?\sand\s|,?\s){_MIDDLE}{_MORE})?|an?\sdozen\b|{_MIDDLE}"
 _LAST = _any(word for word, value in _ORDINALS.items() if value < 10)
 _ORDINAL = rf"(?:{_LOW}[\s-]hundred(?:\sand\s|[\s-]))?(?:{_TENS}(?:-{_LAST}|\s(?!second){_LAST})|{_any(_ORDINALS)})|(?:{_LOW}[\s-])?hundredth"
 _NUMBER = re.compile(
@@ -314,9 +308,7 @@ def _worth(words: str) -> float:
         elif word == "dozen":
             group = 12.0
         else:
-            value = SPELLED.get(word, _ORDINALS.get(word, 0))
-            century = 13 <= group <= 20 and value >= 10  # "nineteen eighty-four"
-            group = group * 100 + value if century else group + value
+            group += SPELLED.get(word, _ORDINALS.get(word, 0))
     return total + group
 
 

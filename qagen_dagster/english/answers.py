@@ -27,7 +27,6 @@ _HEDGES = word_set(
 )
 _FIRST = frozenset(("A", "I", *(word.title() for word in STOP_WORDS if len(word) == 2)))
 _LEADING = word_set("in on at because it they is are was were")
-_TIMES = ("time", "years")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _EDGES = re.compile(r"^\W+|\W+$")
 _DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
@@ -68,21 +67,12 @@ def match(one: str, other: str) -> Match:
     if a.polarity is not None and b.polarity is not None and a.polarity != b.polarity:
         return Match.CONFLICT
     numbers = _numbers(a.facts, b.facts)
-    if numbers is Match.CONFLICT or _contradict(a, b) or _date_or_measure(a, b) or _date_or_measure(b, a):
+    if numbers is Match.CONFLICT or _contradict(a, b):
         return Match.CONFLICT
     words = _words(a, b)
     if numbers is None:
         return words
     return _with_numbers(numbers, words, bare=not a.words or not b.words)
-
-
-def can_be_same(one: str, other: str) -> bool:
-    """Whether `match` may return SAME. This is faster than `match`."""
-    a, b = _answer(one), _answer(other)
-    if not a.normal or not b.normal or a.normal == b.normal:
-        return True
-    numbers = [bool(each.facts.amounts or each.facts.dates) for each in (a, b)]
-    return all(numbers) if any(numbers) else _words(a, b) is Match.SAME
 
 
 def clearly_different(one: str, other: str) -> bool:
@@ -256,21 +246,12 @@ def _digits(value: float) -> int:
 
 
 def _contradict(a: _Answer, b: _Answer) -> bool:
-    """Whether one answer negates the other or states the opposite direction."""
-    if (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
+    """Whether one answer negates the other, with half of its words or more, or states the opposite direction."""
+    alike = 2 * len(a.words & b.words) >= max(len(a.words), len(b.words))
+    if alike and (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
         return True
     kinds = {one.kind for left, right in ((a, b), (b, a)) for one in differences(left.facts, right.facts)}
     return Difference.DIRECTION in kinds
-
-
-def _date_or_measure(a: _Answer, b: _Answer) -> bool:
-    """Whether `a` is only a date and `b` an amount that is not a time."""
-    dated = a.facts.dates and not a.facts.amounts and not a.words
-    return (
-        bool(dated)
-        and not b.facts.dates
-        and any(one.measured and one.unit not in _TIMES for one in b.facts.amounts)
-    )
 
 
 def _words(a: _Answer, b: _Answer) -> Match:

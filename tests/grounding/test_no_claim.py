@@ -116,6 +116,7 @@ def test_not_knowing_is_no_refusal_but_unsure(answer: str) -> None:
         ("Based on this, he left.", "he left."),
         ("According to Ida Holm, he left.", "According to Ida Holm, he left."),
         ("In the document.", "In the document."),
+        ("In the context of mail, CC is a copy.", "In the context of mail, CC is a copy."),
         ("In the documentary film he left.", "In the documentary film he left."),
     ],
 )

@@ -35,7 +35,7 @@ from qagen_dagster.records.evaluation import (
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "1"  # increase if the same responses would get different verdicts
+VERSION = "2"  # increase if the same responses would get different verdicts
 FEWEST = 8  # minimum answerers for the two-parameter model
 STRONG = 3  # minimum strong answerers; otherwise a third of the answerers
 _HALF = 0.5  # the score of an undecided answer

@@ -1,8 +1,4 @@
-"""Finds, without a parser, what a question asks for, and who does what to whom in the question.
-
-Two questions may state one exchange from both sides: "A bought X from B" is "B sold X to A", but not "A sold
-X to B".
-"""
+"""Finds, without a parser, what a question asks for, and who does what to whom in the question."""
 
 import re
 from collections import Counter
@@ -11,18 +7,6 @@ from functools import lru_cache
 
 from qagen_dagster.english.facts import facts
 from qagen_dagster.english.words import plain, stem, tokens, word_set
-
-
-def stem_of(word: str) -> str:
-    """The stem of a word.
-
-    Unlike `stem`, the result is the same for all forms of a short verb, such as "sue" and "sued".
-    """
-    found = stem(word)
-    if word.removesuffix("s").endswith("ee"):
-        return word.removesuffix("s")  # "employee" and "employer" stay different
-    return (found.removesuffix("ed") if 3 < len(found) < 6 else found).removesuffix("e")
-
 
 _AUX = word_set(
     "is are was were be been being do does did has have had can could may might must shall should will would"
@@ -37,13 +21,15 @@ _PREPOSITIONS = word_set(
 )
 _OTHER = word_set("and or but if that this these those there it its their his her not no also and/or")
 FUNCTION = _AUX | _WH | _PREPOSITIONS | _OTHER
+# Words that another wording may add or leave out.
+_EMPTY = FUNCTION - _PREPOSITIONS | word_set("at by for in of on")
 _DROPPED = word_set("a an the please exactly")
 _DO = (("did",), ("does",), ("do",))  # parts of a frame, see `Form`
 _ALIKE = {"which": "what", "till": "until", "upon": "on", "cannot": "not"}  # the first is read as the second
 # Stems of words that ask for a quantity after "how".
 _QUANTITY = frozenset(
     map(
-        stem_of,
+        stem,
         word_set(
             "many much long old high tall deep far fast heavy big large wide often strong hot cold great soon thick quickly"
         ),
@@ -51,7 +37,7 @@ _QUANTITY = frozenset(
 )
 # The kind of answer that a noun after "what" asks for, by the stem of the noun.
 _HEADS = {
-    stem_of(word): kind
+    stem(word): kind
     for kind, words in {
         "time": "year date day month",
         "place": "city country place town village location",
@@ -61,25 +47,8 @@ _HEADS = {
     }.items()
     for word in words.split()
 }
-# Words that only name the kind of answer: "what is the date of ..." asks the same as "when ...".
-_FRAMES = frozenset(
-    map(
-        stem_of,
-        word_set("year date day number percentage proportion share amount duration reason many much often"),
-    )
-)
-# Stems of words that count as the same word, because "how long is" asks the same as "what is the length of".
-_ONE_WORD = {
-    stem_of(word): stem_of(words.split()[0])
-    for words in (
-        "long length", "high height tall", "deep depth", "wide width", "heavy weight weigh", "fast speed quick quickly", "old age",
-        "far distance", "strong strength", "hot temperature",
-    )
-    for word in words.split()
-}  # fmt: skip
 _BRITISH = re.compile(r"(?<=\w{3})is(?=(?:e|ed|es|er|ing|ation)$)")
 _SHORT_IS = re.compile(r"\b(what|who|where|when|how|that|there)['\u2019]s\b", re.IGNORECASE)
-_POSSESSIVE = re.compile(r"((?:\b[A-Z][\w.-]*\s)*\b[\w.-]+)(?:['\u2019]s|s['\u2019])\s+((?:[\w-]+\s?){1,3})")
 _SYMBOLS = re.compile(r"(?<![\w-])--?(?=\w)|[^\w\s.,;:?!'\"()\u2018\u2019\u201c\u201d-]")
 
 # The words of openings that say nothing about the subject: "Could you tell me", "I'm not sure:".
@@ -112,8 +81,7 @@ class Form:
     words: Run  # all words in order, except articles, "please" and "exactly"
     symbols: tuple[str, ...]  # characters other than ordinary punctuation, sorted: "--", "%", "+"
     asked: str  # "time", "place", "person", "quantity", "reason", "manner", or "" for anything
-    kind: str  # the word directly after "what" or "which" if it is no function word, else ""
-    content: Counter[str]  # without `kind`, function words, and words that only name the kind of answer
+    content: Counter[str]  # without function words that say little
     frame: Run  # function words in order, with an underscore for each run between them
     runs: tuple[tuple[str, Run], ...]  # each run, after the function word before it ("" if there is none)
     passive: bool  # whether the question has "by" and a form of "be"
@@ -143,13 +111,11 @@ def form(question: str) -> Form:
     text = _SHORT_IS.sub(r"\1 is", plain(question))
     words = _words(text)
     runs = _runs(words)
-    asked, at = _asked(words)
     return Form(
         words=tuple(words),
         symbols=tuple(sorted(_SYMBOLS.findall(text))),
-        asked=asked,
-        kind=words[kind] if (kind := _kind_at(words, at)) >= 0 and words[kind] not in FUNCTION else "",
-        content=_content(words, kind),
+        asked=_asked(words),
+        content=Counter(word for word in words if word not in _EMPTY),
         frame=_frame(words),
         runs=runs,
         passive="by" in words and any(word in BE for word in words),
@@ -168,44 +134,14 @@ def swapped(one: Form, other: Form) -> bool:
             return True  # "from A to B", "from B to A"
         return Counter(filter(_has_deed, one.runs)) != Counter(filter(_has_deed, other.runs))
     if one.passive != other.passive:
-        return _swapped_voice(one, other) if other.passive else _swapped_voice(other, one)
-    return _subject_and_object(one, other) or _subject_and_object(other, one)
-
-
-def same_roles(one: Form, other: Form) -> bool:
-    """Whether the words of both questions have the same roles.
-
-    This is so if both questions have the same runs in any order, or if `_order` gives the same words for both.
-    It is also so if one question asks for its subject, and the other is a passive whose "by" is followed by a
-    function word or by nothing: "Who built A" and "Who was A built by".
-    """
-    if Counter(one.runs) == Counter(other.runs) or _order(one) == _order(other):
-        return True
-    active, passive = sorted((one, other), key=lambda form: form.passive)
-    return passive.passive and _asks_subject(active) and all(before != "by" for before, _ in passive.runs)
-
-
-def substitution(one: Form, other: Form) -> tuple[Run, Run] | None:
-    """The different words of two questions that are the same except in one place; None for others.
-
-    The place must have one to three words in each question. The rest must have a word that is no function
-    word.
-    """
-    a, b = one.words, other.words
-    start = 0
-    while start < min(len(a), len(b)) and a[start] == b[start]:
-        start += 1
-    end = 0
-    while end < min(len(a), len(b)) - start and a[-1 - end] == b[-1 - end]:
-        end += 1
-    left, right = a[start : len(a) - end], b[start : len(b) - end]
-    kept = [word for word in (*a[:start], *a[len(a) - end :]) if word not in FUNCTION]
-    return (left, right) if left and right and kept and max(len(left), len(right)) <= 3 else None
+        agent = any(before == "by" for form in (one, other) if form.passive for before, _ in form.runs)
+        return agent and _told(one) == _told(other)  # "did A sue B", "was A sued by B"
+    pairs = ((one, other), (other, one))
+    return any(_asks_subject(a) and b.frame[1:2] in _DO for a, b in pairs)  # "whom did A replace"
 
 
 def _words(text: str) -> list[str]:
-    """`Form.words` of a text. "X's Y" is read as "Y of X"."""
-    text = _POSSESSIVE.sub(r"\2 of \1 ", text)
+    """`Form.words` of a text."""
     read = facts(text)
     spans = sorted(
         [(one.start, one.end, f"#{one.value:.9g}{one.unit if one.measured else ''}") for one in read.amounts]
@@ -220,25 +156,22 @@ def _words(text: str) -> list[str]:
 
 def _stems(text: str) -> list[str]:
     kept = (_ALIKE.get(word, word) for word in tokens(text) if word not in _DROPPED)
-    return [word if word in FUNCTION else stem_of(_BRITISH.sub("iz", word)) for word in kept]
+    return [word if word in FUNCTION else stem(_BRITISH.sub("iz", word)) for word in kept]
 
 
-def _asked(words: list[str]) -> tuple[str, int]:
-    """The kind of answer (see `Form.asked`), and the position of the question word that asks for it.
-
-    Without such a word, these are "" and -1.
-    """
+def _asked(words: list[str]) -> str:
+    """The kind of answer, see `Form.asked`."""
     for at, word in enumerate(words):
         following = words[at + 1] if at + 1 < len(words) else ""
         if word in ("who", "whom"):
-            return "person", at
+            return "person"
         if word in ("when", "where", "why") and (following in _AUX or not following):
-            return {"when": "time", "where": "place", "why": "reason"}[word], at
+            return {"when": "time", "where": "place", "why": "reason"}[word]
         if word == "how":
-            return ("manner" if following in _AUX else "quantity" if following in _QUANTITY else ""), at
+            return "manner" if following in _AUX else "quantity" if following in _QUANTITY else ""
         if word == "what":
-            return _kind_of_answer(words, at), at
-    return "", -1
+            return _kind_of_answer(words, at)
+    return ""
 
 
 def _kind_of_answer(words: list[str], at: int) -> str:
@@ -251,19 +184,6 @@ def _kind_of_answer(words: list[str], at: int) -> str:
     head = _HEADS.get(words[at + 2], "") if at + 2 < len(words) else ""
     alone = at + 3 >= len(words) or words[at + 3] in _PREPOSITIONS  # a "date format" is not a date
     return head if alone or head == "quantity" else ""
-
-
-def _kind_at(words: list[str], at: int) -> int:
-    """The position after "what", if "what" is at `at` and at least two words follow it; else -1."""
-    return at + 1 if 0 <= at < len(words) - 2 and words[at] == "what" else -1
-
-
-def _content(words: list[str], kind: int) -> Counter[str]:
-    return Counter(
-        _ONE_WORD.get(word, word)
-        for index, word in enumerate(words)
-        if word not in FUNCTION and word not in _FRAMES and index != kind
-    )
 
 
 def _runs(words: list[str]) -> tuple[tuple[str, Run], ...]:
@@ -304,139 +224,6 @@ def _has_deed(run: tuple[str, Run]) -> bool:
     return run[0] in _BEFORE_DEEDS and len(run[1]) > 2
 
 
-def _order(one: Form) -> Run:
-    """The words of all runs in order. The words after "by" come first, as the agent.
-
-    If the question is a passive with a run directly after a form of "be", it is turned into the active. After
-    the agent come the last word of that run (the verb), the rest of that run (the object) and the other
-    words.
-    """
-    # The first word after "what" is left out, because it names what is asked for.
-    runs = [(before, run[before == "what" :]) for before, run in one.runs]
-    agent = [word for before, run in runs if before == "by" for word in run]
-    rest = [word for before, run in runs if before != "by" for word in run]
-    if one.passive and rest:
-        first = next((run for before, run in runs if before in BE), ())
-        if first:
-            others = [word for word in rest if word not in first]
-            return (*agent, first[-1], *first[:-1], *others)
-    return (*agent, *rest)
-
-
 def _asks_subject(one: Form) -> bool:
-    """Whether the question asks for its subject: "Who built it?", but not "What did they build?"."""
-    return not one.passive and one.frame[:2] in (("who", "_"), ("what", "_")) and one.frame[2:3] not in _DO
-
-
-def _swapped_voice(active: Form, passive: Form) -> bool:
-    """Whether the two questions exchange the roles: "When did A sue B" and "When was A sued by B"."""
-    return _order(active) != _order(passive) and [word for _, run in active.runs for word in run] == [
-        word for before, run in passive.runs if before != "by" for word in run[:-1]
-    ] + [run[-1] for before, run in passive.runs if before in BE] + [
-        word for before, run in passive.runs if before == "by" for word in run
-    ]
-
-
-def _subject_and_object(asks_subject: Form, asks_object: Form) -> bool:
-    """Whether the two questions ask for the subject and for the object of a deed with the same words.
-
-    Examples of such questions are "Who replaced A" and "Whom did A replace".
-    """
-    if not _asks_subject(asks_subject) or asks_object.frame[1:2] not in _DO:
-        return False
-    deed, done = asks_subject.runs[0][1], asks_object.runs[0][1]
-    return Counter(deed) == Counter(done) and deed[0] == done[-1] and len(deed) > 1
-
-
-# For each verb whose subject gives something, the verbs of the same exchange whose subject takes it.
-_EXCHANGES = {
-    "sell": "buy purchase acquire",
-    "lend": "borrow",
-    "give": "receive get obtain accept",
-    "award": "receive get",
-    "send": "receive get",
-    "supply": "receive buy get",
-    "teach": "learn",
-    "lease": "rent",
-    "export": "import",
-}
-# Pairs (giving verb, taking verb) of one exchange, as stems.
-_TAKING = {(stem_of(give), stem_of(take)) for give, takes in _EXCHANGES.items() for take in takes.split()}
-_GIVERS, _TAKERS = {give for give, _ in _TAKING}, {take for _, take in _TAKING}
-_VERBS = _GIVERS | _TAKERS
-_ASKED: Run = ("?",)  # stands for what the question asks for
-
-
-@dataclass(frozen=True)
-class _Exchange:
-    """An exchange that a question states.
-
-    `_ASKED` stands for a party or thing that the question asks for. A party or thing that the question does
-    not name is empty.
-    """
-
-    verb: str
-    giver: Run
-    taker: Run
-    thing: Run
-
-
-def same_exchange(one: Form, other: Form) -> bool | None:
-    """Whether both questions ask about one exchange. False if the giver, the taker or the thing differs.
-
-    None if this rule cannot tell. That is the case if no verb of one question is the converse of a verb of
-    the other, if a party is not named, or if the parties and the thing are the same but other words differ.
-    """
-    for a in _exchanges(one):
-        for b in _exchanges(other):
-            if (a.verb, b.verb) in _TAKING or (b.verb, a.verb) in _TAKING:
-                rest = [form.content - Counter([x.verb]) for form, x in ((one, a), (other, b))]
-                parties = (a.giver, a.taker, a.thing) == (b.giver, b.taker, b.thing)
-                return (parties and rest[0] == rest[1]) or (None if parties else False)
-    return None
-
-
-def _exchanges(form: Form) -> list[_Exchange]:
-    """The exchanges in a question.
-
-    Exchanges with a party that is neither named nor asked for are left out.
-    """
-    found = [_read(form, at) for at, word in enumerate(form.words) if word in _VERBS]
-    return [one for one in found if one.giver and one.taker]
-
-
-def _read(form: Form, at: int) -> _Exchange:
-    """The exchange of the verb at the position `at`, which is one of `_VERBS`."""
-    words, verb = form.words, form.words[at]
-    begin = at
-    while begin and words[begin - 1] not in FUNCTION:
-        begin -= 1
-    before = words[begin - 1] if begin else ""
-    ahead, behind = words[begin:at], _until_function(words, at + 1)
-    passive = before in BE
-    subject = _after(words, "by") if passive else ahead or (_ASKED if before in ("who", "what") else ())
-    thing = ahead if passive else behind
-    if not thing and words[0] == "what":
-        thing = _ASKED
-    party = _after(words, "to" if verb in _GIVERS else "from")
-    return _Exchange(verb, *((subject, party) if verb in _GIVERS else (party, subject)), thing)
-
-
-def _after(words: Run, preposition: str) -> Run:
-    """The words from the first `preposition` to the next function word; empty without this preposition.
-
-    The result is `_ASKED` if there are no such words, because the preposition ends the question or a function word follows
-    it.
-    """
-    if preposition not in words:
-        return ()
-    at = words.index(preposition)
-    return _until_function(words, at + 1) or _ASKED
-
-
-def _until_function(words: Run, start: int) -> Run:
-    """The words from `start` to the next function word or the end."""
-    end = start
-    while end < len(words) and words[end] not in FUNCTION:
-        end += 1
-    return words[start:end]
+    """Whether the question asks for its subject: "Who built it first?", but not "What did they build?"."""
+    return any(before in ("who", "what") and len(run) > 1 for before, run in one.runs)

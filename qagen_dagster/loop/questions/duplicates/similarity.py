@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from qagen_dagster.agents.questions.deduplicator import Compared, find_duplicate
-from qagen_dagster.english.answers import Match, can_be_same, informative, match
+from qagen_dagster.english.answers import Match, informative, match
 from qagen_dagster.loop.questions.duplicates.question_form import form, without_opening
 from qagen_dagster.loop.questions.duplicates.word_rules import Crossing, Known, Ruling, crossing, examine
 from qagen_dagster.models.base import Model
@@ -165,8 +165,6 @@ def _reaches(new: Known, old: Known, score: float, words: Crossing, others: Cros
     if score >= EQUAL_WORDS or words.crosses(others):
         return True
     if score < GREY_FROM[Match.SAME]:
-        return False
-    if score < GREY_FROM[Match.CLOSE] and not can_be_same(new.answer, old.answer):
         return False
     return score >= GREY_FROM.get(match(new.answer, old.answer), EQUAL_WORDS)
 

@@ -14,7 +14,6 @@ from qagen_dagster.loop.questions.duplicates import question_form
 from qagen_dagster.records.ids import normalise
 
 _IN_UNIT = re.compile(r"\bin\s+([a-z°%µμ]+)", re.IGNORECASE)
-_TITLE_CASE = 0.7  # if a larger share of words is capitalised, capitals do not mark names
 _DIFFERENT = {
     "time": "one asks when, the other does not",
     "place": "one asks where, the other does not",
@@ -36,7 +35,7 @@ class Ruling(StrEnum):
     """The result of the word rules for a pair."""
 
     SAME = "same"  # the same words
-    FREE = "free"  # the same content words in the same roles
+    FREE = "free"  # the same content words, with no roles exchanged
     DOUBT = "doubt"  # one question has words that the other lacks
     CROSSED = "crossed"  # each question asks for what the other states
     DIFFERENT = "different"
@@ -63,13 +62,6 @@ def examine(one: Known, other: Known) -> Finding:
         agreed = answers is Match.SAME and informative(one.answer) and informative(other.answer)
         reworded = agreed and _denies_what_the_other_leaves_out(one.question, other.question)
         return Finding(Ruling.DOUBT if reworded else Ruling.DIFFERENT, "one of them denies")
-    exchange = question_form.same_exchange(a, b)
-    if exchange is not None and answers is not Match.CONFLICT:
-        return (
-            Finding(Ruling.FREE, "one exchange from both sides")
-            if exchange
-            else Finding(Ruling.DIFFERENT, "the parties differ")
-        )
     if crossing(one).crosses(crossing(other)):
         return Finding(Ruling.CROSSED, "each asks for what the other tells")
     if reason := _apart(one.question, other.question):
@@ -77,7 +69,7 @@ def examine(one: Known, other: Known) -> Finding:
     if answers is Match.CONFLICT:
         return Finding(Ruling.DIFFERENT, "the answers contradict each other")
     doubt = _doubt(one.question, other.question)
-    if doubt and clearly_different(one.answer, other.answer) and _decides(doubt):
+    if doubt and clearly_different(one.answer, other.answer):
         return Finding(Ruling.DIFFERENT, f"{doubt}, and the answers differ")
     return Finding(Ruling.DOUBT, doubt) if doubt else Finding(Ruling.FREE, "the same content words")
 
@@ -117,27 +109,11 @@ def _exact(question: str) -> Facts:
     return facts(question).exact()
 
 
-@lru_cache(maxsize=50_000)
-def _names(question: str) -> tuple[tuple[str, str], ...]:
-    words = [word for word in question.split() if word[:1].isalpha()]
-    capitals = sum(word[0].isupper() for word in words)
-    return () if len(words) > 3 and capitals >= _TITLE_CASE * len(words) else facts(question).names
-
-
 def _names_left(question: str, other: str) -> list[str]:
     """The names in a question that the other lacks: as a word, as initials and written out."""
     words = {word for word, _ in facts(other).names} | {*question_form.form(other).words, *facts(other).stems}
-    left = [(name, shown) for name, shown in _names(question) if name not in words]
-    return (
-        [shown for name, shown in left if not _abbreviates(shown, other) and not _kin(name, words)]
-        if left
-        else []
-    )
-
-
-def _kin(name: str, words: set[str]) -> bool:
-    """Whether a word is akin to a name, as "Norwegian" is to "Norway": both words begin with the same four letters."""
-    return len(name) > 4 and name.isalpha() and any(word[:4] == name[:4] for word in words)
+    left = [shown for name, shown in facts(question).names if name not in words]
+    return [shown for shown in left if not _abbreviates(shown, other)]
 
 
 def _abbreviates(short: str, text: str) -> bool:
@@ -175,11 +151,6 @@ def _units(question: str) -> frozenset[tuple[str, float]]:
 def _doubt(one: str, other: str) -> str:
     """A difference that may be only another wording; empty if there is no such difference."""
     a, b = question_form.form(one), question_form.form(other)
-    changed = question_form.substitution(a, b)
-    if changed is not None:
-        return f"{' '.join(changed[0])!r} stands in the place of {' '.join(changed[1])!r}"
-    if a.kind and b.kind and a.kind != b.kind:
-        return f"{a.kind!r} is asked for in the place of {b.kind!r}"
     left, right = _exact(one), _exact(other)
     if any(missing_amounts(x, y) or missing_dates(x, y) for x, y in ((left, right), (right, left))):
         return "a number is in one only"
@@ -187,14 +158,7 @@ def _doubt(one: str, other: str) -> str:
         return "a name is in one only"
     if a.symbols != b.symbols:
         return "signs differ"
-    if a.content != b.content:
-        return "words differ"
-    return "" if question_form.same_roles(a, b) else "the order of the words differs"
-
-
-def _decides(doubt: str) -> bool:
-    """Whether the difference, together with another answer, is enough to tell the questions apart."""
-    return doubt.endswith("in one only") or "in the place of" in doubt or doubt.startswith("signs")
+    return "words differ" if a.content != b.content else ""
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,9 @@ QUESTIONS_ALONE = {
     "superlative": ("Which is the oldest bell?", "Which is the youngest bell?"),
     "rank at the end": ("First alarm: what does it mean?", "Last alarm: what does it mean?"),
     "roles": ("When did Arlen Ltd sue Bexley AG?", "When did Bexley AG sue Arlen Ltd?"),
-    "roles in voices": ("When did Dorn sue Hale?", "When was Dorn sued by Hale?"),
+    "roles in voices": ("When did Dorn defeat Hale?", "When was Dorn defeated by Hale?"),
     "from and to": ("How do you get from the mill to the quay?", "How do you get from the quay to the mill?"),
+    "object in voices": ("Who sued Hale?", "Who was sued by Hale?"),
     "subject and object": ("Who replaced Omar Haddad?", "Whom did Omar Haddad replace?"),
     "parties": (
         "What must the lessor provide to the lessee?",
@@ -77,13 +78,12 @@ MAYBE_SAME = {
     "opening name": ("Ida Holm built what?", "What did Ida Holm build?"),
     "initials": ("When did the UN admit Ghana?", "When did the United Nations admit Ghana?"),
     "small initials": ("What is the CEO's name?", "What is the chief executive officer's name?"),
-    "people": ("Which Norwegian port is it?", "Which port in Norway is it?"),
     "phrases moved": ("In 2021, who audited Arlen Ltd?", "Who audited Arlen Ltd in 2021?"),
     "voices": ("When did Dorn sue Hale?", "When was Hale sued by Dorn?"),
     "order of adjectives": ("What is the maximum daily dose?", "What is the daily maximum dose?"),
-    "title case": ("What Is The Penalty For Theft?", "What Is The Punishment For Theft?"),
     "year": ("When was it built?", "In which year was it built?"),
     "place": ("Where was it held?", "In which city was it held?"),
+    "possessive": ("What is tin's melting point?", "What is the melting point of tin?"),
     "reason": ("Why was it moved?", "What was the reason for moving it?"),
 }
 SAME = {
@@ -94,7 +94,6 @@ SAME = {
     "which": ("Which force acts?", "What force acts?"),
     "spelling": ("Who recognised it?", "Who recognized it?"),
     "short is": ("What's the range?", "What is the range?"),
-    "possessive": ("What is tin's melting point?", "What is the melting point of tin?"),
 }
 
 
@@ -197,21 +196,6 @@ def test_an_opening_with_a_condition_belongs_to_the_question(opening: str) -> No
         Known("What does the red lamp mean?", "low oil"),
     )
     assert found.ruling is not Ruling.SAME
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("When did Arlen buy the mill from Bexley?", "When did Bexley sell the mill to Arlen?"),
-        ("When did Arlen buy the mill from Bexley?", "When was the mill sold to Arlen by Bexley?"),
-        ("Who did Arlen buy the mill from?", "Who sold the mill to Arlen?"),
-        ("Who bought the mill from Bexley?", "Who did Bexley sell the mill to?"),
-        ("What did Arlen borrow from Bexley?", "What did Bexley lend to Arlen?"),
-    ],
-)
-def test_one_exchange_from_both_sides_is_one_question(one: str, other: str) -> None:
-    assert examine(Known(one, "the answer"), Known(other, "the answer")).ruling is Ruling.FREE
-    assert examine(Known(other, "the answer"), Known(one, "the answer")).ruling is Ruling.FREE
 
 
 @pytest.mark.parametrize(
