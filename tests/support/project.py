@@ -45,7 +45,6 @@ def _new_instance() -> dict[str, bytes]:
             assert instance.get_runs_count() == 0
             assert not instance.all_asset_keys()
             assert not instance.all_instigator_state()
-        quick_dagster.close()
         return {
             path.relative_to(folder).as_posix(): path.read_bytes()
             for path in folder.rglob("*")

@@ -1,7 +1,7 @@
 """Dagster's databases in tests: the same tables and statements, without what costs time and is not looked at.
 
 They do not wait for the disk: what they hold outlives a killed process, not a power cut. And what is thrown away and made
-again for each event, of which a run has a hundred, is kept: the connection to a database, the list of known migrations.
+again for each event, of which a run has a hundred, is kept: the engine of a database, the list of known migrations.
 The database of a run begins as a copy of an empty one.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,8 @@ from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from sqlalchemy import Engine, create_engine, event
-from sqlalchemy.pool import QueuePool
 
-_MOST = 8  # databases whose connections are kept
-_engines: OrderedDict[tuple[str, bool], Engine] = OrderedDict()
+_engines: dict[tuple[str, bool], Engine] = {}
 _migrations: dict[str | None, ScriptDirectory] = {}
 _empty: list[bytes] = []  # the database of a run without events
 _from_config = ScriptDirectory.from_config
@@ -43,16 +40,8 @@ def hurry() -> None:
 
 def prepare() -> None:
     """Make what all processes that are forked from this one need."""
-    with tempfile.TemporaryDirectory() as folder:
-        with _Storage(folder).run_connection("none"):
-            pass
-        close()
-
-
-def close() -> None:
-    """End the connections, so that the files hold everything."""
-    while _engines:
-        _end(_engines.popitem()[1])
+    with tempfile.TemporaryDirectory() as folder, _Storage(folder).run_connection("none"):
+        pass
 
 
 def _relax(connection: sqlite3.Connection, _record: object) -> None:
@@ -62,17 +51,8 @@ def _relax(connection: sqlite3.Connection, _record: object) -> None:
 def _engine(url: str, **options: Any) -> Engine:
     key = url, "connect_args" in options
     if key not in _engines:
-        kept: Any = create_engine(url, **{**options, "poolclass": QueuePool, "pool_size": 0})
-        kept.dispose = lambda: None  # Dagster does so after each event
-        _engines[key] = kept
-        if len(_engines) > _MOST:
-            _end(_engines.popitem(last=False)[1])
-    _engines.move_to_end(key)
+        _engines[key] = create_engine(url, **options)
     return _engines[key]
-
-
-def _end(engine: Engine) -> None:
-    Engine.dispose(engine)
 
 
 def _begin(storage: Any, engine: Engine, for_index_shard: bool = False) -> None:
