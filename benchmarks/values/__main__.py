@@ -1,4 +1,5 @@
-"""Planted faults refused and good twins kept, by product: `python -m benchmarks.values FOLDER [--half HALF] [--show]`.
+"""Planted faults refused and good twins kept, by product: `python -m benchmarks.values FOLDER [--half HALF] [--show]
+[--answers FILE]`.
 
 FOLDER has files of JSON lines. Each line is one submission of a model, with `product`, `name` and `kind` (fault or good). Half of the
 cases, chosen by a hash of the name, are set aside: `--show` prints only the others.
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.values.submitted import honest_fault, refusals
+from benchmarks.values.submitted import honest_fault, refusals, repeats
 from qagen_dagster.loop.statistics import wilson
 
 
@@ -25,7 +26,7 @@ class _Judged:
     good: bool
     aside: bool
     code: tuple[str, ...]  # why code refuses it
-    solver: str  # what a solver that is always right says against it
+    solver: str  # what a solver and a second reader that are always right say against it
 
     @property
     def kept(self) -> bool:
@@ -38,8 +39,20 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--half", choices=("tuned", "aside", "both"), default="both")
     parser.add_argument("--show", action="store_true")
+    parser.add_argument(
+        "--answers", type=Path, help="a JSON file with more fields of cases by name, such as `solver`"
+    )
     options = parser.parse_args()
-    found = [_judged(row) for path in sorted(options.folder.glob("*.jsonl")) for row in _rows(path)]
+    more: dict[str, dict[str, Any]] = (
+        json.loads(options.answers.read_text(encoding="utf-8")) if options.answers else {}
+    )
+    rows = [
+        row | more.get(row["name"], {})
+        for path in sorted(options.folder.glob("*.jsonl"))
+        for row in _rows(path)
+    ]
+    again = repeats(rows)
+    found = [_judged(row, again.get(row["name"], "")) for row in rows]
     if options.show:
         for one in found:
             if not one.aside:
@@ -59,13 +72,13 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def _judged(row: dict[str, Any]) -> _Judged:
+def _judged(row: dict[str, Any], repeated: str) -> _Judged:
     return _Judged(
         row["name"],
         row["product"],
         row["kind"] == "good",
         is_aside(row["name"]),
-        tuple(refusals(row)),
+        (*refusals(row), *filter(None, [repeated])),
         honest_fault(row),
     )
 

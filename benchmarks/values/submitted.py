@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.exams.code_checks import examine
+from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.loop.problems.code_checks import (
     alternate_breaches,
     combined_breaches,
@@ -17,6 +19,9 @@ from qagen_dagster.loop.problems.code_checks import (
     variant_breaches,
 )
 from qagen_dagster.loop.problems.inputs import with_diagram, with_figure_of
+from qagen_dagster.loop.problems.solving import compared, keys_of, read_differently, unsolvable
+from qagen_dagster.records.blind import BlindSolution
+from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.submissions import QuestionPackage
 from qagen_dagster.records.problems.item import (
     AlternateResult,
@@ -39,12 +44,52 @@ def refusals(row: Row) -> list[str]:
     return [str(one) for one in (_pictured(row) if row["product"] == "problems-picture" else _commanded(row))]
 
 
+def repeats(rows: Sequence[Row]) -> dict[str, str]:
+    """The names of exam questions that repeat a good one, with the reason."""
+    exams = sorted((one for one in rows if one["product"] == "exams"), key=lambda one: one["kind"] != "good")
+    packages = {one["name"]: QuestionPackage.model_validate(one["package"]) for one in exams}
+    found = find_duplicates(
+        [ExamItem.model_construct(id=name, question_package=one) for name, one in packages.items()]
+    )
+    return {name: f"repeats {other}: {why}" for name, (other, why) in found.items()}
+
+
 def honest_fault(row: Row) -> str:
-    """What a verifier that is always right says against an exam question. Problems have no solver."""
-    if row["product"] != "exams":
-        return ""
-    right, key = row["right_options"], row["package"]["question"]["correct_option"]
-    return "" if right == [key] else f"the right options are {right}, the key is {key}"
+    """What a verifier, a solver or a second reader that is always right says against a submission.
+
+    Of a problem, `solver` is the answer to the item as submitted (letters for options), and `second_reading` the right LaTeX of its picture.
+    Without them nobody solves it.
+    """
+    if row["product"] == "exams":
+        right, key = row["right_options"], row["package"]["question"]["correct_option"]
+        return "" if right == [key] else f"the right options are {right}, the key is {key}"
+    item = _solved_item(row)
+    found: list[str] = []
+    if row.get("second_reading"):
+        scan = ScanResult.model_validate(row["replies"]["submit_scan"])
+        found += read_differently(scan, scan.model_copy(update={"latex": row["second_reading"]}))
+    if row.get("solver") and item and not unsolvable(item):
+        letters = tuple(re.findall(r"\b[A-H]\b", row["solver"].upper())) if keys_of(item) else ()
+        blind = BlindSolution.model_validate(
+            {"reasoning": "-", "value": row["solver"], "right_options": letters, "chosen_option": None}
+        )
+        found.append(compared(item, blind)[1])
+    return "; ".join(filter(None, found))
+
+
+def _solved_item(row: Row) -> str:
+    """The item that the solver is shown; empty if the command makes none."""
+    replies = row["replies"]
+    if row["product"] == "problems-picture":
+        return with_diagram(
+            replies["submit_scan"]["latex"], replies.get("submit_tikz", {}).get("tikz_code", "")
+        )
+    made = [
+        replies[name]["latex"]
+        for name in ("submit_variant", "submit_conversion", "submit_scan")
+        if name in replies
+    ]
+    return with_figure_of(made[0], _item(row["source"])) if made else ""
 
 
 def _commanded(row: Row) -> Iterator[Breach]:

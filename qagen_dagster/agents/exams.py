@@ -18,7 +18,7 @@ from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, Gi
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.base import Difficulty, Record
+from qagen_dagster.records.base import Difficulty, Record, Unable
 from qagen_dagster.records.exams.bank import Attempt, Finding
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.submissions import (
@@ -46,6 +46,9 @@ _OTHER_SCHEMA = "schema_id must be {wanted}, the schema you were given."
 _TOO_CONCRETE = (
     "{field} holds {found!r}: an idea has no numbers and no equations. Say in words what relation or quantity is meant; "
     "the implementer chooses numbers."
+)
+UNABLE = (
+    "the idea cannot be made into a question: "  # the beginning of a failure that the implementer reports
 )
 _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can be fixed."
 
@@ -279,6 +282,8 @@ def _ask(
     """
     role, name, terminal, first = _ROLES[kind]
     ends = (Terminal(terminal, kind, check),)
+    if kind is QuestionPackage:
+        ends = (*ends, Terminal("report_unable", Unable))
     prompt, again = (
         context.prompts.get(one.name, one) for one in (load_prompt(f"exams/{name}"), retry_prompt())
     )
@@ -288,7 +293,10 @@ def _ask(
     if isinstance(run.end, GiveUp) and run.end.reason in _AT_ONCE:
         raise unfinished(str(run.end))
     calls = call_summaries(run, agent.role, model.spec, context.account, attempt)
-    result = kind.model_validate(run.end.result) if isinstance(run.end, Finish) else None
+    ended = run.end.result if isinstance(run.end, Finish) else run.end
+    if isinstance(ended, Unable):
+        return Reply(None, f"{UNABLE}{one_line(ended.reason, 500)}", raw_text(run), calls)
+    result = None if isinstance(ended, GiveUp) else kind.model_validate(ended)
     return Reply(result, "" if result else str(run.end), raw_text(run), calls)
 
 

@@ -19,7 +19,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Image, Request, Response
-from qagen_dagster.records.base import Record
+from qagen_dagster.records.base import Record, Unable
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems.item import (
     AlternateResult,
@@ -31,7 +31,6 @@ from qagen_dagster.records.problems.item import (
     QuestionKind,
     ScanResult,
     TikzResult,
-    Unable,
     VariantKind,
     VariantResult,
 )

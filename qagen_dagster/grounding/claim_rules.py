@@ -165,6 +165,7 @@ _HEDGES = frozenset(listed("may might could would should if unless except only u
 class Rule(StrEnum):
     NO_CLAIM = "no claim"
     COPY = "copy"
+    PARTS = "supported parts"
     SAME_WORDS = "same words"
     ANSWERING_WORDS = "same words as asked"
     SHORT_ANSWER = "short answer"

@@ -3,9 +3,15 @@
 It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words and no stop words. The words of a
 sentence that is too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
 `Amount.same` in `english/amounts.py` decides whether two numbers are equal.
+
+A claim that joins statements by "and" is split: "Both John and Peter were arrested" states two things. It is split only if each part is
+a whole statement. A claim about things together ("the two were brothers", "10 in total") is not split. Neither is a claim with a clause
+that may belong to one part only.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
@@ -22,6 +28,21 @@ _NAMES = {
     SentenceStatus.NOT_FOUND: "Low similarity",
     SentenceStatus.NOT_MEASURED: "Undecided",
 }
+_SINGULAR = {"were": "was", "are": "is", "have": "has", "do": "does"}
+_VERB = re.compile(r"\b(?:is|are|was|were|has|have|had|did|do|does|will|would|can|could|may|might|must)\b")
+_WHOLE = re.compile(
+    r"\b(?:together|each other|one another|same|between|combined|total|altogether|respectively|jointly|equal|twice|or|nor|neither|either"
+    r"|not|no|never|that|which|who|whom|whose|where|when|while|because|if|unless|although|though|but|than|as|before|after|until"
+    r"|other|others|brothers|sisters|siblings|twins|partners|friends|married|divorced|met|differ\w*|two|three|four|five|all)\b",
+    re.IGNORECASE,
+)
+_SUBJECTS = re.compile(
+    r"(?:both )?(?P<items>.{1,200}?) (?P<verb>were|are|have|had|did|do) (?P<rest>.+)", re.IGNORECASE
+)
+_AND = re.compile(r",? and |, ")
+_CLAUSES = re.compile(r"[,;]? and |; ")
+_MOST_WORDS = 6  # maximum of one subject
+_MOST_PARTS = 8
 
 
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
@@ -78,6 +99,9 @@ def _decision(text: str, source: Source, question: str, copy: int | None) -> Dec
         copy = next(iter(source.copies.find(claim, claims(claim))), None)
     if copy is not None:
         return Decision(True, 1.0, Rule.COPY, Window(copy, 1))
+    found = [decide(part, source) for part in parts_of(claim)]
+    if found and all(one.supported for one in found):
+        return replace(min(found, key=lambda one: one.score), rule=Rule.PARTS)
     return decide(claim, source, question)
 
 
@@ -141,3 +165,29 @@ def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
 def _words(source: Source) -> str:
     """The words of the document, separated by spaces. Scripts without spaces are searched without word boundaries."""
     return f" {' '.join(read(source.text))} "
+
+
+def parts_of(claim: str) -> tuple[str, ...]:
+    """The statements that a claim joins, at least two; an empty tuple if the claim states one thing or cannot be split."""
+    flat = " ".join(claim.split()).rstrip(".!")
+    if _WHOLE.search(flat):
+        return ()
+    return _of_subjects(flat) or _of_clauses(flat)
+
+
+def _of_subjects(claim: str) -> tuple[str, ...]:
+    """One statement for each subject, if several subjects have one predicate."""
+    found = _SUBJECTS.fullmatch(claim)
+    items = _AND.split(found["items"]) if found else []
+    fits = all(0 < len(item.split()) <= _MOST_WORDS and not _VERB.search(item) for item in items)
+    if found is None or not 2 <= len(items) <= _MOST_PARTS or not fits or _VERB.search(found["rest"]):
+        return ()
+    verb = found["verb"].lower()
+    return tuple(f"{item} {_SINGULAR.get(verb, verb)} {found['rest']}" for item in items)
+
+
+def _of_clauses(claim: str) -> tuple[str, ...]:
+    """Clauses that each have a subject and a verb."""
+    parts = tuple(part.strip() for part in _CLAUSES.split(claim))
+    whole = all((verb := _VERB.search(part)) is not None and part[: verb.start()].strip() for part in parts)
+    return parts if whole and 2 <= len(parts) <= _MOST_PARTS else ()

@@ -46,7 +46,8 @@ class Amount:
         """Whether both are the same amount, also in units of another scale. If a unit is missing, the numbers are compared."""
         if self.unit is None or other.unit is None:
             return self.value == other.value
-        return self.unit.comparable(other.unit) and self.base == other.base
+        alike = self.unit.comparable(other.unit) and self.unit.pis == other.unit.pis
+        return alike and self.base == other.base
 
 
 def amounts(latex: str) -> Iterator[Amount]:

@@ -1,12 +1,11 @@
-"""Finds faults in the statement and the options of a question: a key that is given away, an option that is none, a missing figure."""
+"""Finds faults in the statement and the options of a question: a key that stands out, an option that is none, a missing figure."""
 
 import re
 from collections.abc import Iterator, Mapping
 from itertools import combinations
 
-from qagen_dagster.latex.amounts import Amount, amounts
 from qagen_dagster.latex.comparison import without_layout, without_pictures
-from qagen_dagster.latex.possible import KINDS, Kind, asked_quantity, impossible_answer
+from qagen_dagster.latex.possible import impossible_answer
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.values import equal, known_value
 
@@ -40,7 +39,7 @@ def without_figure(statement: str) -> Iterator[str]:
 
 
 def option_faults(question: str, options: Mapping[str, str], right: frozenset[str]) -> Iterator[str]:
-    """Faults of options: a catch-all or another quantity than the right one's; a right one that is impossible, given away or stands out."""
+    """Faults of options: a catch-all or another quantity than the right one's; a right one that is impossible or stands out."""
     for letter, text in options.items():
         if _is_catch_all(text):
             yield f"option {letter} says '{text}': every option states an answer of its own"
@@ -49,7 +48,6 @@ def option_faults(question: str, options: Mapping[str, str], right: frozenset[st
         yield from impossible_answer(question, keys[0])
         yield from _of_another_quantity(options, keys[0])
         yield from _standing_out(options, keys[0])
-        yield from _given_away(question, keys[0])
 
 
 def equal_options(options: Mapping[str, str]) -> Iterator[str]:
@@ -80,33 +78,3 @@ def _standing_out(options: Mapping[str, str], key: str) -> Iterator[str]:
     others = [count for text, count in words.items() if text != key]
     if others and max(others) <= _VALUE_WORDS and words[key] >= max(others) + _MUCH_LONGER:
         yield f"the right option stands out by its length: {key}"
-
-
-def _given_away(question: str, key: str) -> Iterator[str]:
-    """Faults: the statement says that the asked quantity has the value of the key."""
-    kind, found = asked_quantity(question), list(amounts(key))
-    if kind is None or kind not in KINDS or len(found) != 1 or found[0].unit is None:
-        return
-    for one in amounts(question):
-        if one.unit is not None and one.same(found[0]) and _says_so(one, question, kind):
-            yield f"the statement gives the answer: {one.text}"
-            return
-
-
-def _says_so(one: Amount, question: str, kind: Kind) -> bool:
-    """Whether the clause before the amount names the asked quantity and ends in a word like 'is', with words of the question between."""
-    clause = re.split(r"[,;]|\bthat\b", one.before)[-1]
-    named = kind.names.search(clause)
-    last = question[question.rstrip(" ?.").rfind(".") + 1 :]
-    said = clause[named.end() :].split() if named else []
-    return (
-        named is not None
-        and said[-1:] != []
-        and bool(re.search(r"\b(?:is|was|equals|of)\s*[\s$({]*\Z", clause))
-        and all(
-            word in last.split()
-            or word.strip("?.") in last.replace("?", "").split()
-            or word in ("is", "was", "equals", "of", "$")
-            for word in said
-        )
-    )

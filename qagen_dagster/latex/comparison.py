@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -142,6 +142,12 @@ class _Content:
 def numbers_of(latex: str) -> tuple[Fraction, ...]:
     """The numbers as values, smallest first."""
     return tuple(sorted(_read(latex).numbers))
+
+
+def listed(numbers: Iterable[Fraction]) -> str:
+    """Numbers, smallest first, in decimal notation where that is exact."""
+    decimals = {one: f"{float(one):.12g}" for one in sorted(numbers)}
+    return ", ".join(text if Fraction(text) == one else str(one) for one, text in decimals.items())
 
 
 def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:

@@ -37,6 +37,9 @@ _RELATION = re.compile(
     r"(?P<equal>=)|(?P<about>\\(?:approx|simeq|cong|approxeq|sim)(?![A-Za-z])|\u2248)"
     r"|\\(?:neq?|leq?|geq?|leqslant|geqslant|ll|gg|equiv|propto|in|pm|mp)(?![A-Za-z])|[<>\u2260\u2264\u2265]"
 )
+_LIMIT = r"(?:\{\s*-?[\d.]+\s*\}|\d)"
+_BETWEEN = re.compile(rf"\[(?P<inner>[^\[\]=]{{1,80}})\]\s*_\s*(?P<low>{_LIMIT})\s*\^\s*(?P<high>{_LIMIT})")
+_VARIABLE = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
 _BOX = re.compile(r"\\(?:boxed|fbox|displaystyle|mathbf|underline)(?![A-Za-z])")
 _QUANTITY = re.compile(r"\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+)"
@@ -213,6 +216,7 @@ def value_of_side(side: str) -> Value | None:
     """The value of one side; None if it has symbols or cannot be read."""
     text = _SIDE_END.sub("", side.strip()).strip()
     text = group_of(text, 1) if text.startswith("{") and text.endswith(f"{group_of(text, 1)}}}") else text
+    text = _BETWEEN.sub(_difference, text)
     if not text or len(text) > _LONGEST or not re.search(r"\d", text):
         return None
     if _TRIGONOMETRY.search(text) and not re.search(r"\\circ|\\degree|\\pi|\u00b0|\^\s*\{?\s*-\s*1", text):
@@ -234,6 +238,16 @@ _SAID = re.compile(
     r"\b(?:is|are|be|gives|equals|get|obtain|becomes)\s*(\$[^$]{1,60}\$[^.$]{0,20}(?:\$[^$]{1,20}\$)?)\s*\.?\Z"
 )
 _SIDE_END = re.compile(r"(?:[.,;]|\\[,;: ]|\s|(?<=\d)\.)+\Z")
+
+
+def _difference(one: re.Match[str]) -> str:
+    """The value of a function of one variable between two limits, as a difference; other brackets stay as they are."""
+    inner, *limits = one.group("inner", "low", "high")
+    variables = set(_VARIABLE.findall(inner))
+    if len(variables) != 1:
+        return one.group()
+    low, high = (_VARIABLE.sub(f"({limit.strip('{}')})", inner) for limit in limits)
+    return f"(({high}) - ({low}))"
 
 
 def _number(text: str) -> float:

@@ -131,8 +131,7 @@ def _truths(text: str) -> dict[str, bool]:
 
 def match_faults(item: str) -> Iterator[str]:
     """Faults of a match item: the option that the solution names does not have the pairs that the solution states."""
-    tasks = {chr(ord("A") + place): one.text for place, one in enumerate(options_of(item))}
-    options = tasks or lettered_options(item)
+    options = lettered_options(item)
     if not options or not any(pairs_of(text) for text in options.values()):
         return
     letter, fault = _named_option(item, options)

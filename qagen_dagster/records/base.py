@@ -41,3 +41,9 @@ class Difficulty(StrEnum):
     EASY = "easy"
     MEDIUM = "medium"
     HARD = "hard"
+
+
+class Unable(Record):
+    """Say that this cannot be done honestly, and why, in one line."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=500)]

@@ -149,23 +149,18 @@ def _bank_results(found: Bank) -> list[dg.AssetCheckResult]:
     items = found.bank.items
     wrong = [item.id for item in items if not _confirmed(item)]
     stems = Counter(normalise(item.question.stem) for item in items)
-    duplicates = [
-        item.id for item in items if stems[normalise(item.question.stem)] > 1 or _equal_options(item)
-    ]
+    twice = [item.id for item in items if stems[normalise(item.question.stem)] > 1]
+    twice += [one.id for one in items if len({*one.question.options.values()}) < len(one.question.options)]
     same = [item.id for item in items if item.models.get("verifier") == item.models.get("implementer")]
     unset = [item.id for item in items if not _can_be_set(item)]
     proven = sum(item.proof.status is ProofStatus.PROVEN for item in items)
     count = {"items": len(items)}
     return [
         failing_result("keys_confirmed", wrong, count | {"also_computed_by_the_form": proven}),
-        failing_result("no_duplicates", duplicates, count),
+        failing_result("no_duplicates", [*dict.fromkeys(twice)], count),
         failing_result("verifier_differs", same, count),
         failing_result("formulas_can_be_set", unset, count, WARN),
     ]
-
-
-def _equal_options(item: ExamItem) -> bool:
-    return len(set(item.question.options.values())) < len(item.question.options)
 
 
 def _confirmed(item: ExamItem) -> bool:

@@ -57,7 +57,6 @@ _HOSTILE = re.compile(
     r"__|\b(?:import|open|eval|exec|compile|getattr|setattr|globals|locals|vars|input|lambda|while|for|os|sys|subprocess"
     r"|socket|builtins|breakpoint)\b|[\[{'\"]|\.\s*[A-Za-z_]"
 )
-_ANSWERED = re.compile(r"[-+]?\s*(?:\d+(?:\.\d+)?|[A-Za-z_]\w*)")
 _BEYOND_LIMITS = frozenset(
     (FormFailure.TIMEOUT, FormFailure.OUT_OF_MEMORY, FormFailure.CRASHED, FormFailure.TOO_LARGE)
 )
@@ -289,10 +288,6 @@ def _form(case: _Case) -> Iterator[Fault]:
         return
     if case.proving.failure is not None:
         yield _failed(case.proving.failure, [check.expression, *check.givens.values()])
-    elif _ANSWERED.fullmatch(check.expression.strip()):
-        yield _fixable(
-            computed_key.FORM_STATES, "the form has to derive the answer from the givens, not state it"
-        )
     else:
         yield from (
             _fixable(*found)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import get_args
 
-from qagen_dagster.latex.amounts import Amount, amounts
+from qagen_dagster.latex.amounts import ROMAN, Amount, amounts
 from qagen_dagster.mathematics.evaluator import FormError
 from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.reading import Reading, read_unit, read_value
@@ -189,7 +189,8 @@ def form_faults(
         yield FORM_IDLE, f"changing {', '.join(idle)} does not change the value of the form"
     others = [name for name in check.givens if name not in idle and name not in given_back]
     copied = len(idle) < len(check.givens) and not others
-    if copied or (not check.givens and not _literals(check.expression) <= stated):
+    computes = _literals(check.expression) <= stated and re.search(r"\w\W*[-+*/(]", check.expression)
+    if copied or not (check.givens or computes):
         yield (
             FORM_STATES,
             "the form only states the answer, it does not derive it from the givens of the stem",
@@ -238,10 +239,10 @@ def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
         for one in given
         for value in (one.value, one.base, one.value / 100, 1 - one.value, 1 - one.value / 100)
     }
-    literals = {
-        Fraction(one) for one in _LITERAL.findall(re.sub(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3})", "", stem))
-    }
-    bare = literals - {abs(one.value) for one in given if one.unit is not None}
+    plain = re.sub(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3})", "", stem)
+    literals = set(map(Fraction, _LITERAL.findall(plain)))
+    united = {abs(one.value) for one in given if one.unit is not None}
+    bare = set(map(Fraction, _LITERAL.findall(ROMAN.sub(" ", plain)))) - united  # without exponents of units
     found |= literals | _CONSTANTS | _derived(bare) | (_FREE_FALL if _GRAVITY.search(stem) else frozenset())
     return found | {-one for one in found}
 

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from qagen_dagster.agents.exams import UNABLE
 from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.loop.exams.code_checks import flaws_of
 from qagen_dagster.loop.journal import Journal
@@ -281,8 +282,10 @@ def useless_end(state: ItemState, limits: ItemLimits) -> str:
 
 
 def _broken(stage: Stage, failure: str) -> Finding:
-    """The finding of a stage without a result. It counts as fixable, as specified."""
+    """The finding of a stage without a result. It counts as fixable, as specified, unless the implementer says that the idea is at fault."""
     detail = failure or "no result"
+    if detail.startswith(UNABLE):
+        return Finding(stage=stage, name="unable", severity=Severity.STRUCTURAL, detail=detail)
     return Finding(stage=stage, name=UNUSABLE, severity=Severity.FIXABLE, detail=detail)
 
 

@@ -40,7 +40,7 @@ from qagen_dagster.records.problems.result import (
     ProblemRecord,
     ProblemSources,
     Stage,
-    Task,
+    TaskResult,
 )
 from qagen_dagster.records.review import Decision, problem_set_key
 
@@ -379,15 +379,17 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
         options=options_of(latex),
         solution=solution_of(latex),
         answer=stated_answer(latex),
-        solved=next((one.solved for one in record.tasks if _makes(one.task, made)), NOT_SOLVED),
+        solved=next((one.solved for one in reversed(record.tasks) if _solves(one, made)), NOT_SOLVED),
         source_path=record.problem.source_path,
         classification=record.classification,
         ideas=record.ideas,
     )
 
 
-def _makes(task: Task, made: str) -> bool:
-    return task.made == made or (task.stage is Stage.SCAN and made == ORIGINAL)
+def _solves(done: TaskResult, made: str) -> bool:
+    """Whether the task says what a solver reached for an item; an original with a figure is solved after it is drawn."""
+    original = made == ORIGINAL and done.task.stage in (Stage.SCAN, Stage.DIAGRAM)
+    return (original or done.task.made == made) and done.solved != NOT_SOLVED
 
 
 def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> tuple[list[Problem], list[str]]:

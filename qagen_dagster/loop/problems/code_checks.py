@@ -7,13 +7,14 @@ others concerns one output. `scan_prompt` of the agents keeps property 2. A func
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 
 from qagen_dagster.agents.problems import prompts
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.latex.comparison import (
     boxed_answers,
     final_answer,
+    listed,
+    named_options,
     numbers_of,
     same_answer,
     same_numbers,
@@ -60,10 +61,6 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
 )
 
-_LETTERS = re.compile(
-    r"(?:option|options|answer)\b[^.\n]{0,40}?((?:\(?\b[a-h]\b\)?[\s,;]*(?:and\s+)?)+)", re.IGNORECASE
-)
-_ONE_LETTER = re.compile(r"\(([a-h])\)", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
 _COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
 _HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
@@ -151,7 +148,7 @@ def diagram_breaches(
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
     if pictures and all(undrawn(one) for one in pictures):
         faults.append("the tikzpicture draws nothing")
-    faults += [fault for one in pictures for fault in kept.too_large(one)]
+    faults += [fault for one in pictures for fault in (*kept.too_large(one), *kept.unended_path(one))]
     if text:
         faults += kept.figure_faults("\n".join(pictures), text)
     return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
@@ -159,12 +156,8 @@ def diagram_breaches(
 
 def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
     """Property 5: there are concepts and techniques."""
-    missing = [
-        name
-        for name, said in (("concepts", ideas.concepts), ("techniques", ideas.techniques))
-        if not any(one.strip() for one in said)
-    ]
-    return _breaches(5, [f"{name} is empty" for name in missing])
+    said = {"concepts": ideas.concepts, "techniques": ideas.techniques}
+    return _breaches(5, [f"{name} is empty" for name, texts in said.items() if not "".join(texts).strip()])
 
 
 def alternate_breaches(
@@ -258,6 +251,7 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
     faults += [
         *kept.givens_kept(source, converted, listed=target.is_keyed),
         *kept.stale_givens(source, converted),
+        *kept.conditions_kept(source, converted),
     ]
     return _breaches(11, [*faults, *answer_kept(source, target, converted)])
 
@@ -287,8 +281,8 @@ def _context(source: str, variant: str) -> Iterator[str]:
     added -= Counter(set(named_constants(before, solution_of(source), after)))
     lost = Counter(numbers_of(before)) - Counter(numbers_of(after))
     if added or lost:
-        faults = [f"{_shown(lost)} of the source is not there"] if lost else []
-        faults += [f"{_shown(added)} is not in the source"] if added else []
+        faults = [f"{listed(lost.elements())} of the source is not there"] if lost else []
+        faults += [f"{listed(added.elements())} is not in the source"] if added else []
         yield f"the numbers of the statement and its options must be those of the source: {', and '.join(faults)}"
     else:
         yield from given_faults(before, after)
@@ -325,7 +319,9 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
 def _figures_kept(source: str, result: str) -> Iterator[str]:
     """Faults: labels of the drawings of a result that its statement does not have, and new drawings that fit on no page."""
     known = tikz_pictures(source)
-    yield from (fault for one in tikz_pictures(result) if one not in known for fault in kept.too_large(one))
+    for one in tikz_pictures(result):
+        if one not in known:
+            yield from (*kept.too_large(one), *kept.unended_path(one))
     yield from kept.figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 
@@ -358,15 +354,9 @@ def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
 
 
 def _other_letters(original: str, alternate: str) -> Iterator[str]:
-    old, new = _letters(original), _letters(alternate)
-    if old and new and old != new:
-        yield f"it ends at option {', '.join(sorted(new))}, the original at {', '.join(sorted(old))}"
-
-
-def _letters(solution: str) -> set[str]:
-    """The option letters in the last sentence about an option."""
-    found = _LETTERS.findall(solution)
-    return {letter.lower() for letter in _ONE_LETTER.findall(found[-1])} if found else set()
+    old, new = named_options(original), named_options(alternate)
+    if old and new and old[-1] != new[-1]:
+        yield f"it ends at option {', '.join(sorted(new[-1]))}, the original at {', '.join(sorted(old[-1]))}"
 
 
 def _joined(text: str) -> str:
@@ -379,13 +369,3 @@ def _difference(source: str, variant: str) -> str:
         if old != new:
             return f"{old!r} became {new!r}"
     return f"{len(before)} words became {len(after)}"
-
-
-def _shown(numbers: Counter[Fraction]) -> str:
-    return ", ".join(_decimal(one) for one in sorted(numbers.elements()))
-
-
-def _decimal(number: Fraction) -> str:
-    """The number in decimal notation if that is exact, else as a fraction."""
-    text = f"{float(number):.12g}"
-    return text if Fraction(text) == number else str(number)

@@ -36,7 +36,12 @@ _ASKS_INTEGER = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
-_SOLVED = (Stage.SCAN, Stage.VARIANT, Stage.CONVERT)  # the stages that make an item
+_SOLVED = (
+    Stage.SCAN,
+    Stage.DIAGRAM,
+    Stage.VARIANT,
+    Stage.CONVERT,
+)  # the stages that make or complete an item
 PROBLEM_VERSION = "5"  # increase if the same responses would give another result
 
 
@@ -205,7 +210,7 @@ def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
             work.own(role_prompt(Role.SOLVER)).hash,
         ]
     if work.second_reader(task) is not None:
-        results.append("read twice")
+        results.append("read twice and compared")
     results += [one.result.model_dump_json() for one in earlier(state, task) if one.result is not None]
     return fingerprint(
         [

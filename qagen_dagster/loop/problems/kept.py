@@ -25,12 +25,14 @@ from qagen_dagster.latex.possible import impossible_answer, impossible_values
 from qagen_dagster.latex.structure import (
     has_environment,
     options_of,
+    plain_of,
     question_of,
     solution_of,
     statement_of,
     tikz_pictures,
 )
 from qagen_dagster.loop.problems.text_faults import answer_of, named_constants
+from qagen_dagster.records.data_files import read_table
 
 _SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
 _OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
@@ -61,7 +63,12 @@ _OWN_SCALE = re.compile(
     re.DOTALL,
 )
 _COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.?\d+)\s*(?:cm)?\s*\)")
+_PATH = re.compile(r"\\(?:draw|fill|filldraw|path|shade|clip|node|coordinate)(?![A-Za-z])")
 _WIDEST, _HIGHEST = 20, 26  # cm
+_CONDITIONS = [
+    tuple(re.compile(row.get(name, row["stated"]), re.IGNORECASE) for name in ("stated", "kept"))
+    for row in read_table(__package__, "conditions.toml")["conditions"]
+]
 
 
 def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> Iterator[str]:
@@ -175,6 +182,17 @@ def too_large(drawing: str) -> Iterator[str]:
             yield f"the drawing is {size:.3g} cm {side}: at most {most} cm fit on a page"
 
 
+def unended_path(drawing: str) -> Iterator[str]:
+    """Faults: a path of a drawing begins before the one before it has ended with a semicolon, which no engine compiles."""
+    plain, braced = plain_of(drawing), 1
+    while braced:  # the innermost braces first
+        plain, braced = re.subn(r"\{[^{}]*\}", " ", plain)
+    for path in plain.split(";"):
+        if len(_PATH.findall(path)) > 1:
+            yield f"a path does not end with a semicolon: {' '.join(path.split())[:60]}"
+            return
+
+
 def _strange_labels(drawing: str, text: str) -> list[Amount]:
     stated = list(amounts(without_pictures(text)))
     found = [one for label in _labels(drawing) for one in amounts(label) if one.unit is not None]
@@ -205,6 +223,17 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
         yield f"the given {lost[0].text} of the source is not there"
     if added and not listed:
         yield f"{added[0].text} is not a given of the source"
+
+
+def conditions_kept(source: str, converted: str) -> Iterator[str]:
+    """Faults: the source states a condition in words, such as a smooth floor, and the conversion has no words for it."""
+    if lettered_options(source) and not options_of(source):
+        return  # the condition may be that of an entry that is left out
+    asked, there = without_pictures(question_of(source)), without_pictures(statement_of(converted))
+    for stated, words in _CONDITIONS:
+        found = stated.search(asked)
+        if found and not words.search(there):
+            yield f"the condition '{found.group()}' of the source is not there"
 
 
 def _is_power_of_ten(value: Fraction) -> bool:
@@ -273,11 +302,8 @@ def same_method(solution: str, others: Sequence[str]) -> Iterator[str]:
         return
     for other in others:
         theirs = _formulas(other)
-        if (
-            len(mine) > 3
-            and len(theirs) > 3
-            and SequenceMatcher(None, mine, theirs, autojunk=False).ratio() >= _SAME_METHOD
-        ):
+        alike = SequenceMatcher(None, mine, theirs, autojunk=False).ratio()
+        if min(len(mine), len(theirs)) > 3 and alike >= _SAME_METHOD:
             yield "it has the formulas of a solution that is there already: use another method"
             return
 

@@ -107,9 +107,8 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
         for task in work.tasks:
             if task.key not in done:
                 found[ROLE_OF[task.stage].value] += not _is_given(problem, task)
-                found[Role.SOLVER.value] += (work.solver(task) is not None) + (
-                    work.second_reader(task) is not None
-                )
+                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # or its scan
+                found[Role.SOLVER.value] += solved + (work.second_reader(task) is not None)
     return +found
 
 

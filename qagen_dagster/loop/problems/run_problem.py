@@ -12,13 +12,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from qagen_dagster.agents import problems
-from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems import code_checks, inputs
-from qagen_dagster.loop.problems.solving import asked, compared, differing_values, unsolvable
+from qagen_dagster.loop.problems.solving import (
+    asked,
+    compared,
+    differences,
+    read_differently,
+    unsolvable,
+)
 from qagen_dagster.loop.problems.state_machine import (
     Ended,
     ProblemState,
@@ -46,6 +51,7 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.store import Store
 
 BLIND = "reading a picture needs a model that takes images; {name}, bound to {role}, does not"
+_Reading = problems.Reply[items.ScanResult]
 _HAS_DIAGRAM = {True: "yes", False: "no", None: "not known"}
 
 
@@ -65,6 +71,7 @@ class _TaskRun:
     solutions: list[tuple[str, tuple[CallSummary, ...]]] = field(
         default_factory=list[tuple[str, tuple[CallSummary, ...]]]
     )  # what came of each item that was solved, and the calls for it
+    readings: list[_Reading] = field(default_factory=list[_Reading])  # the second one, once it is made
 
     def do(self) -> TaskResult:
         return {
@@ -100,34 +107,43 @@ class _TaskRun:
             return self._taken(items.ScanResult(latex=text, has_diagram=bool(drawn)), text)
         if self._is_blind():
             return self._blind()
-        prompt = inputs.prompt_of(self.task, self.work, self.state)
         word = inputs.scanned_as(problem, self.state).value
         typed = text if problem.input is items.ProblemInput.TEX else ""
         values = self._shown_input(text) | {"kind": word, "has_diagram": _HAS_DIAGRAM[drawn]}
-        found = self._ask(
-            values, lambda one: code_checks.scan_breaches(one.latex, kind, source=typed), _latex_of
-        )
-        if found.scan is None:
-            return found
-        shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
-        found = found.model_copy(update={"scan": found.scan.model_copy(update={"has_diagram": shown})})
-        reader = self.work.second_reader(self.task)
-        return found if reader is None else self._read_again(found, reader, prompt, word)
 
-    def _read_again(self, found: TaskResult, reader: Model, prompt: Prompt, word: str) -> TaskResult:
-        """The scan with what a second reading of its picture by another model gave. Differing values are only flagged."""
-        job = dataclasses.replace(problems.ASSIGNMENTS[Stage.SCAN], role=Role.SOLVER)
-        account, pictures = self.work.problem.id, self._pictures()
-        asking: problems.Asking[items.ScanResult] = problems.Asking(
-            reader, account, pictures=pictures, sample=self.work.seed
-        )
-        values = self._shown_input("") | {"kind": word, "has_diagram": _HAS_DIAGRAM[None]}
-        said = problems.ask(job, prompt, asking, values)
-        told = f"not read twice: {said.detail}"
-        if said.result is not None and found.scan is not None:
-            told = differing_values(found.scan, said.result) or "same values"
-        told = f"{told} ({reader.spec.name})"
-        return found.model_copy(update={"read_twice": told, "calls": (*found.calls, *said.calls)})
+        def judged(one: items.ScanResult) -> tuple[items.Breach, ...]:
+            return code_checks.scan_breaches(one.latex, kind, source=typed) or self._read_again(one, word)
+
+        found = self._ask(values, judged, _latex_of)
+        calls = (*found.calls, *(call for one in self.readings for call in one.calls))
+        if found.scan is None:
+            return found.model_copy(update={"calls": calls})
+        shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
+        scan, told = found.scan.model_copy(update={"has_diagram": shown}), ""
+        for one in self.readings:
+            said = f"not read twice: {one.detail}" if one.result is None else differences(scan, one.result)
+            told = f"{said or 'same values'} ({self.work.models[Role.SOLVER].spec.name})"
+        return found.model_copy(update={"scan": scan, "read_twice": told, "calls": calls})
+
+    def _read_again(self, first: items.ScanResult, word: str) -> tuple[items.Breach, ...]:
+        """Property 16: a second reading of the picture by the solver's model has the values and the answer of `first`.
+
+        The picture is read again once, also if the first reading is made anew.
+        """
+        reader = self.work.second_reader(self.task)
+        if reader is None:
+            return ()
+        if not self.readings:
+            job = dataclasses.replace(problems.ASSIGNMENTS[Stage.SCAN], role=Role.SOLVER)
+            asking: problems.Asking[items.ScanResult] = problems.Asking(
+                reader, self.work.problem.id, pictures=self._pictures(), sample=self.work.seed
+            )
+            values = self._shown_input("") | {"kind": word, "has_diagram": _HAS_DIAGRAM[None]}
+            prompt = inputs.prompt_of(self.task, self.work, self.state)
+            self.readings.append(problems.ask(job, prompt, asking, values))
+        second = self.readings[0].result
+        faults = read_differently(first, second) if second is not None else ()
+        return tuple(items.Breach(property=problems.SOLVE.shape, detail=one) for one in faults)
 
     def _shown_input(self, text: str) -> dict[str, str]:
         """The problem as the classifier and the scanner are shown it: as a picture, or as `text`."""
@@ -158,6 +174,7 @@ class _TaskRun:
             values,
             lambda one: code_checks.diagram_breaches(known, one.tikz_code, text),
             lambda one: (one.tikz_code, one.libraries),
+            solves=lambda one: inputs.with_diagram(item, one.tikz_code) if unsolvable(item) else "",
         )
         if found.end is TaskEnd.DECLINED:
             return found.model_copy(update={"breaches": (items.Breach(property=4, detail=found.detail),)})
@@ -235,8 +252,10 @@ class _TaskRun:
         judge: Callable[[Any], tuple[items.Breach, ...]],
         latex: Callable[[Any], tuple[str, tuple[str, ...]]] | None = None,
         source: str = "",
+        solves: Callable[[Any], str] | None = None,
     ) -> TaskResult:
-        """Ask the role of the task. `latex` gives the LaTeX of a result, which is solved and compiled, and its libraries.
+        """Ask the role of the task. `latex` gives the LaTeX of a result, which is compiled, and its libraries. It is solved, too, unless
+        `solves` gives the item to solve (empty for none).
 
         The marks of figures in a result are replaced by the figures of `source`.
         """
@@ -245,9 +264,10 @@ class _TaskRun:
 
         def judged(result: Any) -> tuple[items.Breach, ...]:
             found = judge(result)
-            return (
-                found if found or solver is None or latex is None else self._solve(solver, latex(result)[0])
-            )
+            if found or solver is None or latex is None:
+                return found
+            item = solves(result) if solves is not None else latex(result)[0]
+            return self._solve(solver, item) if item else ()
 
         def compiled(result: Any) -> Compiled | None:
             if latex is None:
@@ -368,6 +388,8 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
         rows.append(f"the classification is unsure (confidence {found.classification.confidence:g})")
     if found.scan is not None and found.scan.missing_sections:
         rows.append(f"could not be read: {', '.join(found.scan.missing_sections)}")
+    if found.scan is not None:
+        rows += [f"the figure contradicts the statement: {one}" for one in found.scan.contradictions]
     if found.read_twice and not found.read_twice.startswith("same values"):
         rows.append(f"compare the picture: {found.read_twice}")
     if found.compiled is not None and found.compiled.outcome is CompileOutcome.FAILED:

@@ -1,6 +1,6 @@
 """Compares what a solver reaches, who sees only the question and the options, with the key of an item; and two readings of a picture."""
 
-from collections import Counter
+from collections.abc import Iterator
 
 from qagen_dagster.latex import comparison
 from qagen_dagster.latex.keyed import lettered_options, stated_answer
@@ -42,33 +42,43 @@ def keys_of(item: str) -> tuple[str, ...]:
 
 
 def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
-    """What came of the comparison, in words, and the fault if the solver did not reach the key. Beside a fault, the words do not count."""
-    keys = keys_of(item)
+    """What came of the comparison, in words, and the fault if the solver reached something else than the key."""
+    keys, key = keys_of(item), stated_answer(item) or ""
     if keys:
         found = blind.disagreement(keys)
-        return "key reached", blind.advice(", ".join(keys), found[1], _END) if found is not None else ""
-    key, same = stated_answer(item) or "", _same_values(item, blind.value)
+        same, key, said = found is None, ", ".join(keys), found[1] if found is not None else ""
+    else:
+        same, said = _same_values(item, blind.value), f"reached {blind.value}"
     if same is None:
         return f"undecided: code cannot compare {blind.value} with {key}", ""
-    return "key reached", "" if same else blind.advice(key, f"reached {blind.value}", _END)
+    return ("key reached", "") if same else ("key not reached", blind.advice(key, said, _END))
 
 
-def differing_values(one: ScanResult, other: ScanResult) -> str:
-    """The numbers that only one of two readings of a picture has: of the statements, options included, and of the first
-    reading's figure. Empty if there are none."""
-    mine, theirs = (Counter(comparison.numbers_of(statement_of(read.latex))) for read in (one, other))
+def read_differently(one: ScanResult, other: ScanResult) -> Iterator[str]:
+    """Faults: two readings of a picture do not agree. A number of one statement (options included) is nowhere in the other reading, or
+    their answers differ. What only differs in how often or where it is said is no fault."""
+    mine, theirs = (set(comparison.numbers_of(statement_of(read.latex))) for read in (one, other))
+    shown, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
+    found = {"only this reading": mine - theirs - seen, "only the other one": theirs - mine - shown}
+    told = [f"{where} has {comparison.listed(numbers)}" for where, numbers in found.items() if numbers]
+    if told:
+        yield f"another reading of the picture has other numbers: {', '.join(told)}; look at each of them again"
+    boxes, keys = comparison.boxed_answers(solution_of(other.latex)), keys_of(other.latex)
+    value = "; ".join(boxes) or stated_answer(other.latex)
+    if value and bool(keys) is bool(keys_of(one.latex)):
+        steps = solution_of(other.latex) or value
+        submitted = {"reasoning": steps, "value": value, "right_options": keys, "chosen_option": None}
+        yield from filter(None, compared(one.latex, BlindSolution.model_validate(submitted))[1:])
+
+
+def differences(one: ScanResult, other: ScanResult) -> str:
+    """The faults of `read_differently`, and the numbers that only the first reading has in its figure; empty if there are none."""
     drawn, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
-    found = {
-        "only in the first reading": (mine - theirs).elements(),
-        "only in the second reading": (theirs - mine).elements(),
-        "in the figure only in the first reading": drawn - seen - set(theirs)
-        if other.raw_diagram_description
-        else (),
-    }
-    told = {
-        where: ", ".join(f"{float(one):.12g}" for one in sorted(numbers)) for where, numbers in found.items()
-    }
-    return "; ".join(f"{numbers} {where}" for where, numbers in told.items() if numbers)
+    strange = drawn - seen - set(comparison.numbers_of(statement_of(other.latex)))
+    told = list(read_differently(one, other))
+    if strange and other.raw_diagram_description:
+        told.append(f"{comparison.listed(strange)} in the figure only in the first reading")
+    return "; ".join(told)
 
 
 def _same_values(item: str, value: str) -> bool | None:

@@ -4,13 +4,12 @@ A function that yields strings yields one for each fault.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from qagen_dagster.latex import comparison, structure
-from qagen_dagster.latex.amounts import ROMAN, amounts
+from qagen_dagster.latex.amounts import ROMAN, amounts, without
 from qagen_dagster.latex.keyed import lettered_options, pairs_of
 from qagen_dagster.mathematics.reading import known_unit, read_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
@@ -26,7 +25,6 @@ _LABELLED = re.compile(r"\\task[*!]?\s*(?:\(\d{1,2}\))?\s*\[|\\begin\s*\{tasks\}
 _DRAWS = re.compile(
     r"\\(?:draw|node|path|fill|filldraw|shade|shadedraw|foreach|addplot|pic|matrix|graph|diagram|datavisualization)(?![A-Za-z])"
 )
-_Scale = tuple[Fraction, int]
 _DISPLAY = re.compile(r"\\(?:begin|end)[ \t]*\{(?:equation|align|gather|displaymath|multline)\*?\}")
 _FORMULA = re.compile(
     r"\$\$?([^$]{1,400})\$|\\\(((?:[^\\]|\\[^)]){1,400})\\\)|\\\[((?:[^\\]|\\[^\]]){1,400})\\\]"
@@ -46,7 +44,6 @@ _CONSTANT = re.compile(
     r"\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z]))(?P<value>.+)",
     re.DOTALL,
 )
-_OTHER = {"+": "-", "-": "+", "<": ">", ">": "<"}
 _ASKS_NUMBER = re.compile(r"\b(?:integers?|numerical(?:ly)?|numbers?|nearest|digits?)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.?!])(?=\s|$)|\n\s*\n")
 _IN = re.compile(r"\b(?:in|number of)\s+(?:(?:units|multiples) of\s+)?(?=([^.,;?!]{1,80}))", re.IGNORECASE)
@@ -192,59 +189,36 @@ def given_faults(source: str, variant: str) -> Iterator[str]:
     """Faults: a value whose unit has another scale than in the source, and a relation with another sign."""
     yield from _scales(source, variant)
     old, new = _relations(source), _relations(variant)
-    before = Counter({side: len(written) for side, written in old.items()})
-    after = Counter({side: len(written) for side, written in new.items()})
-    lost, come = before - after, after - before
-    for pieces in come:
-        for one in lost:
-            if _turned(one, pieces):
-                yield f"a given relation has another sign: {old[one][0]} became {new[pieces][0]}"
-                return
+    lost = {tuple(map(_unsigned, one)): written for one, written in old.items() if one not in new}
+    for pieces, written in new.items():
+        turned = None if pieces in old else lost.get(tuple(map(_unsigned, pieces)))
+        if turned is not None:
+            yield f"a given relation has another sign: {turned} became {written}"
+            return
 
 
 def _scales(source: str, variant: str) -> Iterator[str]:
-    before, after = _units(source), _units(variant)
-    for value, mine in before.items():
-        theirs = after.get(value, [])
-        if len(mine) != len(theirs):
-            continue
-        for one in mine:
-            same_kind = [
-                unit for unit in theirs if unit is not None and one is not None and unit.comparable(one)
-            ]
-            if one is not None and same_kind and _lost(one, mine, theirs):
-                yield f"the value {value} is in {one.text} in the source; here it is in {same_kind[0].text}"
+    before, after = list(amounts(source)), list(amounts(variant))
+    for one in without(before, after):
+        for other in without(after, before):
+            if one.value == other.value and one.unit and other.unit and one.unit.comparable(other.unit):
+                yield f"the value {one.value} is in {one.unit.text} in the source; here it is in {other.unit.text}"
                 return
 
 
-def _lost(unit: Unit, before: Sequence[Unit | None], after: Sequence[Unit | None]) -> bool:
-    """Whether the values cannot have the same units, even if every unreadable unit is right."""
-    old, new = _kind(unit, before), _kind(unit, after)
-    more, fewer = sum((old - new).values()), sum((new - old).values())
-    return more > len(after) - sum(new.values()) or fewer > len(before) - sum(old.values())
-
-
-def _kind(unit: Unit, units: Sequence[Unit | None]) -> Counter[_Scale]:
-    return Counter((one.factor, one.pis) for one in units if one is not None and one.comparable(unit))
-
-
-def _units(latex: str) -> dict[Fraction, list[Unit | None]]:
-    """The units with which each value occurs; None stands for an unreadable unit."""
-    found: dict[Fraction, list[Unit | None]] = {}
-    for one in amounts(latex):
-        found.setdefault(one.value, []).append(one.unit)
-    return found
-
-
-def _relations(latex: str) -> dict[tuple[str, ...], list[str]]:
-    """The sides of formulas that contain a number and a sign between two terms. The keys are their normalized symbols."""
-    found: dict[tuple[str, ...], list[str]] = {}
+def _relations(latex: str) -> dict[tuple[str, ...], str]:
+    """The sides of formulas that contain a number and a sign between two terms, by their normalized symbols."""
+    found: dict[tuple[str, ...], str] = {}
     for formula in _FORMULA.finditer(comparison.without_layout(_DISPLAY.sub("$$", latex))):
         for side in _SIDE.split(next(filter(None, formula.groups()))):
             pieces = tuple(_pieces(side))
-            if any(one[0].isdigit() for one in pieces) and any(_signs(pieces)):
-                found.setdefault(pieces, []).append(" ".join(side.split()))
+            if any(one[0].isdigit() for one in pieces) and set(pieces[1:-1]) & set("+-<>"):
+                found.setdefault(pieces, " ".join(side.split()))
     return found
+
+
+def _unsigned(piece: str) -> str:
+    return {"-": "+", ">": "<"}.get(piece, piece)
 
 
 def _pieces(side: str) -> Iterator[str]:
@@ -257,24 +231,6 @@ def _pieces(side: str) -> Iterator[str]:
         if shown != "x" or last != "x":
             yield shown
         last = shown
-
-
-def _signs(pieces: Sequence[str]) -> Iterator[int]:
-    """The positions of signs between two terms."""
-    for place, one in enumerate(pieces[1:-1], 1):
-        if one in _OTHER and (
-            pieces[place - 1] == "x" or pieces[place - 1][0].isdigit() or pieces[place - 1] in ")]|'"
-        ):
-            yield place
-
-
-def _turned(before: Sequence[str], after: Sequence[str]) -> bool:
-    """Whether two sides differ only in signs between terms."""
-    if len(before) != len(after):
-        return False
-    places = set(_signs(before)) & set(_signs(after))
-    differ = [place for place, (one, other) in enumerate(zip(before, after, strict=True)) if one != other]
-    return bool(differ) and all(place in places and _OTHER[before[place]] == after[place] for place in differ)
 
 
 def answer_of(item: str) -> str | None:

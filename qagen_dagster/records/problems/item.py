@@ -1,6 +1,6 @@
 """Physics problems, and what the roles submit about them. `mended_latex` repairs submitted LaTeX.
 
-The classes `...Result` and `Unable` are what models submit. Their docstrings and the descriptions of their
+The classes `...Result` are what models submit. Their docstrings and the descriptions of their
 fields are part of the prompt, so models read them.
 """
 
@@ -220,6 +220,14 @@ class ScanResult(Record):
         Field(description="What could not be read or is cut off, such as 'option D'; empty if nothing."),
     ] = ()
     has_diagram: Annotated[bool, Field(description="Whether a figure belongs to it.")] = False
+    contradictions: Annotated[
+        tuple[str, ...],
+        Field(
+            description="Where the figure contradicts the statement, such as '4 kg in the figure, 5 kg in the text'; transcribe both as "
+            "printed. Empty if nowhere.",
+            exclude_if=lambda value: not value,
+        ),
+    ] = ()
 
 
 class TikzResult(Record):
@@ -283,12 +291,6 @@ class ConversionResult(Record):
     final_answer: Annotated[
         str, Field(description="What stands in the box, or the letters; of integer the number alone.")
     ] = ""
-
-
-class Unable(Record):
-    """Say that this cannot be done honestly, and why, in one line."""
-
-    reason: Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Picture(Record):

@@ -36,26 +36,62 @@ def test_scores_are_shares_and_no_side_is_preferred(one: str, other: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("reference", "given"),
-    [("Ida Holm", "42"), ("Ida Holm", "in 1879"), ("Ridge", "42 kg"), ("the roof leaked", "17")],
+    ("question", "reference", "given"),
+    [
+        ("When was the bridge opened?", "12 May 1879", "42"),
+        ("In which year did the mill close?", "1951", "because of rain"),
+        ("What date is on the stone?", "3 June 1802", "Marie Curie"),
+        ("When did it open?", "1879", "7 kg"),
+        ("How many arches does it have?", "seven", "because of rain"),
+        ("How many cows were sold?", "23", "the market"),
+        ("How much did it cost?", "$5 million", "Paris"),
+        ("What percentage of the seats is free?", "12 %", "the upper rows"),
+        ("How old was the tower?", "42 years", "in 1879"),
+        ("How long did the repair take?", "3 weeks", "the mason"),
+        ("Who built the bridge?", "Ida Holm", "42"),
+        ("Who built the bridge?", "Ida Holm", "in 1879"),
+        ("Where is the mill?", "Ridge", "42 kg"),
+        ("Where is the mill?", "Ridge", "due to the flood"),
+        ("Who built the bridge?", "Ida Holm", "because the old one fell"),
+        ("Why was it closed?", "the roof leaked", "17"),
+        ("Which town has the mill?", "Ridge", "Yes."),
+    ],
 )
-def test_a_number_for_words_is_named(reference: str, given: str) -> None:
-    assert wrong_type(reference, given)
+def test_an_answer_of_another_type_is_named(question: str, reference: str, given: str) -> None:
+    assert wrong_type(question, reference, given)
 
 
 @pytest.mark.parametrize(
-    ("reference", "given"),
+    ("question", "reference", "given"),
     [
-        ("12 May 1879", "1879"),
-        ("when the king came", "42"),
-        ("twenty-three", "23"),
-        ("twice", "2"),
-        ("Louis XIV", "14"),
-        ("U2", "42"),
-        ("Ida Holm", "a mason"),
-        ("Ridge", "12 Mill Lane"),
-        ("7", "?"),
+        ("When was the bridge opened?", "12 May 1879", "1879"),
+        ("When was the bridge opened?", "12 May 1879", "the 12th"),
+        ("When was the bridge opened?", "1879", "'79"),
+        ("When was the bridge opened?", "1879", "MDCCCLXXIX"),
+        ("When was the bridge opened?", "1879", "after the war"),
+        ("When was the bridge opened?", "1879", "on a Tuesday"),
+        ("When was the bridge opened?", "when the king came", "42"),
+        ("When does it open?", "after 30 days", "when a month has passed"),
+        ("How many arches does it have?", "0", "none"),
+        ("How many arches does it have?", "2", "a pair"),
+        ("How many cows were sold?", "23", "several"),
+        ("How many cows were sold?", "twenty-three", "23"),
+        ("How long is the beam?", "2 m", "as long as the door"),
+        ("How often is it read?", "4 times a year", "quarterly"),
+        ("How often is it read?", "twice", "2"),
+        ("How hot must it be?", "20 degrees", "room temperature"),
+        ("Which king is named?", "Louis XIV", "14"),
+        ("Which model is it?", "U2", "42"),
+        ("What caused the delay?", "rain", "because of rain"),
+        ("When and why was it closed?", "1951", "because of rain in 1951"),
+        ("Did it rain?", "yes", "no"),
+        ("Was the bridge closed?", "Yes, in May", "Yes"),
+        ("Who built the bridge?", "Ida Holm", "a mason"),
+        ("Where is the mill?", "Ridge", "12 Mill Lane"),
+        ("How many?", "7", "?"),
     ],
 )
-def test_an_answer_that_may_be_of_the_right_type_is_left_alone(reference: str, given: str) -> None:
-    assert wrong_type(reference, given) == ""
+def test_an_answer_that_may_be_of_the_right_type_is_left_alone(
+    question: str, reference: str, given: str
+) -> None:
+    assert wrong_type(question, reference, given) == ""

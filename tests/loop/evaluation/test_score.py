@@ -237,11 +237,18 @@ def test_both_comparisons_of_two_systems_are_corrected_by_holm() -> None:
     assert (found.p_value, found.corrected_p_value) == pytest.approx((0.0078125, 0.015625))
 
 
-@pytest.mark.parametrize("answer", ["42", "in 1879"])
-def test_a_number_for_words_is_wrong_and_no_judge_is_asked(tmp_path: Path, answer: str) -> None:
+@pytest.mark.parametrize("answer", ["because of rain", "42", "in 1879"])
+def test_an_answer_of_the_wrong_type_is_wrong_and_no_judge_is_asked(tmp_path: Path, answer: str) -> None:
     judge = FakeModel(lambda _: RIGHT, "assessor")
-    output = given_output("mine", given({"q-3": answer}), ASKED)
-    (system,) = score_systems([published_set(tmp_path)], [output], CommandJudge(judge)).systems
+    name = "q-2" if answer == "because of rain" else "q-3"
+    published = published_set(tmp_path)
+    asked = {"q-2": "How many metres is it long?", "q-3": "Who repaired it?"}
+    questions = [
+        one.model_copy(update={"question": asked.get(one.id, one.question)}) for one in published.questions
+    ]
+    sets = [replace(published, questions=tuple(questions))]
+    output = given_output("mine", given({name: answer}), ASKED)
+    (system,) = score_systems(sets, [output], CommandJudge(judge)).systems
     assert (system.overall.counts["wrong"], system.overall.counts["undecided"]) == (1, 0)
     assert judge.requests == []
 

@@ -62,6 +62,7 @@ def test_a_good_question_is_kept_and_its_key_is_computed(box: Sandbox) -> None:
         ("m*v**2/2", {"m": "50", "v": "1"}, "given_not_in_the_stem"),
         ("m*v**2/2", {"m": "0.5", "v": "10"}, "given_not_in_the_stem"),
         ("d*1", {"d": "25"}, "form_states_the_answer"),
+        ("-5", {}, "form_states_the_answer"),
         ("d+0*2", {"d": "25"}, "form_states_the_answer"),
         ("solve(x-25,x)[0]", {}, "form_states_the_answer"),
         ("m-m+25", {"m": "2"}, "given_without_influence"),
@@ -70,6 +71,13 @@ def test_a_good_question_is_kept_and_its_key_is_computed(box: Sandbox) -> None:
 )
 def test_forms_that_prove_nothing(box: Sandbox, expression: str, givens: dict[str, str], fault: str) -> None:
     assert fault in names(examined(box, expression=expression, givens=givens))
+
+
+@pytest.mark.parametrize(("time", "found"), [("", True), (" after $4$ s", False)])
+def test_an_exponent_of_a_unit_is_no_given(box: Sandbox, time: str, found: bool) -> None:
+    stem = rf"A car accelerates at $3\,\mathrm{{m\,s^{{-2}}}}$ from rest. What is its speed{time}?"
+    asked = examined(box, stem, expression="a*t", givens={"a": "3", "t": "4"})
+    assert ("given_not_in_the_stem" in names(asked)) is found
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,23 @@ def test_an_accepted_item_carries_all_that_led_to_it(tmp_path: Path) -> None:
     assert SlotResult.model_validate_json(found.model_dump_json()) == found
 
 
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_an_idea_that_the_implementer_cannot_make_ends_the_item_with_its_reason(
+    tmp_path: Path, attempt: int
+) -> None:
+    unable = call("report_unable", reason="Two options are always right:\nthe ratio has two signs.")
+    play = ExamPlay(
+        implement=lambda _slot, number: unable if number == attempt else made(3, 4),
+        solve=lambda _slot, _number: solved("C"),
+    )
+    worked = run(play, tmp_path)
+    found = result(play, worked).rejected
+    assert found is not None
+    assert (found.stage, found.failure_type, found.severity) == ("implementer", "unable", Severity.STRUCTURAL)
+    assert "always right: the ratio has two signs." in found.reasons[0]
+    assert play.asked("implementer") == attempt
+
+
 def test_the_implementer_is_told_what_failed_and_who_caught_it(tmp_path: Path) -> None:
     fails = {"verdict": "FAIL", "failure_type": "ambiguity", "reasons": ["Which length is meant?"]}
     fails |= {"severity": "fixable_with_regeneration", "regen_instructions": "Name the length."}

@@ -12,7 +12,7 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.loop.problems.kept import figure_faults, too_large
+from qagen_dagster.loop.problems.kept import conditions_kept, figure_faults, too_large
 from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
 
 ANS = " \\ans"
@@ -76,6 +76,34 @@ def test_conversions_keep_givens_and_have_options_of_their_own(
     statement: str, solution: str, options: tuple[str, ...], word: str
 ) -> None:
     assert said(conversion_breaches(SOURCE, Format.MCQ_SC, item(statement, solution, options)), word)
+
+
+RISE = r"A heater of $500\,\mathrm{W}$ warms $2\,\mathrm{kg}$ of water %s by $84\,\mathrm{K}$. How long does it take?"
+
+
+@pytest.mark.parametrize(
+    ("source", "converted", "lost"),
+    [
+        (BLOCK, BLOCK.replace("smooth ", ""), "smooth"),
+        (BLOCK, BLOCK.replace("smooth level floor", "level floor without friction"), ""),
+        (BLOCK, BLOCK.replace("smooth level floor", "level floor; neglect friction"), ""),
+        (FALL, FALL.replace(" from rest", ""), ""),
+        (FALL + "\\begin{tasks}(2)\\task in vacuum\\task in air\\end{tasks} It is in a vacuum.", FALL, "a vacuum"),
+        ("A body at rest gets a push.", "A body gets a push.", "at rest"),
+        ("A body at rest gets a push.", "A body that does not move gets a push.", ""),
+        ("Two resistors in parallel.", "Two resistors in series.", "in parallel"),
+        ("Two resistors in parallel.", "Two parallel resistors.", ""),
+        (RISE % "in an insulated vessel", RISE % "in a vessel", "insulated"),
+        (RISE % "in an insulated vessel", RISE % "in a vessel that keeps its heat", ""),
+        ("Two balls collide elastically.", "Two balls meet.", "collide elastic"),
+        ("Two balls collide inelastically.", "Two balls stick together.", ""),
+        ("A light string joins them. Ignore air resistance.", "A string joins them. There is no drag.", "light string"),
+        ("Heated at constant volume.", "Heated in a rigid vessel.", ""),
+    ],
+)  # fmt: skip
+def test_a_conversion_keeps_the_conditions_in_words(source: str, converted: str, lost: str) -> None:
+    found = list(conditions_kept(item(source, WORK), item(converted, WORK)))
+    assert [one.split("'")[1] for one in found] == ([lost] if lost else [])
 
 
 def test_a_question_without_options_does_not_ask_to_choose_or_give_the_answer() -> None:
@@ -163,6 +191,21 @@ def test_labels_of_a_figure_are_those_of_the_statement() -> None:
     source = item(BLOCK + drawn(r"4\,\mathrm{kg}"), WORK)
     stale = source.replace(r"of mass $4\,", r"of mass $2\,").replace("{4}", "{2}").replace("{5", "{10")
     assert said(variant_breaches(VariantKind.NUMERICAL, source, stale), "the figure says 4 kg")
+
+
+@pytest.mark.parametrize(
+    ("paths", "ends"),
+    [
+        (r"\draw (0,0) -- (7,0); \draw (0,0) rectangle (2,1) node[midway] {$m; n$};", True),
+        (r"\foreach \x in {1,2} { \draw (\x,0) -- (\x,1); \node at (\x,2) {$\frac{1}{2}$}; }", True),
+        (r"\draw (0,0) -- (1,0) % \draw (0,1) -- (1,1)" + "\n;", True),
+        (r"\draw (0,0) -- (7,0)" + "\n" + r"\draw (0,0) rectangle (2,1);", False),
+        (r"\node at (0,0) {a} \fill (1,1) circle (2pt);", False),
+    ],
+)
+def test_each_path_of_a_drawing_ends(paths: str, ends: bool) -> None:
+    drawing = f"\\begin{{tikzpicture}}\n{paths}\n\\end{{tikzpicture}}"
+    assert said(diagram_breaches(None, drawing), "semicolon") is not ends
 
 
 BLOCKS = r"\begin{tikzpicture}\draw (0,0) rectangle (2,1); \node at (1,0.5) {$A$: $2\,\mathrm{kg}$}; \node at (4,0.5) {$B$ ($3\,\mathrm{kg}$)};\end{tikzpicture}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ import pytest
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.problems.inputs import ProblemWork, task_fingerprint
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
-from qagen_dagster.loop.problems.solving import asked, compared, differing_values, unsolvable
+from qagen_dagster.loop.problems.solving import (
+    asked,
+    compared,
+    differences,
+    read_differently,
+    unsolvable,
+)
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.blind import BlindSolution
@@ -213,27 +220,93 @@ def reader(latex: str) -> FakeModel:
 @pytest.mark.parametrize(
     ("second", "said"),
     [
-        (item(2, 5), "same values"),
-        (item(2, 50), "5 only in the first reading; 50 only in the second reading"),
-        (
-            item(2, 5).replace("$2\\,", "$0.2\\,"),
-            "2 only in the first reading; 0.2 only in the second reading",
-        ),
-        ("\\item What is it?", "2, 5 only in the first reading"),
+        (item(2, 5), ""),
+        (item(2, 50), "only this reading has 5, only the other one has 50"),
+        (item(3, 5), "only this reading has 2, only the other one has 3"),
+        ("\\item What is it?", "only this reading has 2, 5"),
+        (item(2, 5).replace("boxed{10", "boxed{7"), "reached 7"),
+        (item(2, 5).replace("boxed{10", "boxed{10.0"), ""),
+        (item(2, 5).replace("A cart", "The cart of $2\\,\\mathrm{kg}$"), ""),
     ],
 )
-def test_a_picture_is_read_twice_and_differing_values_are_flagged(
-    tmp_path: Path, second: str, said: str
+@pytest.mark.parametrize("stubborn", [True, False])
+def test_a_second_reading_of_a_picture_with_other_values_or_another_answer_sends_the_scan_back(
+    tmp_path: Path, second: str, said: str, stubborn: bool
 ) -> None:
     problem, model = photo(), reader(second)
-    work = solved_work(ProblemPlay(), problem, SCAN, model)
+    play = ProblemPlay({Role.SCANNER: [{"latex": item(2, 5)}, {"latex": item(2, 5) if stubborn else second}]})
+    work = solved_work(play, problem, SCAN, model)
     worked = work_problem(work, task_results(tmp_path, problem), tuple(Stage))
     (scan,) = worked.state.results
-    assert (scan.end, worked.ended.end) == (TaskEnd.DONE, ProblemEnd.ACCEPTED)
-    assert scan.read_twice.startswith(said)
-    assert scan.read_twice.endswith(f"({model.spec.name})")
-    assert bool(scan.warnings) is (said != "same values")
     assert [one.role for one in scan.calls][-1] == "solver"
+    assert sum("<question>" not in told(one) for one in model.requests) == 1, "the picture is read again once"
+    assert scan.read_twice.endswith(f"({model.spec.name})")
+    if not said:
+        assert (scan.end, worked.ended.end, play.asked(Role.SCANNER)) == (
+            TaskEnd.DONE,
+            ProblemEnd.ACCEPTED,
+            1,
+        )
+    elif stubborn:
+        assert (scan.end, worked.ended.end) == (TaskEnd.REJECTED, ProblemEnd.REJECTED)
+        assert said in str(scan.breaches[0])
+        assert scan.breaches[0].property == 16
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (mcq(2, 5), mcq(2, 5), True),
+        (mcq(2, 5), mcq(2, 5, right=0).replace("$11\\,\\mathrm{m\\,s^{-1}}$", "$11\\,\\mathrm{m\\,s^{-1}}$ \\ans"), False),
+        (mcq(2, 5), mcq(2, 5, right=0), True),
+        (item(2, 5), item(2, 5).replace("10\\,\\mathrm{m", "1000\\,\\mathrm{cm"), True),
+        (item(2, 5), item(2, 5).replace("$5\\,", "$5.0\\,"), True),
+    ],
+)  # fmt: skip
+def test_answers_of_two_readings_are_compared_by_value(first: str, second: str, same: bool) -> None:
+    assert bool(list(read_differently(ScanResult(latex=first), ScanResult(latex=second)))) is not same
+
+
+def test_a_value_that_one_reading_has_in_its_figure_is_no_other_value() -> None:
+    one = ScanResult(latex=item(2, 5), raw_diagram_description="A block of 7 kg.")
+    other = ScanResult(latex=item(2, 5).replace("A cart", "A cart of $7\\,\\mathrm{kg}$"))
+    assert not [*read_differently(one, other), *read_differently(other, one)]
+
+
+def test_the_calls_of_a_second_reading_are_counted_also_without_a_scan(tmp_path: Path) -> None:
+    unable = FakeModel(
+        lambda one: (
+            call("report_unable", reason="blurred")
+            if "Not accepted" in told(one)
+            else call("submit_scan", latex=item(2, 5))
+        ),
+        "scanner",
+    )
+    work = solved_work(ProblemPlay(), photo(), SCAN, reader(item(3, 5)))
+    work = replace(work, models={**work.models, Role.SCANNER: unable})
+    (scan,) = work_problem(work, task_results(tmp_path, photo()), tuple(Stage)).state.results
+    assert (scan.end, [one.role for one in scan.calls]) == (
+        TaskEnd.DECLINED,
+        ["scanner", "scanner", "solver"],
+    )
+
+
+MARKED = item(2, 5).replace("\n\\begin{solution}", "\n% diagram\n\\begin{solution}")
+DRAWN = Wishes(stages=(Stage.SCAN, Stage.DIAGRAM))
+
+
+@pytest.mark.parametrize(("key", "end"), [("10", ProblemEnd.ACCEPTED), ("7", ProblemEnd.REJECTED)])
+def test_an_item_with_a_figure_is_solved_when_its_figure_is_drawn(
+    tmp_path: Path, key: str, end: ProblemEnd
+) -> None:
+    tex = MARKED if key == "10" else MARKED.replace("2 \\cdot 5 = ", "").replace("boxed{10", f"boxed{{{key}")
+    worked, solver = run(tmp_path, typed(tex), DRAWN)
+    scan, drawn = worked.state.results
+    assert (scan.end, worked.ended.end) == (TaskEnd.GIVEN, end)
+    assert "drawn" in scan.solved
+    assert all("tikzpicture" in told(one) for one in solver.requests)
+    assert [one.property for one in drawn.breaches] == ([] if key == "10" else [16])
+    assert drawn.solved.startswith("key reached") is (key == "10")
 
 
 @pytest.mark.parametrize(
@@ -253,7 +326,7 @@ def test_a_picture_is_read_twice_and_differing_values_are_flagged(
 )
 def test_values_of_a_figure_are_compared_too(first: str, second: str | None, said: str) -> None:
     one, other = (ScanResult(latex=item(2, 5), raw_diagram_description=text) for text in (first, second))
-    assert differing_values(one, other) == (f"{said} the first reading" if said else "")
+    assert differences(one, other) == (f"{said} the first reading" if said else "")
 
 
 def test_the_options_of_assertion_and_reason_are_shown_as_options() -> None:

@@ -247,11 +247,9 @@ def _numeric(side: str) -> bool:
 
 
 def _factors(text: str, concepts: tuple[str, ...]) -> tuple[str, ...]:
-    found: list[str] = []
-    if len(concepts) > 2:
-        found.append("several concepts at once")
-    if _CALCULUS.search(text):
-        found.append("calculus")
-    if r"\sqrt" in text:
-        found.append("a root has to be taken")
-    return tuple(found)
+    factors = {
+        "several concepts at once": len(concepts) > 2,
+        "calculus": _CALCULUS.search(text),
+        "a root has to be taken": r"\sqrt" in text,
+    }
+    return tuple(factor for factor, met in factors.items() if met)

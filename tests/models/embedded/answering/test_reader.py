@@ -67,7 +67,7 @@ def test_the_comparison_is_that_of_the_whole_program(proposed: str, own: str, sa
         ("when did Martha Kellogg design the pump?", "March 1987"),
         ("how many filters does the pump hold?", "twelve"),
         ("why does salt block the filters?", "because the sea water of the basin is warm"),
-        ("what is the relief valve?", "a brass ring that opens at 9 bar"),
+        ("what is the relief valve?", "brass ring that opens at 9 bar"),
         ('what is the mean salinity in g/kg for the station "Port Carrick"?', "31.2"),
         ("what is the weight?", "412 kg"),
     ],

@@ -170,6 +170,12 @@ def test_letters_of_keys_are_even_in_each_cell_and_over_the_bank(seed: int) -> N
     assert len({tuple(cell) for cell in letters}) > len(letters) / 2  # no pattern that tells the next one
 
 
+def test_each_cell_has_one_template_in_four_settings_or_more() -> None:
+    cells = Counter((family.schema, family.difficulty) for family in FAMILIES)
+    assert (len(cells), set(cells.values())) == (42, {1})
+    assert Counter(family.contexts for family in FAMILIES) == {4: 41, 8: 1}
+
+
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: f"{family.schema}-{family.difficulty}")
 def test_no_named_mistake_leads_to_the_key(family: Family) -> None:
     for slot in range(1, 7):
