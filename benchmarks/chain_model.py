@@ -94,10 +94,13 @@ def play(asked: Asked) -> Reply:
         if terminal in asked.tools:
             return reply(asked)
     if asked.role == "comparer":
-        plot, crop = (_ASKED.findall(asked.user) or [("", "")])[0]
         checks = dict.fromkeys((*_JUDGED, "supported", "premise_holds", "unambiguous"), True)
-        right = not _is_wrong(plot, crop)
-        return _call("submit_comparison", matches=right, explanation="I compared the amounts.", **checks)
+        pairs = [(_ASKED.findall(one) or [("", "")])[0] for one in asked.user.split("\nPair ")[1:]]
+        verdicts = [
+            {**checks, "number": at, "matches": not _is_wrong(*one), "explanation": "I compared the amounts."}
+            for at, one in enumerate(pairs, 1)
+        ]
+        return _call("submit_comparisons", comparisons=verdicts)
     if asked.role == "deduplicator":
         return _call("submit_duplicate_verdict", verdict="unique", explanation="Another plot.")
     return _ask(asked) if asked.role == "generator" else _answer(asked)
@@ -174,6 +177,8 @@ def _given(asked: Asked, question: str) -> dict[str, Any] | None:
 
 
 def _answer_many(asked: Asked) -> Reply:
+    if not _NUMBERED.search(asked.user):
+        return _answer_again(asked)
     found = [(int(number), _given(asked, question)) for number, question in _NUMBERED.findall(asked.user)]
     return _call(
         "submit_grounded_answers", answers=[{"number": number, **given} for number, given in found if given]
@@ -182,7 +187,7 @@ def _answer_many(asked: Asked) -> Reply:
 
 def _answer_again(asked: Asked) -> Reply:
     return _call(
-        "submit_grounded_answer",
+        "submit_grounded_answers",
         **(
             _given(asked, asked.user.partition("\nQuestion (")[2])
             or {"answer": "Insufficient information in the document."}
@@ -212,6 +217,8 @@ def _blind(asked: Asked, question: str) -> dict[str, Any]:
 
 def _answer_blind(asked: Asked) -> Reply:
     found = _NUMBERED.findall(asked.user)
+    if not found:
+        return _answer(asked)
     return _call(
         "submit_answers", answers=[{"number": int(number), **_blind(asked, one)} for number, one in found]
     )
@@ -220,9 +227,9 @@ def _answer_blind(asked: Asked) -> Reply:
 _BATCH: dict[str, Callable[[Asked], Reply]] = {
     "submit_questions": _ask_many,
     "submit_grounded_answers": _answer_many,
-    "submit_grounded_answer": _answer_again,
     "submit_document_answer": _answer_passages,
     "submit_answers": _answer_blind,
+    "submit_closed_book_answer": lambda _: _call("submit_closed_book_answer", answer="unknown"),
     "submit_verdict": lambda _: _call(
         "submit_verdict", verdict="SUPPORTED", confidence=0.9, reason="So it says."
     ),
@@ -231,20 +238,20 @@ _BATCH: dict[str, Callable[[Asked], Reply]] = {
 
 def _answer(asked: Asked) -> Reply:
     if differ := _DIFFER.search(asked.user):
-        return _call("submit_answer", **_blind(asked, differ.group()))
+        return _call("submit_answers", **_blind(asked, differ.group()))
     plot, crop = _ASKED.findall(asked.user)[-1]
     seen = _FACT.findall("\n".join((asked.user, *asked.results)))
     found = next((fact for fact in seen if fact[2:4] == (plot, crop)), None)
     if found is None and not asked.results and not _WHOLE.search(asked.user):
         return Reply(calls=(Call("search", {"pattern": plot}), Call("search", {"pattern": f"under {crop}"})))
     if found is None:
-        return _call("submit_answer", answerable=False, unambiguous=True, answer="", note="Not there.")
+        return _call("submit_answers", answerable=False, unambiguous=True, answer="", note="Not there.")
     line, quote, _, _, amount = found
     answer = f"{int(amount) + 1} kg" if _is_wrong(plot, crop) else f"{amount} kg"
     if draw(f"worded {plot} {crop}") % 3 == 0:
         answer = f"on average it yielded {answer}"
     return _call(
-        "submit_answer",
+        "submit_answers",
         answerable=True,
         unambiguous=True,
         answer=answer,

@@ -117,9 +117,9 @@ class Script:
         shown = " ".join(word for word in said.split() if not word.rstrip("|").isdigit() or "|" not in word)
         lucky = int(digest(asked.question, str(len(said)))[:6], 16) / 16**6 >= self.overlooks
         found = self.sees(asked, shown) and lucky
-        if "submit_answer" in offered:
+        if "submit_answers" in offered:
             return call(
-                "submit_answer",
+                "submit_answers",
                 answerable=found,
                 answer=asked.answer if found else "",
                 unambiguous=True,

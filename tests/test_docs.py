@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from qagen_dagster.catalog.database import TABLES
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profile, Role
-from qagen_dagster.formats.registry import suffixes
+from qagen_dagster.formats.registry import FORMATS
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.embedders import EmbedderSpec
@@ -210,7 +210,9 @@ def test_keys_of_corpus_yaml_are_documented_with_need_and_default() -> None:
 
 def test_formats_are_documented() -> None:
     rows = markdown.table(CORPORA, "## Formats")
-    assert {suffix for row in rows for suffix in re.findall(r"`(\.\w+)`", row[0])} == suffixes()
+    assert {suffix for row in rows for suffix in re.findall(r"`(\.\w+)`", row[0])} == {
+        one for format in FORMATS for one in format.suffixes
+    }
 
 
 def test_the_example_corpus_of_the_readme_is_one() -> None:

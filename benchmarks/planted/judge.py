@@ -107,11 +107,11 @@ def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Ou
 
 
 def _blind(planted: Planted, request: Request) -> AssistantMessage | None:
-    spec = next((tool for tool in request.tools if tool.name == "submit_answer"), None)
+    spec = next((tool for tool in request.tools if tool.name == "submit_answers"), None)
     if spec is None:
         return None
     values = _true(spec) | {"answerable": bool(planted.honest), "answer": planted.honest}
-    return call("submit_answer", **values, evidence=[])
+    return call("submit_answers", **values, evidence=[])
 
 
 def _from_passages(planted: Planted, request: Request) -> AssistantMessage | None:
@@ -131,8 +131,11 @@ def _agree(spec: ToolSpec) -> AssistantMessage:
 
 def _true(spec: ToolSpec) -> dict[str, Any]:
     """All criteria of a form as a lenient validator fills it: true, and no finding against the question or its own answer."""
-    fields: dict[str, Any] = spec.parameters.get("properties", {})
-    required: list[str] = spec.parameters.get("required", [])
+    form = spec.parameters
+    for several in spec.parameters.get("properties", {}).values():
+        form = several.get("items", form)  # of a form with one list of items
+    fields: dict[str, Any] = form.get("properties", {})
+    required: list[str] = form.get("required", [])
     return {
         name: True for name, field in fields.items() if field.get("type") == "boolean" and name in required
     }

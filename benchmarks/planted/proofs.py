@@ -207,7 +207,7 @@ class Reader(Script):
             if asked in self.false and "unambiguous" in given:
                 honest = given["answerable"]
                 return call(
-                    "submit_answer",
+                    "submit_answers",
                     **{**given, "premise_holds": not honest, "answerable": False, "answer": ""},
                 )
         return found

@@ -52,12 +52,6 @@ def sql(name: str) -> str:
     return files(__package__ or "").joinpath("sql", f"{name}.sql").read_text(encoding="utf-8")
 
 
-def create(connection: duckdb.DuckDBPyConnection) -> None:
-    # The version is not a parameter, because parameters make DuckDB import pandas. That takes as long as a small catalog.
-    connection.execute(sql("schema").replace("$version", str(SCHEMA_VERSION)))
-    connection.execute(sql("history_schema"))
-
-
 def version_of(connection: duckdb.DuckDBPyConnection) -> int | None:
     """The version of an open catalog; None if it is not a catalog."""
     try:
@@ -112,6 +106,7 @@ TABLES = (
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0
+_BUILD = {**CONFIG, "threads": 1}  # more threads take more memory and CPU, and about the same time
 # The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
 _REMOVED = "removed"  # accepted candidates that were removed later, with the columns of `candidates`
@@ -135,10 +130,9 @@ def rebuild(rows: Iterable[TableRow], target: Path, *, lock_seconds: float = LOC
 def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file, and the raw rows to the folder `scratch`. Returns the number of rows by table."""
     _write_raw(rows, scratch)
-    # More threads take more memory and CPU, and about the same time.
-    with duckdb.connect(file, config={**CONFIG, "threads": 1}) as connection:
+    file.write_bytes(_empty())
+    with duckdb.connect(file, config=_BUILD) as connection:
         connection.begin()  # not one commit per statement
-        create(connection)
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, scratch)
         for statements in (sql("load_calls"), sql("load"), sql("load_history")):
@@ -146,13 +140,23 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory
             connection.begin()
-        connection.execute(sql("views"))
-        connection.execute(sql("history_views"))
-        comment(connection)
-        counts = {table: connection.table(table).shape[0] for table in TABLES}
-        connection.commit()
-        connection.execute("CHECKPOINT")
-    return counts
+        return {table: connection.table(table).shape[0] for table in TABLES}
+
+
+@cache
+def _empty() -> bytes:
+    """A catalog without rows. A process makes it once: its comments take as long as the rows of a small corpus."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "empty.duckdb"
+        with duckdb.connect(file, config=_BUILD) as connection:
+            connection.begin()
+            # The version is not a parameter, because parameters make DuckDB import pandas. That takes as long as all this.
+            schema = sql("schema").replace("$version", str(SCHEMA_VERSION))
+            for statements in (schema, sql("history_schema"), sql("views"), sql("history_views")):
+                connection.execute(statements)
+            comment(connection)
+            connection.commit()
+        return file.read_bytes()
 
 
 def _rebuild(rows: Iterable[TableRow], target: Path) -> dict[str, int]:
@@ -216,13 +220,11 @@ class _Parts:
 def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path) -> None:
     """Make the view `raw_<table>` of its files: the columns of the table and `result_id`."""
     shape = connection.table("candidates" if table == _REMOVED else table)
-    columns = {name: str(kind) for name, kind in zip(shape.columns, shape.types, strict=True)}
-    rows = connection.read_json(
-        str(scratch / f"{table}.*.jsonl"),
-        format="newline_delimited",
-        columns={**columns, "result_id": "BIGINT"},
+    columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
+    place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
+    connection.execute(
+        f"CREATE TEMP VIEW raw_{table} AS FROM read_json('{place}', format = 'newline_delimited', columns = {columns})"
     )
-    connection.execute(f"CREATE TEMP VIEW raw_{table} AS {rows.sql_query()}")
 
 
 def dictionary(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

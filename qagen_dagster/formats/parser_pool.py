@@ -4,14 +4,14 @@ The limits protect against accidents, not against an attacker inside the worker.
 only, because macOS ignores RLIMIT_AS. On other systems, the system kills a worker that uses too much memory,
 and the outcome is `crashed`.
 
-The code of the worker is in `parser_worker`, which imports every parser. The process that uses the pool imports
-no parser.
+The code of the worker is in `parser_worker`, which imports a parser with the first document that needs it. The
+process that uses the pool imports no parser.
 """
 
 import hashlib
 import os
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, cast
@@ -22,7 +22,7 @@ from qagen_dagster.records.document import Outcome, Rights, Visual
 from qagen_dagster.untrusted_file import open_file
 from qagen_dagster.worker_process import Worker, WorkerError
 
-FormatsFactory = Callable[[], Sequence[Format]]
+FormatsFactory = Callable[[], Iterable[Format]]
 __all__ = ["FileSource", "ParserPool"]
 
 
@@ -66,11 +66,11 @@ class JobLimits:
 class Reply:
     """The result of a job, or the outcome and the detail of its failure.
 
-    `tired` asks the parent to replace the worker.
+    `tired` asks the parent to replace the worker. A failure without an outcome is one of the installation.
     """
 
     value: object = None
-    failure: tuple[Outcome, str] | None = None
+    failure: tuple[Outcome | None, str] | None = None
     tired: bool = False
 
 
@@ -125,7 +125,7 @@ class ParserPool:
         """Parse one file like `registry.parse_file`.
 
         If the worker dies or exceeds a limit, the result has that outcome. Raises RuntimeError if the pool is
-        closed or no worker starts.
+        closed, no worker starts, or a library of the format is missing.
         """
         try:
             return cast("ParsedFile", self._call(Job("parse", source, options)))
@@ -180,6 +180,8 @@ class ParserPool:
             self._free.put(worker)
         if reply.failure:
             outcome, detail = reply.failure
+            if outcome is None:
+                raise RuntimeError(f"the parser process cannot read this format: {detail}")
             raise DocumentError(outcome, detail)
         return reply.value
 

@@ -3,14 +3,14 @@
 import contextlib
 import resource
 import signal
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import replace
 from itertools import count
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.parser_pool import FileSource, FormatsFactory, Job, JobLimits, Reply
-from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
+from qagen_dagster.formats.registry import FORMATS, choose, failure_of, format_of, parse_file
 from qagen_dagster.records.document import Outcome
 from qagen_dagster.untrusted_file import read_file
 from qagen_dagster.worker_process import address_space
@@ -27,6 +27,10 @@ def prepare(hello: tuple[JobLimits, FormatsFactory | None]) -> Callable[[Job], R
     start, jobs = address_space(), count(1)
 
     def answer(job: Job) -> Reply:
+        try:
+            format_of(job.source.name, formats)  # loads its libraries, without the limits of the job
+        except ImportError as error:
+            return Reply(failure=(None, f"{type(error).__name__}: {error}"))
         reply = _run(job, limits, formats)
         grown = address_space() - start > limits.memory_bytes // 2
         return replace(reply, tired=reply.tired or grown or next(jobs) >= _MAX_JOBS)
@@ -34,7 +38,7 @@ def prepare(hello: tuple[JobLimits, FormatsFactory | None]) -> Callable[[Job], R
     return answer
 
 
-def _run(job: Job, limits: JobLimits, formats: Sequence[Format]) -> Reply:
+def _run(job: Job, limits: JobLimits, formats: Iterable[Format]) -> Reply:
     try:
         with _limited(limits):
             return Reply(_call(job, formats))
@@ -43,7 +47,7 @@ def _run(job: Job, limits: JobLimits, formats: Sequence[Format]) -> Reply:
         return Reply(failure=failure, tired=failure[0] is Outcome.OUT_OF_MEMORY)
 
 
-def _call(job: Job, formats: Sequence[Format]) -> object:
+def _call(job: Job, formats: Iterable[Format]) -> object:
     source = _read(job.source, job.options)
     if job.kind == "parse":
         parsed = parse_file(source, job.options, formats)

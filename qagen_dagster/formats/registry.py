@@ -1,47 +1,49 @@
 """The list of formats. This module chooses the format of a file, and parses the file to text or a named outcome."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import PurePosixPath
 
 from qagen_dagster.errors import DocumentError, TooLargeError
 from qagen_dagster.formats.base import Format, ParsedFile, ParsedText, ParseOptions, RowFailure, Source
 from qagen_dagster.formats.decoding import HEAD_BYTES, content_kind, looks_binary
-from qagen_dagster.formats.image import ImageFormat
-from qagen_dagster.formats.jats.reader import JatsFormat
-from qagen_dagster.formats.jsonl import JsonlFormat
-from qagen_dagster.formats.markdown import MarkdownFormat
-from qagen_dagster.formats.pdf.reader import PdfFormat
-from qagen_dagster.formats.plain_text import TextFormat
 from qagen_dagster.records.document import Outcome
 
-FORMATS: tuple[Format, ...] = (
-    TextFormat(),
-    MarkdownFormat(),
-    PdfFormat(),
-    JatsFormat(),
-    JsonlFormat(),
-    ImageFormat(),
-)
+_PLACES = (
+    "plain_text:TextFormat", "markdown:MarkdownFormat", "pdf.reader:PdfFormat", "jats.reader:JatsFormat",
+    "jsonl:JsonlFormat", "image:ImageFormat",
+)  # fmt: skip
 
+
+class _Formats(Iterable[Format]):
+    """The formats in the order of VERSIONS. A module is imported when a search comes to it: the PDF reader's takes long."""
+
+    def __iter__(self) -> Iterator[Format]:
+        for place in _PLACES:
+            module, _, name = place.partition(":")
+            yield getattr(import_module(f"qagen_dagster.formats.{module}"), name)()
+
+
+FORMATS = _Formats()
 _PROMISE_TEXT = frozenset({"text", "markdown", "jsonl"})
 _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memory")
 
 
-def suffixes(formats: Sequence[Format] = FORMATS) -> frozenset[str]:
-    """All suffixes of the formats, lower case, with the dot."""
-    return frozenset(suffix for one in formats for suffix in one.suffixes)
+def format_of(name: str, formats: Iterable[Format] = FORMATS) -> Format | None:
+    """The format of files with the suffix of this name. Raises ImportError if its module cannot be loaded."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return next((one for one in formats if suffix in one.suffixes), None)
 
 
-def choose(source: Source, formats: Sequence[Format] = FORMATS) -> Format:
+def choose(source: Source, formats: Iterable[Format] = FORMATS) -> Format:
     """The format of a file, by its suffix and its first bytes.
 
     Raises DocumentError: `unsupported` (no format has this suffix), `empty` (no bytes), `not_what_it_says` (the first
     bytes show another kind of file), `binary` (the suffix promises text, but the bytes are not text).
     """
-    suffix = PurePosixPath(source.name).suffix.lower()
-    found = next((one for one in formats if suffix in one.suffixes), None)
+    suffix, found = PurePosixPath(source.name).suffix.lower(), format_of(source.name, formats)
     if found is None:
         raise DocumentError("unsupported", f"no format for files named {suffix or 'without a suffix'}")
     if not source.data:
@@ -60,7 +62,7 @@ def _contradiction(name: str, suffix: str, head: bytes) -> DocumentError:
     return DocumentError("not_what_it_says", f"named {suffix}, but the content is {words}, not {name}")
 
 
-def parse_file(source: Source, options: ParseOptions, formats: Sequence[Format] = FORMATS) -> ParsedFile:
+def parse_file(source: Source, options: ParseOptions, formats: Iterable[Format] = FORMATS) -> ParsedFile:
     """Parse one file. Every failure becomes a named outcome, so bad input never raises."""
     size, sha256 = len(source.data), hashlib.sha256(source.data).hexdigest()
     name = parser = ""

@@ -1,7 +1,7 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
 It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut. The judge sees the passages that a search finds.
-A failure of the judge is a result, never an exception.
+A failure of the judge is a result, unless it must reply.
 """
 
 import re
@@ -15,7 +15,7 @@ from qagen_dagster.agents.runner import call_summaries, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
-from qagen_dagster.errors import ModelError, RequestRefusedError
+from qagen_dagster.errors import ContextOverflowError, ModelError, RequestRefusedError
 from qagen_dagster.grounding.grade_by_code import GROUNDED_CONFIDENCE
 from qagen_dagster.grounding.no_claim import is_generic
 from qagen_dagster.grounding.source import Source
@@ -151,13 +151,15 @@ class Judge:
     """The model that judges an answer, and the data on the answer that only a judge needs.
 
     `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the lines of the
-    answer's evidence. The judge of a long document then sees these lines, the lines near them, and the lines that a search finds.
+    answer's evidence. The judge of a long document then sees these lines, the lines near them, and the lines that a search finds. With
+    `must_reply`, a failure of the model is raised, unless its prompt is too long.
     """
 
     model: Model
     document_id: str = ""
     attempt: int = 1
     quoted: Sequence[Lines] = ()
+    must_reply: bool = False
 
     def most(self, source: Source) -> int:
         """The number of characters of the document to show."""
@@ -233,7 +235,7 @@ def judge_issue(verdict: JudgeVerdict) -> str:
 
 
 def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -> Judged:
-    """Ask the judge once, with one turn to repair an unreadable reply. A model's failure never raises."""
+    """Ask the judge once, with one turn to repair an unreadable reply. Raises ModelError only if the judge must reply."""
     if judge is None:
         return Judged(None, NO_JUDGE)
     model = RecordingModel(judge.model)
@@ -249,6 +251,8 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
         too_long = isinstance(end, GiveUp) and end.reason is GiveUpReason.CONTEXT_OVERFLOW
         if not too_long and not isinstance(end, RequestRefusedError):  # a refusal may mean "too long"
             break
+    if judge.must_reply and model.error is not None and not isinstance(model.error, ContextOverflowError):
+        raise model.error
     calls = model.calls(ROLE, judge.document_id, judge.attempt)
     if isinstance(end, ModelError):
         return Judged(None, f"{type(end).__name__.removesuffix('Error')}: {end}", calls)
@@ -273,7 +277,7 @@ def _spec() -> AgentSpec:
 
 
 class RecordingModel:
-    """A `Model` that keeps its last error and its responses, because responses before an error are paid, too."""
+    """A `Model` that keeps the error of its last call and its responses, because responses before an error are paid, too."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -290,6 +294,7 @@ class RecordingModel:
         except ModelError as error:
             self.error = error
             raise
+        self.error = None
         self.responses.append(response)
         return response
 

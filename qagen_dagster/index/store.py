@@ -6,7 +6,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +25,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "threads": 1,  # sums have the same order on every machine
 }
+_memory = partial(duckdb.connect, ":memory:", config=_CONFIG)
 
 Column = NDArray[Any]
 Columns = dict[str, Column]
@@ -57,16 +58,16 @@ def write_shard(
         connection.table("rows").order("document_id, number").write_parquet(str(target))  # pyright: ignore[reportUnknownMemberType]
 
 
-def documents_in(shard: Path) -> dict[str, tuple[str, int]]:
-    """The text hash and the number of chunks of each document in a shard. Raises StoreError when the shard cannot be read."""
+def documents_in(shards: Sequence[Path]) -> dict[str, tuple[str, int]]:
+    """The text hash and the number of chunks of each document in one or more shards. Raises StoreError when one cannot be read."""
     with _memory() as connection:
         try:
             found = connection.execute(
                 "SELECT document_id, any_value(text_sha256), count(*) FROM read_parquet($1) GROUP BY ALL",
-                [str(shard)],
+                [[str(shard) for shard in shards]],
             ).fetchall()
         except duckdb.Error as error:
-            raise StoreError(f"{shard} cannot be read: {_one_line(error)}") from None
+            raise StoreError(f"{', '.join(map(str, shards))} cannot be read: {_one_line(error)}") from None
     return {str(name): (str(sha256), int(count)) for name, sha256, count in found}
 
 
@@ -87,9 +88,8 @@ class ChunkTable:
     def of_shards(cls, shards: Sequence[Path]) -> "ChunkTable":
         """Read one or more shards. Raises StoreError when one cannot be read."""
         connection = _memory()
-        files = [str(shard) for shard in shards]
         try:
-            connection.read_parquet(files).create_view("rows")  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
+            connection.read_parquet([str(shard) for shard in shards]).create_view("rows")  # pyright: ignore[reportUnknownMemberType, reportArgumentType]
             table = cls(connection)
             connection.execute("DROP VIEW rows")
             return table
@@ -249,10 +249,6 @@ def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[Embedd
 
 def _integers(values: Iterable[int]) -> NDArray[np.int32]:
     return np.fromiter(values, dtype=np.int32)
-
-
-def _memory() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(":memory:", config=_CONFIG)
 
 
 @cache

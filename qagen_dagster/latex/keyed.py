@@ -10,10 +10,7 @@ from qagen_dagster.latex.structure import environments, options_of, solution_of,
 _ENTRY = re.compile(
     r"\\(?:item|task)(?![A-Za-z])\s*(?:\[([^\]]*)\])?((?:(?!\\item|\\task|\\end).)*)", re.DOTALL
 )
-_BOTH, _NO = (
-    re.compile(r"\bboth\b", re.IGNORECASE),
-    re.compile(r"\b(?:not|n't|no)\b|\bbut\b.*\bnot\b", re.IGNORECASE),
-)
+_NO = re.compile(r"\b(?:not|n't|no)\b|\bbut\b.*\bnot\b", re.IGNORECASE)
 _TRUE, _FALSE = r"(?:true|correct|right)", r"(?:false|incorrect|wrong|not true|not correct|untrue)"
 _STATEMENTS = {
     "A": r"(?:\bA\b|\bassertion(?:\s*\(A\))?|\bstatement\s*(?:I|1)\b)",

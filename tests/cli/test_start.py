@@ -56,10 +56,10 @@ def test_libraries_are_imported_only_where_they_are_used(code: str, unwanted: se
 
 def test_a_catalog_is_built_without_pandas(tmp_path: Path) -> None:
     code = """
-import duckdb, sys
-from qagen_dagster.catalog.database import create
-with duckdb.connect(sys.argv[1]) as connection:
-    create(connection)
+import sys
+from pathlib import Path
+from qagen_dagster.catalog.database import rebuild
+rebuild((), Path(sys.argv[1]))
 assert "pandas" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "catalog.duckdb")], check=True)

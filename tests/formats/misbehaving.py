@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from qagen_dagster.errors import DocumentError
@@ -50,6 +50,12 @@ def formats() -> Sequence[Format]:
 
 
 def broken_factory() -> Sequence[Format]:
+    raise ImportError("no such library")
+
+
+def broken_later() -> Iterator[Format]:
+    """The libraries of the second format are missing."""
+    yield Misbehaving()
     raise ImportError("no such library")
 
 

@@ -205,6 +205,14 @@ def test_a_worker_that_cannot_start_is_an_error_of_the_installation() -> None:
         pool.parse(order("x"), OPTIONS)
 
 
+def test_a_format_whose_libraries_are_missing_is_one_too() -> None:
+    with (
+        ParserPool(workers=1, formats=misbehaving.broken_later) as pool,
+        pytest.raises(RuntimeError, match="ImportError: no such library"),
+    ):
+        pool.parse(Source("a.other", b"text"), OPTIONS)
+
+
 def test_limits_must_be_positive() -> None:
     with pytest.raises(ValueError, match="positive"):
         ParserPool(workers=0)

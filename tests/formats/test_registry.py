@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import io
 import json
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,7 @@ from PIL import Image
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, ParsedText, ParseOptions, RowFailure, Source
-from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file, suffixes
+from qagen_dagster.formats.registry import FORMATS, choose, failure_of, parse_file
 from qagen_dagster.records.document import Outcome, Section
 from tests.formats.misbehaving import Misbehaving
 
@@ -30,12 +32,23 @@ def png() -> bytes:
 def test_every_suffix_has_one_format() -> None:
     taken = [suffix for one in FORMATS for suffix in one.suffixes]
     assert len(taken) == len(set(taken))
-    assert suffixes() == set(taken)
-    assert {".txt", ".md", ".pdf", ".xml", ".nxml", ".jsonl", ".png", ".jpg"} <= suffixes()
+    assert {".txt", ".md", ".pdf", ".xml", ".nxml", ".jsonl", ".png", ".jpg"} <= set(taken)
 
 
 def test_versions_are_those_of_the_formats_in_their_order() -> None:
     assert list(VERSIONS.items()) == [(one.name, one.version) for one in FORMATS]
+
+
+@pytest.mark.parametrize(("name", "loaded"), [("a.txt", False), ("a.md", False), ("a.pdf", True)])
+def test_the_libraries_of_pdf_are_loaded_for_pdf_alone(name: str, loaded: bool) -> None:
+    code = f"from qagen_dagster.formats import registry; import sys; registry.format_of({name!r}); "
+    ended = subprocess.run(
+        [sys.executable, "-c", code + "print('pymupdf' in sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout == f"{loaded}\n"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +177,7 @@ SHAPES = st.sampled_from(
 
 @settings(max_examples=300, deadline=None)
 @given(
-    name=st.sampled_from(sorted(suffixes() | {".zip", ""})),
+    name=st.sampled_from(sorted({suffix for one in FORMATS for suffix in one.suffixes} | {".zip", ""})),
     start=SHAPES,
     data=st.binary(max_size=600) | st.text(max_size=300).map(lambda text: text.encode("utf-8", "replace")),
 )

@@ -32,11 +32,11 @@ def find(table: ChunkTable, name: str | None, query: str, **how: object) -> list
 def test_a_shard_keeps_what_it_is_told_to_and_what_is_new(tmp_path: Path) -> None:
     first, second = tmp_path / "first.parquet", tmp_path / "second.parquet"
     write_shard(first, None, (), [document("b", BRIDGE), document("v", VALVES), document("none", " ")])
-    assert documents_in(first) == {"b": ("1", 2), "v": ("1", 2)}
+    assert documents_in([first]) == {"b": ("1", 2), "v": ("1", 2)}
     write_shard(second, first, ["v"], [document("b", VALVES, "2"), document("c", BRIDGE)])
-    assert documents_in(second) == {"b": ("2", 2), "c": ("1", 2), "v": ("1", 2)}
+    assert documents_in([second]) == {"b": ("2", 2), "c": ("1", 2), "v": ("1", 2)}
     write_shard(first, second, ["c"], [])
-    assert documents_in(first) == {"c": ("1", 2)}
+    assert documents_in([first]) == {"c": ("1", 2)}
 
 
 def test_tables_of_shards_and_of_documents_are_the_same(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_files_that_are_none_are_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         ChunkTable.of_shards([broken])
     with pytest.raises(StoreError, match=r"broken\.parquet cannot be read"):
-        documents_in(broken)
+        documents_in([broken])
 
 
 def test_vectors_survive_a_shard_bit_by_bit(tmp_path: Path) -> None:

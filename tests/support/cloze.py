@@ -31,7 +31,8 @@ _MAX_CHARACTERS = 1000  # of a line that is asked about: longer lines may be sho
 _FAR = 1_000_000  # an end line beyond any document, for tools that require one
 _NUMBERED = re.compile(r"^ *(\d+)\| ?(.*)$", re.MULTILINE)
 _WANTED = re.compile(r"^- (\w+): (\d{1,4})$", re.MULTILINE)
-_ASKED = re.compile(r"^(\d{1,3})\. \[\w+\] (.*)$", re.MULTILINE)
+_ASKED = re.compile(r"^(\d{1,3})\. (?:\[\w+\] )?(Which word fills .*)$", re.MULTILINE)
+_PAIR = re.compile(r"^Pair (\d+)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _CRITERIA = (
     "supported",
@@ -62,6 +63,20 @@ def _generate(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessag
         )
     lines, more = _lines_read(request)
     said = "\n".join(_said(request.messages))
+    if _ASKED.search(said):
+        words = {f'{_LEAD}"{line.replace(word, _GAP)}"?': (line, word) for line, word in _lines_shown(said)}
+        found = [(int(number), *words[one]) for number, one in _ASKED.findall(said) if one in words]
+        answers = [
+            {
+                "number": n,
+                "answerable": True,
+                "unambiguous": True,
+                "answer": word,
+                "evidence": [{"quote": line}],
+            }
+            for n, line, word in found
+        ]
+        return _call(request, "submit_answers", {"answers": answers})
     for number, line in sorted(lines.items()):
         word = _blank(line)
         if word is None:
@@ -84,22 +99,43 @@ def _generate(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessag
 def _answer(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessage:
     lines, more = _lines_read(request)
     said = "\n".join(_said(request.messages))
+    if _ASKED.search(said):
+        words = {f'{_LEAD}"{line.replace(word, _GAP)}"?': (line, word) for line, word in _lines_shown(said)}
+        found = [(int(number), *words[one]) for number, one in _ASKED.findall(said) if one in words]
+        answers = [
+            {
+                "number": n,
+                "answerable": True,
+                "unambiguous": True,
+                "answer": word,
+                "evidence": [{"quote": line}],
+            }
+            for n, line, word in found
+        ]
+        return _call(request, "submit_answers", {"answers": answers})
     for number, line in sorted(lines.items()):
         word = _blank(line)
         if word is not None and f'{_LEAD}"{line.replace(word, _GAP)}"?' in said:
             evidence = [{"quote": line, "start_line": number}]
             return _call(
                 request,
-                "submit_answer",
+                "submit_answers",
                 {"answerable": True, "unambiguous": True, "answer": word, "evidence": evidence},
             )
     if more and "read_lines" in offered:
         return _read_on(request, offered, lines)
     return _call(
         request,
-        "submit_answer",
+        "submit_answers",
         {"answerable": False, "answer": "", "unambiguous": True, "note": "No such line."},
     )
+
+
+def _compare(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
+    verdict = {**dict.fromkeys(_CRITERIA, True), "explanation": "Both name the same word."}
+    numbers = map(int, _PAIR.findall("\n".join(_said(request.messages))))
+    pairs = [{"number": number, **verdict} for number in numbers]
+    return _call(request, "submit_comparisons", {"comparisons": pairs} if pairs else verdict)
 
 
 def _ask_many(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
@@ -115,17 +151,8 @@ def _ask_many(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
     return _call(request, "submit_questions", {"questions": questions, "not_possible": gone})
 
 
-def _answer_shown(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
-    """The line in which the question has a gap. It is a sentence, so there is something to grade."""
-    said = "\n".join(_said(request.messages))
-    for line, word in _lines_shown(said):
-        if f'{_LEAD}"{line.replace(word, _GAP)}"?' in said:
-            return _call(request, "submit_grounded_answer", {"answer": line, "evidence": [{"quote": line}]})
-    return _call(request, "submit_grounded_answer", {"answer": "Insufficient information in the document."})
-
-
 def _answer_several(request: Request, _: dict[str, ToolSpec]) -> AssistantMessage:
-    """The line of each question."""
+    """The line of each question. It is a sentence, so there is something to grade."""
     said = "\n".join(_said(request.messages))
     lines = {f'{_LEAD}"{line.replace(word, _GAP)}"?': line for line, word in _lines_shown(said)}
     answers = [
@@ -133,6 +160,13 @@ def _answer_several(request: Request, _: dict[str, ToolSpec]) -> AssistantMessag
         for number, question in _ASKED.findall(said)
         if (line := lines.get(question))
     ]
+    alone = (line for question, line in lines.items() if question in said)
+    if not _ASKED.search(said):
+        line = next(alone, None)
+        quotes = [] if line is None else [{"quote": line}]
+        answers = [
+            {"number": 1, "answer": line or "Insufficient information in the document.", "evidence": quotes}
+        ]
     return _call(request, "submit_grounded_answers", {"answers": answers})
 
 
@@ -202,18 +236,14 @@ def _call(request: Request, name: str, arguments: dict[str, Any]) -> AssistantMe
 
 _PARTS = {
     "submit_qa": _generate,
-    "submit_answer": _answer,
+    "submit_answers": _answer,
+    "submit_comparisons": _compare,
     "submit_questions": _ask_many,
-    "submit_grounded_answer": _answer_shown,
     "submit_grounded_answers": _answer_several,
     "submit_document_answer": _answer_excerpt,
 }
 _ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_rewrite": {"question": ""},
-    "submit_comparison": {
-        **dict.fromkeys(_CRITERIA, True),
-        "explanation": "Both name the same word.",
-    },
     "submit_duplicate_verdict": {"verdict": "unique"},
     "submit_verdict": {"verdict": "SUPPORTED", "confidence": 0.9, "reason": "The line says so."},
     "submit_closed_book_answer": {"answer": "unknown"},

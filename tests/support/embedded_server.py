@@ -28,11 +28,11 @@ from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
 
 _PLAYERS = {  # by the tool that ends the task
     "submit_qa": "rules",
-    "submit_answer": "reader",
+    "submit_answers": "reader",
     "submit_closed_book_answer": "reader",
     "submit_document_answer": "reader",
     "submit_mark": "reader",
-    "submit_comparison": "reader",
+    "submit_comparisons": "reader",
     "submit_duplicate_verdict": "matcher",
 }
 _CHARACTERS, _BLOCK = 4, 128  # of a token; tokens that are cached at once
@@ -63,7 +63,7 @@ def _answer(seen: Seen, number: int) -> Step:
 def _call(body: dict[str, Any], call: dict[str, Any]) -> Call:
     """As the mechanism made it, under an id that the order of requests does not change."""
     arguments = call["arguments"]
-    if call["name"] == "submit_comparison" and arguments["matches"]:
+    if call["name"] == "submit_comparisons" and arguments["matches"]:
         arguments["explanation"] = "Both answers state the same."
     return Call(call["name"], arguments, id=f"call_{len(body['input'])}_{call['id']}")
 

@@ -91,13 +91,13 @@ def _reply(body: dict[str, Any], seed: int) -> Reply:
     mood = sha256(f"{seed} {_words(request)}".encode()).digest()
     calls = cloze(request).tool_calls
     names = {call.name for call in calls}
-    if "submit_answer" in names and mood[0] % 8 == 0 and "talked" not in body["messages"][-1]["content"]:
+    if "submit_answers" in names and mood[0] % 8 == 0 and "talked" not in body["messages"][-1]["content"]:
         return _priced(body, mood, Reply(text="I would rather have talked about it."))
     made = [Call(call.name, dict(call.arguments)) for call in calls]
     if "submit_qa" in names:  # another question in each scenario, so that no answer is replayed
         made[0].arguments["question"] += f" (Sheet {mood.hex()[:6]}.)"
-    if "submit_comparison" in names and mood[1] % 5 == 0:
-        made[0].arguments["matches"] = False
+    if "submit_comparisons" in names and mood[1] % 5 == 0:
+        made[0].arguments["comparisons"][0]["matches"] = False
     return _priced(body, mood, Reply(calls=tuple(made)))
 
 

@@ -98,17 +98,17 @@ class Play:
         outcome = self._outcome(request)
         if outcome is Outcome.NO_VERDICT:
             return say("Hard to say.")
-        if "submit_comparison" in {tool.name for tool in request.tools}:
+        if "submit_comparisons" in {tool.name for tool in request.tools}:
             checks = dict.fromkeys(CRITERIA, True)
             return call(
-                "submit_comparison",
+                "submit_comparisons",
                 **checks | {"matches": outcome is not Outcome.WRONG},
                 explanation="I compared.",
             )
         if _turn(request) == 0:
             return call("read_lines", start_line=1)
         return call(
-            "submit_answer",
+            "submit_answers",
             answerable=outcome is not Outcome.UNANSWERABLE,
             answer="my answer",
             evidence=[{"quote": LINES[0], "start_line": 1}],

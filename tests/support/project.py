@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from dagster._core.instance.ref import InstanceRef
 
 from qagen_dagster.settings import Settings
 from tests.support import cloze, quick_dagster, warm
@@ -25,6 +26,13 @@ telemetry: {enabled: false}
 nux: {enabled: false}
 concurrency: {pools: {default_limit: 1}}
 """
+# Dagster starts four processes for each run that copy its output to a file, which nobody reads here.
+QUIET = {
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+    }
+}
 
 
 @cache
@@ -117,7 +125,7 @@ class Project:
         return replace(usual, **changes)
 
     def instance(self) -> dg.DagsterInstance:
-        return dg.DagsterInstance.from_config(str(self.home))
+        return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(self.home), overrides=QUIET))
 
     def corpus(self, name: str, description: str, documents: Mapping[str, str | bytes]) -> Path:
         """Write a corpus; `description` is its corpus.yaml."""

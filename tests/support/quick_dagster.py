@@ -2,11 +2,15 @@
 
 They do not wait for the disk: what they hold outlives a killed process, not a power cut. And what is thrown away and made
 again for each event, of which a run has a hundred, is kept: the engine of a database, the list of known migrations.
+The database of a run begins as a copy of an empty one.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from alembic.config import Config
@@ -17,7 +21,10 @@ from sqlalchemy import Engine, create_engine, event
 
 _engines: dict[tuple[str, bool], Engine] = {}
 _migrations: dict[str | None, ScriptDirectory] = {}
+_empty: list[bytes] = []  # the database of a run without events
 _from_config = ScriptDirectory.from_config
+_Storage: Any = sqlite_event_log.SqliteEventLogStorage
+_make_tables = _Storage._initdb
 
 
 def hurry() -> None:
@@ -28,6 +35,13 @@ def hurry() -> None:
         storage.create_engine = _engine
     scripts: Any = ScriptDirectory
     scripts.from_config = _known
+    _Storage._initdb = _begin
+
+
+def prepare() -> None:
+    """Make what all processes that are forked from this one need."""
+    with tempfile.TemporaryDirectory() as folder, _Storage(folder).run_connection("none"):
+        pass
 
 
 def _relax(connection: sqlite3.Connection, _record: object) -> None:
@@ -39,6 +53,22 @@ def _engine(url: str, **options: Any) -> Engine:
     if key not in _engines:
         _engines[key] = create_engine(url, **options)
     return _engines[key]
+
+
+def _begin(storage: Any, engine: Engine, for_index_shard: bool = False) -> None:
+    path = Path(str(engine.url.database))
+    if for_index_shard or path.exists():
+        _make_tables(storage, engine, for_index_shard)
+    elif _empty:
+        fresh = path.with_suffix(f".{os.getpid()}")
+        fresh.write_bytes(_empty[0])
+        os.link(fresh, path)
+        fresh.unlink()
+    else:
+        _make_tables(storage, engine)
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        _empty.append(path.read_bytes())
 
 
 def _known(config: Config) -> ScriptDirectory:

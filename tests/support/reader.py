@@ -57,7 +57,7 @@ class Reader(Play):
     def _reading(self, role: str, play: Callable[[Request], AssistantMessage]) -> FakeModel:
         def respond(request: Request) -> AssistantMessage:
             self.requests.append((role, request))
-            compares = "submit_comparison" in {tool.name for tool in request.tools}
+            compares = "submit_comparisons" in {tool.name for tool in request.tools}
             return play(request) if compares or _FACT.search(told(request)) else call("read_lines")
 
         return self._model(role, respond)
@@ -76,12 +76,14 @@ class Reader(Play):
 
     def _answer(self, request: Request) -> AssistantMessage:
         wanted = _ASKED.findall(told(request))[-1]
-        if "submit_comparison" in {tool.name for tool in request.tools}:
+        if "submit_comparisons" in {tool.name for tool in request.tools}:
             checks = dict.fromkeys(CRITERIA, True)
-            return call("submit_comparison", **checks | {"matches": False}, explanation="The weights differ.")
+            return call(
+                "submit_comparisons", **checks | {"matches": False}, explanation="The weights differ."
+            )
         found = [one for one in _FACT.findall(told(request)) if (one[2], one[3]) == wanted]
         return call(
-            "submit_answer",
+            "submit_answers",
             answerable=bool(found),
             answer=f"{found[-1][4]} kg" if found else "",
             evidence=[{"quote": one[1]} for one in found[-1:]],

@@ -13,9 +13,13 @@ import json
 import os
 import socket
 import sys
+import tempfile
 from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
+from qagen_dagster.catalog.database import rebuild
+from qagen_dagster.english.wording import language_of
 from tests.support import quick_dagster
 
 LOADED = ("qagen_dagster.cli.main", "qagen_dagster.definitions", "alembic.command")
@@ -80,5 +84,9 @@ if __name__ == "__main__":
     for module in LOADED:
         importlib.import_module(module)
     quick_dagster.hurry()
+    quick_dagster.prepare()
+    with tempfile.TemporaryDirectory() as folder:
+        rebuild((), Path(folder) / "catalog.duckdb")  # the next one begins with a copy of an empty one
+    language_of("The mill at the quay has a pump that was made by hand in the town.")  # loads its model
     gc.freeze()  # what is loaded is not looked through again while a command runs
     serve(socket.socket(fileno=int(sys.argv[1])))

@@ -102,7 +102,7 @@ def play(asked: Asked) -> Reply:
     """The next turn of a role that reads, then submits."""
     if asked.role == "comparer":
         checks = dict.fromkeys(CRITERIA, True)
-        return call("submit_comparison", **checks, explanation="Both name the same pressure.")
+        return call("submit_comparisons", **checks, explanation="Both name the same pressure.")
     if asked.role == "deduplicator":
         return _compare(asked)
     if asked.role == "guesser":
@@ -111,7 +111,7 @@ def play(asked: Asked) -> Reply:
     tables = _LABEL.findall(told)
     if "list_visual_content" in asked.tools and not tables:
         return call("list_visual_content")
-    if not _READ.search(told):
+    if not _READ.search(told) and "read_lines" in asked.tools:
         looks = [Call("view_page", {"page_number": int(page), "visual": label}) for label, page in tables[:1]]
         return Reply(calls=(*looks, Call("read_lines", {"start_line": 1})))
     return propose(asked) if asked.role == "generator" else _answer(asked)
@@ -137,7 +137,7 @@ def stations(asked: Asked, known: Iterable[str]) -> set[str]:
 
 def _facts(asked: Asked) -> list[tuple[int, str, str, str, str]]:
     """Line, quote, valve, station and pressure of every fact that was read."""
-    told = "\n".join(asked.results)
+    told = "\n".join(asked.results or (asked.user,))
     found = [(int(n), quote, valve, station, bar) for n, quote, valve, station, bar in _FACT.findall(told)]
     station = _STATION.findall(asked.user)[0]
     return found or [
@@ -166,10 +166,9 @@ def _answer(asked: Asked) -> Reply:
     for line, quote, valve, station, bar in _facts(asked):
         if (valve, station) == wanted:
             evidence = [{"quote": quote, "start_line": line}]
-            return call(
-                "submit_answer", answerable=True, unambiguous=True, answer=f"{bar} bar", evidence=evidence
-            )
-    return call("submit_answer", answerable=False, unambiguous=True, answer="", note="No such valve.")
+            answer = {"answerable": True, "unambiguous": True, "answer": f"{bar} bar", "evidence": evidence}
+            return call("submit_answers", answers=[{"number": 1, **answer}])
+    return call("submit_answers", answerable=False, unambiguous=True, answer="", note="No such valve.")
 
 
 def _compare(asked: Asked) -> Reply:

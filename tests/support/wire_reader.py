@@ -44,8 +44,8 @@ class Asked:
 
 _ROLES = {
     "submit_qa": "generator",
-    "submit_answer": "validator",
-    "submit_comparison": "comparer",
+    "submit_answers": "validator",
+    "submit_comparisons": "comparer",
     "submit_duplicate_verdict": "deduplicator",
     "submit_closed_book_answer": "guesser",
 }

@@ -70,7 +70,14 @@ def propose(
 
     terminal = Terminal("submit_across", SubmitAcross, items="questions")
     return ask(
-        "questions across documents", prompt(), terminal, context, model, values, candidates_of, sample
+        "questions across documents",
+        prompt(),
+        terminal,
+        context,
+        model,
+        values,
+        candidates_of,
+        sample,
     )
 
 

@@ -5,14 +5,16 @@ Only the generator is told of earlier attempts.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import pairwise
 
 from qagen_dagster.agents.questions import requirements
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
+from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
+from qagen_dagster.agents.spec import AgentSpec
 from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Visual, merged_lines
@@ -78,10 +80,11 @@ class QAContext:
             "scenario_description": requirements.description(self.scenario, writes=writes),
         }
 
-    def document_card(self, style: str = "", wanted: str = "") -> excerpt.Block:
+    def document_card(self, style: str = "", wanted: str = "", *, whole: bool = False) -> excerpt.Block:
         """Lines that describe the document: numbers of lines, pages and visuals, then metadata and sections.
 
-        `style` is the wording for the next question, and `wanted` names the kinds of questions that are still wanted.
+        `style` is the wording for the next question, and `wanted` names the kinds of questions that are still wanted. With `whole`, the
+        sections are left out, because the whole document is shown beside the card.
 
         The metadata and sections are text of the document, so they stand between the delimiters.
         """
@@ -94,7 +97,8 @@ class QAContext:
             f"how the next question is worded: {style}" if style else "",
             f"questions that are still wanted: {wanted}" if wanted else "",
         ]
-        return excerpt.block((*filter(None, facts), excerpt.enclose(list(filter(None, self._own_words())))))
+        own = list(filter(None, self._own_words(whole=whole)))
+        return excerpt.block((*filter(None, facts), excerpt.enclose(own)))
 
     def opening(self, spec: ModelSpec) -> str:
         """The text that begins the first message: the document, or only its first lines.
@@ -121,15 +125,33 @@ class QAContext:
         """Whether `opening` shows the model the whole document, apart from long back matter."""
         return self.opening(spec).endswith(excerpt.CLOSE)
 
-    def shows_all(self, spec: ModelSpec) -> bool:
-        """Whether `opening` leaves out nothing, not even back matter.
+    def explore(
+        self,
+        spec: AgentSpec,
+        model: Model,
+        values: dict[str, str],
+        sample: int,
+        *,
+        most: int | None = None,
+        **card: str,
+    ) -> AgentRun:
+        """Run an agent on the `openings`, at most `most` of them, until one is not too long. Raises ModelError.
 
-        Then no tool could find anything more.
+        `values` are the prompt's values besides the document's card, and `card` are the arguments of `document_card`. The agent gets
+        the document's tools, unless the opening leaves out nothing, because then no tool could find anything more.
         """
-        return self.opens_whole(spec) and not self.view.long_back_matter
 
-    def _own_words(self) -> list[str]:
-        """The file, the title, the authors and the date, then the sections, one per line.
+        def run(opening: str) -> AgentRun:
+            whole = opening.endswith(excerpt.CLOSE)
+            tools = {} if whole and not self.view.long_back_matter else self.tools
+            told = values | {"document_card": self.document_card(**card, whole=whole)}
+            asked = replace(spec, tools=tuple(tools))
+            return run_agent(asked, model, tools, told, sample=sample, opening=opening)
+
+        return first_that_fits(partial(run, opening) for opening in self.openings(model.spec)[:most])
+
+    def _own_words(self, *, whole: bool) -> list[str]:
+        """The file, the title, the authors and the date, then the sections, one per line. A document shown as a `whole` has no list of sections.
 
         If the document has no title, its first words take the place of the title.
         """
@@ -142,7 +164,8 @@ class QAContext:
             f"authors: {excerpt.one_line(', '.join(meta.authors[:6]), 300)}" if meta.authors else "",
             f"date in the file: {excerpt.one_line(meta.date, 40)}" if meta.date else "",
         ]
-        shown = [section for section in document.sections if section.level <= 3][:_MOST_SECTIONS]
+        most = 0 if whole else _MOST_SECTIONS
+        shown = [section for section in document.sections if section.level <= 3][:most]
         if shown:
             facts.append("sections:")
         for section in shown:
@@ -173,13 +196,11 @@ class History:
 
 
 def prompt_values(context: QAContext, history: History) -> dict[str, str]:
-    """The values of the generator's prompt."""
+    """The values of the generator's prompt, besides the document's card."""
     accepted = history.accepted[-_SHOWN_ACCEPTED:]
     # Each note is shown once, because a corrected submission repeats the notes of the refused submission.
     notes = list({normalise(note): note for note in history.also_seen}.values())[-_SHOWN_NOTES:]
-    style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = context.task_values(writes=True) | {
-        "document_card": context.document_card(style, history.wanted),
         "accepted": excerpt.block(
             f"{number}. {pair.question} -> {excerpt.one_line(pair.answer, 120)} [{pair.question_type}] {_place(pair)}"
             for number, pair in enumerate(accepted, 1)

@@ -5,13 +5,13 @@ Several questions come in one submission. Its faults are reported to the generat
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
+from qagen_dagster.agents.questions import requirements
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
-from qagen_dagster.agents.runner import call_summaries, first_that_fits, run_agent
+from qagen_dagster.agents.runner import call_summaries, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ToolError
@@ -141,12 +141,13 @@ def _asked(
         name=f"{context.mode.value} question generator",
         role=ROLE,
         prompt=prompt_for(context.mode),
-        tools=tuple(context.tools),
+        tools=(),
         terminals=(Terminal("submit_qa", submission, check), Terminal("report_exhausted", ReportExhausted)),
         limits=AgentLimits(max_turns=40, max_tool_calls=80),
     )
-    begin = partial(run_agent, spec, model, context.tools, prompt_values(context, history), sample=attempt)
-    run = first_that_fits(partial(begin, opening=opening) for opening in context.openings(model.spec))
+    style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
+    values = prompt_values(context, history)
+    run = context.explore(spec, model, values, attempt, style=style, wanted=history.wanted)
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     pages = tuple(
         dict.fromkeys(page for call in run.used if (page := evidence_check.viewed_page(call)) is not None)
@@ -180,36 +181,41 @@ def ask(
     values: dict[str, str],
     candidates_of: Callable[[Record], Sequence[Candidate]],
     sample: int,
-    openings: Iterable[str] = ("",),
     *,
-    tools: bool = False,
+    explores: bool = False,
 ) -> Drafts:
-    """Ask for a submission of `what`, with the document's `tools` or without. Faults are reported to the model once; a candidate with a
-    fault after that is rejected. Raises ModelError."""
+    """Ask for a submission of `what`. An agent that `explores` is shown the context's document. Raises ModelError.
+
+    Candidates with a fault are sent back once, and the others are kept. A candidate with a fault after that is rejected.
+    """
+    kept: dict[str, Candidate] = {}
     told = False
 
-    def reject_once(result: Record) -> None:
+    def return_once(result: Record) -> None:
         nonlocal told
-        faults = [
-            f"question {at}: {one.gate_detail}" for at, one in enumerate(candidates_of(result), 1) if one.gate
-        ]
-        if faults and not told:
-            told = True
-            raise ToolError(
-                f"Not accepted: {'; '.join(faults)}. Correct these and submit all questions once more."
-            )
+        found = candidates_of(result)
+        faults = [f"question {at}: {one.gate_detail}" for at, one in enumerate(found, 1) if one.gate]
+        if not faults or told:
+            return
+        told = True
+        kept.update({one.question: one for one in found if not one.gate})
+        raise ToolError(
+            f"Not accepted: {'; '.join(faults)}. Correct and submit only these; all others are kept."
+        )
 
-    limits = AgentLimits(max_turns=40, max_tool_calls=80) if tools else AgentLimits(max_turns=4)
-    named = tuple(context.tools) if tools else ()
+    limits = AgentLimits(max_turns=40, max_tool_calls=80) if explores else AgentLimits(max_turns=4)
     spec = AgentSpec(
-        f"generator of {what}", ROLE, prompt, named, (replace(terminal, check=reject_once),), limits
+        f"generator of {what}", ROLE, prompt, (), (replace(terminal, check=return_once),), limits
     )
-    begin = partial(run_agent, spec, model, context.tools if tools else {}, values, sample=sample)
-    run = first_that_fits(partial(begin, opening=opening) for opening in openings)
+    if explores:
+        run = context.explore(spec, model, values, sample)
+    else:
+        run = run_agent(spec, model, {}, values, sample=sample)
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, sample)
-    if not isinstance(run.end, Finish):
-        return Drafts((), str(run.end), calls)
-    return Drafts(tuple(candidates_of(run.end.result)), "", calls)
+    last = candidates_of(run.end.result) if isinstance(run.end, Finish) else ()
+    found = {one.question: one for one in last} | kept
+    ended = isinstance(run.end, Finish) or bool(kept)
+    return Drafts(tuple(found.values()), "" if ended else str(run.end), calls)
 
 
 def listed(questions: Iterable[str]) -> Block | str:

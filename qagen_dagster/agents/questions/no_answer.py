@@ -38,9 +38,7 @@ def propose(
     round_: int,
 ) -> Drafts:
     """Ask for the `wanted` number of questions of each kind. `round_` counts from 1. Raises ModelError."""
-    whole = context.shows_all(model.spec)
     values = context.task_values(writes=True) | {
-        "document_card": context.document_card(),
         "wanted": block(f"- {kind.value}: {count + SPARE}" for kind, count in wanted.items()),
         "known": listed(known),
         "rejected": refused(rejected),
@@ -49,22 +47,9 @@ def propose(
     def candidates_of(result: Record) -> list[Candidate]:
         return [candidate_of(context, one) for one in SubmitNoAnswer.model_validate(result).questions]
 
-    terminal, openings = (
-        Terminal("submit_no_answer", SubmitNoAnswer, items="questions"),
-        context.openings(model.spec),
-    )
-    drafts = ask(
-        "questions without an answer",
-        prompt(),
-        terminal,
-        context,
-        model,
-        values,
-        candidates_of,
-        round_,
-        openings,
-        tools=not whole,
-    )
+    terminal = Terminal("submit_no_answer", SubmitNoAnswer, items="questions")
+    what = "questions without an answer"
+    drafts = ask(what, prompt(), terminal, context, model, values, candidates_of, round_, explores=True)
     left = Counter({kind.value: count + SPARE for kind, count in wanted.items()})
     found: list[Candidate] = []
     for one in drafts.candidates:

@@ -1,18 +1,17 @@
-"""The validator first answers the question blind with the document's tools, then compares the answers and judges.
+"""The validator first answers questions blind with the document's tools, then compares the answers and judges.
 
-The blind step never sees the proposed answer, the evidence, the type of the question, or the scenario's personas. Several questions can
-be answered blind in one request, so that the document is shown once.
+The blind step never sees a proposed answer, its evidence, the type of the question, or the scenario's personas. Each of the two steps takes one or several questions in
+one request, so that the document and the instructions are shown once.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
 
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
-from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
+from qagen_dagster.agents.runner import call_summaries, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal, without_tools
 from qagen_dagster.english.answers import contradiction, equal
 from qagen_dagster.errors import RequestRefusedError
@@ -20,17 +19,24 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions import results
-from qagen_dagster.records.questions.batch import SubmitAnswers
 from qagen_dagster.records.questions.submissions import (
     BlindAnswer,
     Comparison,
     EvidenceQuote,
     JudgingAnswer,
-    TypedComparison,
+    NumberedComparison,
+    NumberedFinding,
+    NumberedJudgement,
+    SubmitAnswers,
+    SubmitComparisons,
+    SubmitSeenAnswers,
 )
 from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 
 ROLE = "validator"
+_Asked = TypeVar("_Asked")
+_Reply = TypeVar("_Reply")
+_Given = TypeVar("_Given", bound=NumberedComparison | NumberedFinding | NumberedJudgement)
 
 
 class Judged(Record):
@@ -44,81 +50,71 @@ class Judged(Record):
 
 
 @dataclass(frozen=True)
-class BlindFinding:
-    """The blind answer, or the reason why there is none."""
+class Replies(Generic[_Reply]):
+    """The replies about several items, by item. Missing replies are left out. `failure` is the reason if there is none."""
 
-    answer: BlindAnswer | None
-    failure: str
-    calls: tuple[results.CallSummary, ...]
+    found: Mapping[str, _Reply]
+    calls: tuple[results.CallSummary, ...] = ()
+    failure: str = ""
+    was_cut: bool = False  # at the output limit
     looked: bool = False  # whether the model asked to see a picture
 
 
 @dataclass(frozen=True)
-class TypeRule:
-    """The question type that was asked for, and the rule by which the comparison judges it: the values of `type_prompt`."""
+class Pair:
+    """A candidate and the blind answer to its question. `rule` tells what its type means; empty if the type is not judged."""
 
-    question_type: str
-    type_means: str
-    type_asks: str
-    type_fails: str
+    candidate: results.Candidate
+    blind: BlindAnswer
+    rule: str
+
+    @property
+    def key(self) -> str:
+        """A hash of the candidate."""
+        return digest(self.candidate.model_dump_json())
 
 
 def blind_prompt(mode: Mode) -> Prompt:
     return load_prompt(f"questions/validator_{mode.value}")
 
 
-def compare_prompt() -> Prompt:
-    return load_prompt("questions/validator_compare")
+def compare_prompts() -> tuple[Prompt, Prompt]:
+    """The prompt of the comparison, and its part for one pair of answers."""
+    return load_prompt("questions/validator_compare"), load_addition("questions/validator_pair")
 
 
-def type_prompt() -> Prompt:
-    """The addition before the user part of `compare_prompt`, for a question whose type has a rule."""
-    return load_addition("questions/validator_type")
+def answer_blind(
+    context: QAContext, model: Model, questions: Sequence[str], attempt: int
+) -> Replies[BlindAnswer]:
+    """Answer questions from the document. Several must be such as may be asked together. Raises ModelError.
 
-
-def answer_record(mode: Mode) -> type[BlindAnswer]:
-    """The record that the blind step submits. The blind step also judges textual questions, because it is told their purpose. A visual
-    question is judged by the model that compares the answers.
+    The blind step also judges textual questions, because it is told their purpose. A visual question is judged by the model that compares the answers.
+    Several questions get no answers from a model that does not see the whole document in its first message, because it searches for each
+    question separately, or if the request with the whole document is refused as too long.
     """
-    return JudgingAnswer if mode is Mode.TEXTUAL else BlindAnswer
-
-
-def answer_blind(context: QAContext, model: Model, question: str, attempt: int) -> BlindFinding:
-    """Answer a question from the document. Raises ModelError."""
-    terminal = Terminal("submit_answer", answer_record(context.mode))
-    run, calls = run_blind(context, model, blind_prompt(context.mode), question, terminal, attempt)
+    several, form = len(questions) > 1, SubmitAnswers if context.mode is Mode.TEXTUAL else SubmitSeenAnswers
+    if several and not context.opens_whole(model.spec):
+        return Replies({})
+    asked = sorted(questions, key=lambda one: digest(context.view.document.id, one))
+    terminal = Terminal("submit_answers", form, items="answers" if several else "")
+    name, limits = f"{context.mode.value} blind answerer", AgentLimits(max_turns=25, max_tool_calls=50)
+    spec = AgentSpec(name, ROLE, blind_prompt(context.mode), (), (terminal,), limits)
+    shown = block(f"{number}. {one}" for number, one in enumerate(asked, 1)) if several else asked[0]
+    values = {"question": shown} | (context.task_values() if context.mode is Mode.TEXTUAL else {})
+    try:
+        run = context.explore(spec, model, values, attempt, most=1 if several else None)
+    except RequestRefusedError:
+        if not several or len(context.openings(model.spec)) == 1:
+            raise
+        return Replies({})
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
-        return BlindFinding(None, str(run.end), calls)
+        return Replies({}, calls, str(run.end), run.was_cut)
+    kind = JudgingAnswer if context.mode is Mode.TEXTUAL else BlindAnswer
+    given = _by_number(asked, form.model_validate(run.end.result).answers)
+    found = {question: kind(**one.shared(kind)) for question, one in given}
     looked = any(call.name == "view_page" for call in run.used)
-    answer = answer_record(context.mode).model_validate(run.end.result)
-    return BlindFinding(answer, "", calls, looked)
-
-
-def run_blind(
-    context: QAContext,
-    model: Model,
-    prompt: Prompt,
-    question: str,
-    terminal: Terminal,
-    attempt: int,
-    *,
-    tools: bool = True,
-) -> tuple[AgentRun, tuple[results.CallSummary, ...]]:
-    """Run the validator on a question, by default with the document's tools. Returns the run and its calls. Raises ModelError."""
-    spec = AgentSpec(
-        name=f"{context.mode.value} blind answerer",
-        role=ROLE,
-        prompt=prompt,
-        tools=tuple(context.tools) if tools else (),
-        terminals=(terminal,),
-        limits=AgentLimits(max_turns=25, max_tool_calls=50),
-    )
-    values = {"document_card": context.document_card(), "question": question}
-    values |= context.task_values() if context.mode is Mode.TEXTUAL else {}
-    begin = partial(run_agent, spec, model, context.tools, values, sample=attempt)
-    openings = context.openings(model.spec)[: None if tools else 1]
-    run = first_that_fits(partial(begin, opening=opening) for opening in openings)
-    return run, call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
+    return Replies(found, calls, was_cut=run.was_cut, looked=looked)
 
 
 def judge(
@@ -126,32 +122,38 @@ def judge(
     model: Model,
     candidate: results.Candidate,
     attempt: int,
-    rule: TypeRule | None = None,
-    found: BlindFinding | None = None,
+    rule: str = "",
+    found: Replies[BlindAnswer] | None = None,
+    compared: Comparison | None = None,
 ) -> Judged:
-    """Answer blind unless `found` is the blind answer, then compare the answers, and check the `rule` of the question's type, if any.
+    """Answer blind unless `found` has the blind answer, then compare the answers unless they are `compared`, and check the `rule` of the
+    question's type, if any.
 
     A model compares the answers, except in three cases: the blind step found no answer; the answers contradict each other, which code
     tests for textual questions without a computation; without a `rule`, the answers are equal, the blind step found no fault in the
     question, and all its passages are in the evidence. Raises ModelError.
     """
-    found = found or answer_blind(context, model, candidate.question, attempt)
-    blind = found.answer
+    found = found or answer_blind(context, model, (candidate.question,), attempt)
+    blind = found.found.get(candidate.question)
     if blind is None:
         return Judged(verdict=None, failure=found.failure, calls=found.calls)
-    decided = _decided_by_code(candidate, blind, rule, context.mode)
-    if decided is None:
-        return _compare(context, model, candidate, blind, attempt, rule, found.calls)
-    return Judged(verdict=_verdict(candidate, blind, attempt, decided), calls=found.calls)
+    pair, calls = Pair(candidate, blind, rule), found.calls
+    decided = decided_by_code(pair, context.mode)
+    if decided is None and compared is None:
+        made = compare(context, model, (pair,), attempt)
+        calls, compared = (*calls, *made.calls), made.found.get(pair.key)
+        if compared is None:
+            return Judged(verdict=None, failure=f"comparison: {made.failure}", calls=calls)
+    if decided is None and compared is not None:
+        decided = _by_comparison(pair, compared)
+    about = {"attempt": attempt, "question": candidate.question, "proposed_answer": candidate.answer}
+    verdict = results.VerdictRecord.model_validate({**about, "blind_answer": blind.answer, **(decided or {})})
+    return Judged(verdict=verdict, calls=calls)
 
 
-def _decided_by_code(
-    candidate: results.Candidate,
-    blind: BlindAnswer,
-    rule: TypeRule | None,
-    mode: Mode,
-) -> dict[str, object] | None:
-    """The criteria and the explanation of a verdict that needs no comparison by a model; None if a model must compare."""
+def decided_by_code(pair: Pair, mode: Mode) -> dict[str, object] | None:
+    """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
+    candidate, blind = pair.candidate, pair.blind
     if not blind.answerable or not blind.answer.strip():
         return {
             **dict.fromkeys(("matches", "relevant")),
@@ -173,55 +175,20 @@ def _decided_by_code(
             "explanation": f"{results.BY_CODE}: {fault}",
         }
     proven = bool(blind.evidence) and not _other_quotes(candidate, blind)
-    if rule is None and proven and _faultless(blind) and equal(candidate.answer, blind.answer):
+    if not pair.rule and proven and _faultless(blind) and equal(candidate.answer, blind.answer):
         return {
-            **dict.fromkeys(("answerable", *Comparison.model_fields), True),
+            **dict.fromkeys({"answerable", *Comparison.model_fields} - {"of_type"}, True),
             "explanation": "code found the two answers equal and the validator's passages in the evidence, "
             "and the validator found no fault in the question",
         }
     return None
 
 
-def _verdict(
-    candidate: results.Candidate, blind: BlindAnswer, attempt: int, found: dict[str, object]
-) -> results.VerdictRecord:
-    """The verdict with the criteria and the explanation in `found`."""
-    about = {"attempt": attempt, "question": candidate.question, "proposed_answer": candidate.answer}
-    return results.VerdictRecord.model_validate({**about, "blind_answer": blind.answer, **found})
-
-
-def _compare(
-    context: QAContext,
-    model: Model,
-    candidate: results.Candidate,
-    blind: BlindAnswer,
-    attempt: int,
-    rule: TypeRule | None,
-    calls: tuple[results.CallSummary, ...],
-) -> Judged:
-    terminal = Terminal("submit_comparison", Comparison if rule is None else TypedComparison)
-    asked = compare_prompt() if rule is None else type_prompt().before(compare_prompt())
-    spec = without_tools("answer comparer", ROLE, asked, terminal)
-    values = context.task_values() | (asdict(rule) if rule is not None else {})
-    values |= {
-        "mode": context.mode.value,
-        "question": candidate.question,
-        "proposed_answer": candidate.answer,
-        "own_answer": blind.answer,
-        "evidence": _evidence(context, candidate),
-        "own_evidence": _own_evidence(candidate, blind),
-        "own_finding": _finding(blind),
-        "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
-    }
-    run = run_agent(spec, model, {}, values, sample=attempt)
-    calls += call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
-    if not isinstance(run.end, Finish):
-        return Judged(verdict=None, failure=f"comparison: {run.end}", calls=calls)
-    found = Comparison.model_validate(run.end.result)
-    other = (
-        "" if getattr(found, "of_type", True) or rule is None else f"it is no {rule.question_type} question: "
-    )
-    judged: dict[str, object] = {
+def _by_comparison(pair: Pair, found: Comparison) -> dict[str, object]:
+    """The criteria of a verdict by a comparison, and its explanation."""
+    blind, kind = pair.blind, pair.candidate.question_type
+    other = f"it is no {kind} question: " if pair.rule and not found.of_type else ""
+    return {
         **found.model_dump(exclude={"of_type"}),
         "answerable": True,
         "unambiguous": found.unambiguous and (blind.unambiguous or found.matches),
@@ -229,7 +196,49 @@ def _compare(
         "premise_holds": found.premise_holds and (blind.premise_holds or found.matches),
         "explanation": f"{other}{found.explanation}",
     }
-    return Judged(verdict=_verdict(candidate, blind, attempt, judged), calls=calls)
+
+
+def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: int) -> Replies[Comparison]:
+    """Let the model compare the answers of each pair and judge the questions, in one request. Raises ModelError."""
+    terminal = Terminal(
+        "submit_comparisons", SubmitComparisons, items="comparisons" if len(pairs) > 1 else ""
+    )
+    spec = without_tools("answer comparer", ROLE, compare_prompts()[0], terminal)
+    rules = dict.fromkeys(one.rule for one in pairs if one.rule)
+    values = context.task_values() | {
+        "mode": context.mode.value,
+        "document": one_line(context.view.document.metadata.title or context.view.document.source, 200),
+        "types": block(rules) or "(none)",
+        "pairs": block(_shown(context, number, one) for number, one in enumerate(pairs, 1)),
+    }
+    run = run_agent(spec, model, {}, values, sample=attempt)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
+    if not isinstance(run.end, Finish):
+        return Replies({}, calls, str(run.end))
+    given = _by_number(pairs, SubmitComparisons.model_validate(run.end.result).comparisons)
+    return Replies({pair.key: Comparison(**one.shared(Comparison)) for pair, one in given}, calls)
+
+
+def _by_number(asked: Sequence[_Asked], given: Sequence[_Given]) -> list[tuple[_Asked, _Given]]:
+    """The items that were asked, each with its reply. A single item may have any number."""
+    if len(asked) == 1:
+        return [(asked[0], given[0])]
+    return [(asked[one.number - 1], one) for one in given if one.number <= len(asked)]
+
+
+def _shown(context: QAContext, number: int, pair: Pair) -> Block:
+    candidate, blind = pair.candidate, pair.blind
+    values = {
+        "number": str(number),
+        "type": candidate.question_type if pair.rule else "(none)",
+        "question": candidate.question,
+        "proposed_answer": candidate.answer,
+        "own_answer": blind.answer,
+        "evidence": _evidence(context, candidate),
+        "own_evidence": _own_evidence(candidate, blind),
+        "own_finding": _finding(blind),
+    }
+    return Block(f"{compare_prompts()[1].fill(values)[1]}\n")
 
 
 def _numbered(quotes: list[tuple[str, str]]) -> Block:
@@ -306,46 +315,3 @@ def rejection(verdict: results.VerdictRecord) -> tuple[results.RejectionReason, 
         (verdict.relevant, results.RejectionReason.IRRELEVANT, verdict.explanation),
     )
     return next(((reason, detail) for passed, reason, detail in checks if passed is False), None)
-
-
-@dataclass(frozen=True)
-class BlindAnswers:
-    """The blind answers by question. A question without a blind answer is left out."""
-
-    answers: dict[str, JudgingAnswer]
-    calls: tuple[results.CallSummary, ...]
-    was_cut: bool = False  # cut off at the output limit
-
-
-def blind_many_prompt() -> Prompt:
-    """The addition before the user part of the validator's textual prompt, for several questions."""
-    return load_addition("questions/batch/blind_many")
-
-
-def answer_all_blind(
-    context: QAContext, model: Model, questions: Sequence[str], attempt: int
-) -> BlindAnswers:
-    """Answer questions that may be asked together. Raises ModelError.
-
-    A model that does not see the whole document in its first message is not asked, because it searches for each question separately.
-    """
-    if not context.opens_whole(model.spec):
-        return BlindAnswers({}, ())
-    shuffled = sorted(questions, key=lambda one: digest(context.view.document.id, one))
-    asked = block(f"{number}. {one}" for number, one in enumerate(shuffled, 1))
-    prompt = blind_many_prompt().before(blind_prompt(Mode.TEXTUAL))
-    terminal = Terminal("submit_answers", SubmitAnswers, items="answers")
-    tools = not context.shows_all(model.spec)
-    try:
-        run, calls = run_blind(context, model, prompt, asked, terminal, attempt, tools=tools)
-    except RequestRefusedError:  # probably too long; a question alone can be asked with a smaller part
-        if len(context.openings(model.spec)) == 1:
-            raise
-        return BlindAnswers({}, ())
-    given = SubmitAnswers.model_validate(run.end.result).answers if isinstance(run.end, Finish) else ()
-    found = {
-        shuffled[one.number - 1]: JudgingAnswer.model_validate(one.model_dump(exclude={"number"}))
-        for one in given
-        if one.number <= len(shuffled)
-    }
-    return BlindAnswers(found, calls, run.was_cut)

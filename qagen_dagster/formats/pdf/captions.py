@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import mean
 
-from qagen_dagster.formats.pdf.cells import unbroken
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.mupdf import Rect, union
+from qagen_dagster.formats.pdf.page_lines import unbroken
 from qagen_dagster.formats.pdf.reading_order import Line
 
 MARGIN = 0.08  # share of the page's height, at the top for running heads and at the bottom for running feet
@@ -185,16 +185,6 @@ def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
         return chars >= _LONE_CHARS and near and wide > 0.3 * text.width
     full = sum(piece.box[2] - piece.box[0] > 0.7 * wide for piece in block)
     return chars >= _PROSE_CHARS and full * 10 >= 6 * len(block)
-
-
-def lettering_line(text: Text, box: Rect, caption: int) -> int:
-    """The first line of the lettering that lies in `box` right above line `caption`; the result is `caption` if there is no lettering."""
-    line = caption
-    while above := [one for one in text.pieces if one.line == line - 1]:
-        if sum(contains(expanded(box, 6), one.box) for one in above) * 3 < 2 * len(above):
-            break
-        line -= 1
-    return line
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,11 +1,8 @@
-"""Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels and legends.
-
-Shapes that lie side by side are joined to rows of panels.
-"""
+"""Combines the pictures and drawings on a PDF page into shapes that may be figures, with their labels and legends."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +24,6 @@ _LONG = 100.0  # points; a shape of this width may have half the height, such as
 _WHOLE = 0.8  # share of the page from which a shape is the page's background
 _REPEATED = 0.2  # share of the pages; marks at the same place on more pages are decoration
 _JOINED = 9.0  # points between parts of one drawing
-_RULE = 2.6  # points, thickness of a separating line
 _PARAGRAPH = 3  # minimum lines of prose in a frame
 _FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph
 _LABEL_CHARS = 60
@@ -37,17 +33,12 @@ _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
 
 @dataclass(eq=False)
 class Shape:
-    """Pictures and drawings that belong together.
-
-    `items` is the number of pictures and drawings, `boxes` holds all their boxes, and `parts` holds the straight paths among them.
-    """
+    """Pictures and drawings that belong together. `items` is the number of lines and curves."""
 
     box: Rect
     items: int = 0
     pictures: int = 0
     curves: int = 0
-    boxes: list[Rect] = field(default_factory=list[Rect])
-    parts: list[Drawing] = field(default_factory=list[Drawing])
 
 
 class Repeats:
@@ -81,8 +72,7 @@ def shapes_on(
         box = intersection(one.box, page)
         on_page = box[0] < box[2] and box[1] < box[3] and area(box) < _WHOLE * area(page)
         if on_page and one not in repeats and not _covers_prose(box, text):
-            thin = min(box[2] - box[0], box[3] - box[1]) <= _RULE
-            parts.append((box, Drawing(box, 1, curved=False, white=False) if thin else None))
+            parts.append((box, None))
     for path in drawings:
         box = intersection(path.box, page)
         if path.white or box[2] < box[0] or box[3] < box[1] or area(box) > _WHOLE * area(page):
@@ -90,7 +80,7 @@ def shapes_on(
         if path in repeats:
             continue
         if _covers_prose(box, text):
-            frames.append(Shape(box, boxes=[box]))  # a frame does not connect the parts inside it
+            frames.append(Shape(box))  # a frame does not connect the parts inside it
         else:
             parts.append((box, path))
     return [*frames, *_grouped(text, parts)]
@@ -127,14 +117,11 @@ def _grouped(text: Text, parts: list[tuple[Rect, Drawing | None]]) -> Iterator[S
 
 def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
     shape.box = union((shape.box, box))
-    shape.boxes.append(box)
     if path is None:
         shape.pictures += 1
         return
     shape.items += path.items
     shape.curves += path.curved
-    if not path.curved:
-        shape.parts.append(path)
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
@@ -194,37 +181,3 @@ def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     if large and piece.box[1] < box[1] and not short:
         return False  # a title, or the line of text before the drawing
     return inside and len(piece.text) <= (_LARGE_CHARS if large else _LABEL_CHARS)
-
-
-def panels_of(shapes: Sequence[Shape]) -> list[list[Shape]]:
-    """Rows of equally high shapes. The gaps between these shapes are narrower than the shapes."""
-    rows: list[list[Shape]] = []
-    for shape in sorted(shapes, key=lambda one: one.box[0]):
-        row = next((row for row in rows if _is_next(row[-1].box, shape.box)), None)
-        if row is None:
-            rows.append([shape])
-        else:
-            row.append(shape)
-    return rows
-
-
-def _is_next(left: Rect, right: Rect) -> bool:
-    """Whether two panels have equal height and are close beside each other."""
-    gap = (left[2], max(left[1], right[1]), right[0], min(left[3], right[3]))
-    return gap[3] - gap[1] > 0.8 * max(left[3] - left[1], right[3] - right[1]) and 0 <= gap[2] - gap[0] < min(
-        left[2] - left[0], right[2] - right[0]
-    )
-
-
-def without_captions(shape: Shape, captions: Sequence[Rect]) -> list[Shape]:
-    """The shape without the parts that overlap a caption; an empty list if nothing is left."""
-    across = [
-        box for box in captions if shared_height(box, shape.box) > 6 and shared_width(box, shape.box) > 0
-    ]
-    kept = [
-        box
-        for box in shape.boxes
-        if not any(touch(box, one) and shared_height(box, one) > 2 for one in across)
-    ]
-    parts = [] if across else shape.parts
-    return [replace(shape, box=union(kept), boxes=kept, parts=parts)] if kept else []

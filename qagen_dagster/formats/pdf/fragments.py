@@ -89,7 +89,6 @@ class Fragments:
     line: list[int]  # numbers of the lines in the prints of the page
     rtl: bool  # most letters are of a script written from right to left
     upright: bool  # no fragment seems to run in another direction
-    figures: bool = False  # the page may have captions of figures
     raw: bool = False  # some characters are codes without a stated character
     has_rtl: bool = False  # some letters are of a right-to-left script
     hidden: int = 0  # number of invisible fragments that were left out
@@ -172,9 +171,8 @@ def fragments_of(printed: bytes) -> Fragments:
     edges = left, top, list(map(add, left, wide)), list(map(add, top, high))
     base = [] if upright else [line.y for line in lines]
     rtl = bool(sample) and len(RTL.findall(sample)) > len(_WESTERN.findall(sample))
-    figures = any(word in joined for word in ("Fig", "FIG", "Abb"))
     has_rtl = odd and RTL.search(joined) is not None
-    return Fragments(*edges, fonts, size, base, texts, numbers, rtl, upright, figures, raw, has_rtl)
+    return Fragments(*edges, fonts, size, base, texts, numbers, rtl, upright, raw, has_rtl)
 
 
 def _page_of(printed: bytes) -> _Page:

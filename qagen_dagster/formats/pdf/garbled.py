@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 _SAMPLE = 1_200  # characters from the middle of a page that are judged
 _ENOUGH = 200  # minimum letters that show a language
+_FEW = 20  # letters of these kinds on a page that is judged by the others
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show that its text is meaningful
@@ -48,13 +49,13 @@ def is_garbled(texts: Sequence[str]) -> bool:
         return True
     if sample.isascii():
         return _is_noise(texts)
-    letters = sum(map(str.isalpha, sample))
+    strange, latin, indic = (len(rare.findall(sample)) for rare in (_STRANGE, _LATIN_1, _INDIC))
+    letters = sum(map(str.isalpha, sample)) if strange + latin + indic > _FEW else 0  # the sum is slow
     if letters < _ENOUGH:
         return _is_noise(texts)
-    if _INDIC.search(sample):
+    if indic:
         whole = unicodedata.normalize("NFC", sample)
         return len(_MISPLACED.findall(whole)) > _MAX_MISPLACED * max(len(_SIGN.findall(whole)), _ENOUGH // 4)
-    strange, latin = len(_STRANGE.findall(sample)), len(_LATIN_1.findall(sample))
     return strange > _MAX_STRANGE * letters or latin > _MAX_LATIN_1 * letters or _is_noise(texts)
 
 

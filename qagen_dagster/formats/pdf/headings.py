@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.mupdf import Pdf
-from qagen_dagster.formats.pdf.page_lines import CAPTION, MARK
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 from qagen_dagster.records.document import Section
 
@@ -14,6 +13,7 @@ FILE_NAME = re.compile(
     r"(?i)^(microsoft \w+ - |untitled|slide 1|document\d*$)"
     r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?|txt)$"
 )
+_CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
 _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
@@ -89,7 +89,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
         span = text.pages[page] if 0 <= page < len(text.pages) else None
         if span is None or span.end_line < span.start_line:
             continue
-        if title and not FILE_NAME.search(title) and not CAPTION.match(title):
+        if title and not FILE_NAME.search(title) and not _CAPTION.match(title):
             start, end = span.start_line, span.end_line
             later = max(start, last + 1)
             last = _find(title, text.lines, later, end) or _find(title, text.lines, start, end) or start
@@ -242,14 +242,9 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
 def _is_worded(line: str) -> bool:
     """Whether a line can be a heading by its words.
 
-    The line is then no caption, lettering, formula, row of cells, entry of a table of contents or sentence.
+    The line is then no caption, formula, row of cells, entry of a table of contents or sentence.
     """
-    if (
-        not 3 - (line[:1] > WIDE) <= len(line) <= _MAX_CHARS
-        or line[-1] in _NO_END
-        or CAPTION.match(line)
-        or MARK in line
-    ):
+    if not 3 - (line[:1] > WIDE) <= len(line) <= _MAX_CHARS or line[-1] in _NO_END or _CAPTION.match(line):
         return False
     entry = line.rstrip("0123456789ivxlc").rstrip().endswith(_LEADERS) or ". . " in line
     if entry or _SENTENCE.search(line):

@@ -31,17 +31,19 @@ _MOST_COVERS = 100  # maximum covers of a page; more covers are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
 _MIN_STRUCK = 3  # minimum letters; in formulas single letters are struck out
 _END = 4  # maximum points by which a rule is longer than the text that it strikes out
-# The command of a light colour, of grey, RGB or CMYK, or of a colour in a space that the file names.
+# A light colour of grey, RGB or CMYK, or a colour in a space that the file names, before text in this colour. Between them are a drawing
+# between `q` and `Q`, names, dictionaries, dashes and other commands, but neither another colour nor the end of a drawing.
 _FULL, _NONE = rb"(?:1(?:\.0*)?|0?\.(?:8[789]|9)\d*)\s+", rb"(?:0(?:\.0*)?|0?\.(?:0\d*|1[0-2]\d*))\s+"
-_LIGHT_COMMAND = _re2.compile(
-    rb"(?i)(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FULL, 4 * _NONE)
-)
+_LIGHT_COMMAND = rb"(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FULL, 4 * _NONE)
+_BETWEEN = rb"(?:\bq\b[^gkqQ(\[<]*\bQ\b|/[^\s/(\[<]+|<<[^<>]*>>|\[[\d\s.]*\]\s*\d+\s+d\b|\bgs\b|[^gkQ(\[</])*"
+_LIGHT_TEXT = _re2.compile(rb"%b%b(?:[(\[]|<[^<]|\bDo\b)|\b[1256]\s+Tr\b" % (_LIGHT_COMMAND, _BETWEEN))
 _LIGHT_COLOUR = re.compile("color:#(?:[ef].){3}")
 _FILLED = b'"stroked":0,"rectangle":1'
 _BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
 _OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
 _BAR = 4  # points; a thinner rectangle hides no letters
-_Covers = dict[int, list[Rect]]  # by fragment
+_Mark = tuple[str, Rect]  # the state of letters that it hides: "struck", "doubtful" or "behind"; and its box
+_Marks = dict[int, list[_Mark]]  # by fragment
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +73,15 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
         n: "" for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY
     }
     few = 0 < printed.json.count(_FILLED) <= _MOST_BARS
-    bars = _over(f, printed.blocks, b"vector") if few else {}
-    pictures = _over(f, printed.blocks_and_pictures(), b"image") if printed.content.covers else {}
-    strikes = _struck(printed, f)
-    some = sorted({*bars, *pictures, *strikes, *_suspects(pdf, printed, f)})
+    marks = _struck(printed, f)
+    if few:
+        _add_covers(marks, f, printed.blocks, b"vector", "doubtful")
+    if printed.content.covers:
+        _add_covers(marks, f, printed.blocks_and_pictures(), b"image", "behind")
+    some = sorted({*marks, *_suspects(pdf, printed, f)})
     if some:
         lines = printed.letters({f.line[n] for n in some})
-        state = _State(f.size, bars, pictures, strikes)
-        runs = [run for n in some for run in state.runs(n, lines[f.line[n]])]
+        runs = [run for n in some for run in _runs(n, f.size[n], lines[f.line[n]], marks.get(n, ()))]
         shown |= _seen(pdf.page(printed.number), f, runs)
     shadows = _shadows(f)
     if not shown and not shadows:
@@ -92,7 +95,7 @@ def _suspects(pdf: Pdf, printed: Printed, f: Fragments) -> Iterable[int]:
     if printed.content.may_be_unpainted:
         is_scan = printed.is_unpainted() and _is_pictured(pdf.page(printed.number))
         return () if is_scan else range(len(f.text))
-    if printed.content.is_whole and not _LIGHT_COMMAND.search(printed.content.commands):
+    if printed.content.is_whole and not _LIGHT_TEXT.search(printed.content.commands):
         return ()
     lines = printed.html
     return [n for n, line in enumerate(f.line) if _LIGHT_COLOUR.search(lines[line])]
@@ -114,9 +117,9 @@ def _shadows(f: Fragments) -> set[int]:
     return found
 
 
-def _struck(printed: Printed, f: Fragments) -> _Covers:
+def _struck(printed: Printed, f: Fragments) -> _Marks:
     """The horizontal rules that cross fragments and are not longer than these. Other rules belong to a drawing."""
-    strikes: _Covers = {}
+    strikes: _Marks = {}
     widest = max(map(sub, f.x1, f.x0)) + 2 * _END * SCALE
     level = sorted(
         [(y0 + y1 >> 1, x0, x1) for x0, y0, x1, y1 in printed.rules if 4 * (y1 - y0) < x1 - x0 < widest]
@@ -124,7 +127,7 @@ def _struck(printed: Printed, f: Fragments) -> _Covers:
     at = [y for y, _, _ in level]
     for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)) if level else ():
         found = [
-            (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE)
+            ("struck", (x0 / SCALE, y / SCALE, x1 / SCALE, y / SCALE))
             for y, x0, x1 in level[
                 bisect(at, top + (bottom - top) // 4) : bisect(at, bottom - (bottom - top) // 4)
             ]
@@ -135,8 +138,8 @@ def _struck(printed: Printed, f: Fragments) -> _Covers:
     return strikes
 
 
-def _over(f: Fragments, blocks: bytes, kind: bytes) -> _Covers:
-    """The boxes of opaque bars (`vector`) or of pictures (`image`) over each fragment that is painted before them."""
+def _add_covers(marks: _Marks, f: Fragments, blocks: bytes, kind: bytes, state: str) -> None:
+    """Add the boxes of opaque bars (`vector`) or of pictures (`image`) over each fragment that is painted before them."""
     painted: list[tuple[int, Rect]] = []
     lines = 0
     for what, sides, more in _BLOCK.findall(blocks):
@@ -146,14 +149,12 @@ def _over(f: Fragments, blocks: bytes, kind: bytes) -> _Covers:
             x0, y0, x1, y1 = map(float, sides.split())
             if min(x1 - x0, y1 - y0) > _BAR:
                 painted.append((lines, (x0, y0, x1, y1)))
-    found: _Covers = {}
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False)) if painted else []
     for before, box in painted[-_MOST_COVERS:]:
         x0, y0, x1, y1 = (int(side * SCALE) for side in box)
         for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
             if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
-                found.setdefault(n, []).append(box)
-    return found
+                marks.setdefault(n, []).append((state, box))
 
 
 @lru_cache(1_000)
@@ -165,34 +166,26 @@ def _kind(argb: int, flags: int) -> str:
     return "seen" if min(colour) < _LIGHT else "doubtful"
 
 
-class _State(NamedTuple):
-    """The objects that may hide the letters of a page."""
+def _runs(n: int, size: int, letters: Sequence[Letter], marks: Sequence[_Mark]) -> list[_Run]:
+    """The runs of the line of fragment `n`; none if all letters are visible."""
+    states = [_kind(*one.ink) for one in letters]
+    if marks:
+        pairs = zip(states, letters, strict=True)
+        states = [_hidden_by(marks, one, size) if state == "seen" else state for state, one in pairs]
+    parts = groupby(zip(states, letters, strict=True), key=itemgetter(0))
+    runs = [_Run(n, state, [one for _, one in some]) for state, some in parts]
+    return runs if any(run.state != "seen" for run in runs) else []
 
-    sizes: Sequence[int]
-    bars: _Covers
-    pictures: _Covers
-    strikes: _Covers
 
-    def runs(self, n: int, letters: Sequence[Letter]) -> list[_Run]:
-        """The runs of a fragment's line; none if all letters are visible."""
-        states = [_kind(*one.ink) for one in letters]
-        if n in self.bars or n in self.pictures or n in self.strikes:
-            pairs = zip(states, letters, strict=True)
-            states = [self._of(n, one) if state == "seen" else state for state, one in pairs]
-        parts = groupby(zip(states, letters, strict=True), key=itemgetter(0))
-        runs = [_Run(n, state, [one for _, one in some]) for state, some in parts]
-        return runs if any(run.state != "seen" for run in runs) else []
-
-    def _of(self, n: int, letter: Letter) -> str:
-        left, top, right, bottom = letter.box
-        x, y = (left + right) / 2, (top + bottom) / 2
-        high, low = (letter.base - share * self.sizes[n] / SCALE for share in reversed(_STRUCK))
-        if any(x0 < x < x1 and high < rule < low for x0, rule, x1, _ in self.strikes.get(n, ())):
-            return "struck"
-        for covers, state in ((self.bars, "doubtful"), (self.pictures, "behind")):
-            if any(x0 < x < x1 and y0 < y < y1 for x0, y0, x1, y1 in covers.get(n, ())):
-                return state
-        return "seen"
+def _hidden_by(marks: Sequence[_Mark], letter: Letter, size: int) -> str:
+    """The state of a letter of a fragment with these marks."""
+    left, top, right, bottom = letter.box
+    x, y = (left + right) / 2, (top + bottom) / 2
+    high, low = (letter.base - share * size / SCALE for share in reversed(_STRUCK))
+    for state, (x0, y0, x1, y1) in marks:
+        if x0 < x < x1 and (high < y0 < low if state == "struck" else y0 < y < y1):
+            return state
+    return "seen"
 
 
 def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:

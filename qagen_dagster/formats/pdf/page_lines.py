@@ -1,18 +1,11 @@
-"""Builds the lines of a PDF page: rows in reading order, with cells, tables, blank lines between paragraphs, and merged lettering.
-
-Loose lettering inside a figure is moved out of the text flow to one line above the caption. Lettering is recognised by the lines
-alone, because looking at the drawings would cost as much as reading the page again.
-"""
+"""Builds the lines of a PDF page: rows in reading order, with cells, tables, and blank lines between paragraphs."""
 
 import re
-from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from statistics import median
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.bidi import in_reading_order
-from qagen_dagster.formats.pdf.cells import BAR, Cells, cells_of, joined, unbroken, with_empty_cells
 from qagen_dagster.formats.pdf.font_tables import has_symbols
 from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, mark_checkboxes, mark_scripts, split
 from qagen_dagster.formats.pdf.hidden import without_hidden
@@ -20,17 +13,22 @@ from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order
 from qagen_dagster.formats.pdf.ruled_tables import Box, Ruled, ruled_tables
 
-MARK = " \u00b7 "  # separates two pieces of lettering
-_FIGURE = re.compile(
-    r"(?:Figure|FIGURE|Fig\.|FIG\.|Abbildung|Abb\.) ?[A-Z]?\d[\d.-]*[a-z]?(?: *[:.|(\u2013\u2014]|  | ?$| [A-Z])"
-)
-CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
-_HEADING = re.compile(r"\d{1,2}(?:\.\d{1,2}){0,3}\.? +[^\W\d_]{2}")
-_WALL_WORDS = 4
-_WALL_CHARS = 25  # minimum characters of a line that is text; shorter lines may be lettering
-_LABEL_CHARS = 26  # maximum average characters of pieces of lettering
-_CODE_CHARS = 6  # minimum average characters of lines of a listing
-_HEAD = 900  # tenths of a point from the top of the page; a separate line above this height is a running head
+BAR = " | "
+SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # such a symbol belongs to the next number, at any distance
+_MIN_CELLS = 3  # minimum cells of a row that shows the columns
+_MIN_BETWEEN = 4  # minimum cells of a row that reveals empty cells between others
+_PROSE = 40  # maximum characters of a line of one piece that does not end a table
+_Span = tuple[int, int]  # left and right edge of a cell
+Cells = list[list[int]]  # the fragments of each cell
+_STRETCHED = 4  # minimum cells of a line that may be prose with wide spaces
+_WORD = re.compile(r"[a-z][^\W\d_]*[,;:.]?")
+_HEADING_NUMBER = re.compile(r"[\d.]+")
+_DOTS = re.compile(r"[. …·]+")
+_NUMERATOR = re.compile(r"(?:^|[\s(])\d{1,2}$")
+_DENOMINATOR = re.compile(r"\^\d{1,2} ")
+_WIDE = 18  # minimum distance between two cells, in tenths of the letter size
+_CLOSE = 10  # the same if a line has several cells
+_EXACT = 5  # tenths of a point between left edges of close cells
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
 _FEW_CUT = 4  # one in this many rows of a table may be part of a longer line
@@ -39,78 +37,6 @@ _PARAGRAPH = 7  # minimum distance between two paragraphs, in tenths of a line's
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
 _NO_CELLS: Cells = []
-
-
-def merge_lettering(f: Fragments, lines: list[Line], cells: Container[int] = ()) -> list[Line]:
-    """The lines, with the loose lettering above each figure's caption merged into one line before the caption.
-
-    Fragments whose numbers are in `cells` belong to tables and are not lettering.
-    """
-    captions = [n for n, (text, row) in enumerate(lines) if row and _FIGURE.match(text)]
-    if not captions:
-        return lines
-    found: list[Line] = []
-    done = 0
-    for caption in captions:
-        start = _start(f, lines, caption, done, cells)
-        run = [line for line in lines[start:caption] if line[1]]
-        if len(run) > 1 and _is_loose(f, run):
-            found += lines[done:start]
-            text = MARK.join(text for text, _ in run).replace(" | ", MARK)
-            found.append((text, [n for _, row in run for n in row]))
-            done = caption
-    return found + lines[done:]
-
-
-def _start(f: Fragments, lines: Sequence[Line], caption: int, least: int, cells: Container[int]) -> int:
-    """The number of the first line of the run of lettering above a caption."""
-    foot = f.y0[lines[caption][1][0]]
-    n = caption
-    while n > least:
-        text, row = lines[n - 1]
-        below = row and max(f.y1[one] for one in row) > foot + 30
-        if row and (below or row[0] in cells or _is_text(text)):
-            break
-        n -= 1
-    last = lines[n - 1][1] if n else []
-    while n < caption and last and _follows(f, last, lines[n][1]):
-        last = lines[n][1]
-        n += 1
-    if n == 0 and caption > 2 and not lines[1][1] and f.y1[lines[0][1][0]] < _HEAD:
-        n = 1
-    while n < caption and not lines[n][1]:
-        n += 1
-    return n
-
-
-def _is_text(text: str) -> bool:
-    """Whether a line belongs to a paragraph, a heading or a caption."""
-    words = len(text) >= _WALL_CHARS and len(text.split()) >= _WALL_WORDS
-    return bool(CAPTION.match(text) or _HEADING.match(text)) or (words and BAR not in text)
-
-
-def _follows(f: Fragments, above: Row, below: Row) -> bool:
-    """Whether a line continues the paragraph or caption above it."""
-    a, b = above[0], below[0] if below else above[0]
-    return bool(below) and 0 < f.y0[b] - f.y0[a] < 2 * f.size[a] and abs(f.x0[a] - f.x0[b]) <= 2 * f.size[a]
-
-
-def _is_loose(f: Fragments, run: Sequence[Line]) -> bool:
-    """Whether the lines are scattered short lettering, and neither a table nor a listing."""
-    pieces = [piece for text, _ in run for piece in text.split(BAR)]
-    return sum(map(len, pieces)) <= _LABEL_CHARS * len(pieces) and not _is_listing(f, run)
-
-
-def _is_listing(f: Fragments, run: Sequence[Line]) -> bool:
-    """Whether the lines begin at few positions and follow each other evenly, as code does."""
-    if len(run) < 3 or sum(len(text) for text, _ in run) < _CODE_CHARS * len(run):
-        return False
-    starts = Counter(f.x0[row[0]] // 10 for _, row in run)
-    steps = [f.y1[b[0]] - f.y1[a[0]] for (_, a), (_, b) in pairwise(run)]
-    usual = median(steps)
-    even = sum(abs(step - usual) * 10 <= usual for step in steps)
-    aligned = sum(count for _, count in starts.most_common(3))
-    return usual > 0 and even * 10 >= 7 * len(steps) and aligned * 3 >= 2 * len(run)
 
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
@@ -123,11 +49,11 @@ def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
 
 
 class PageLines(NamedTuple):
-    """The lines of a page, their fragments, and the tables among them."""
+    """The lines of a page, their fragments, and the boxes of its ruled tables in tenths of a point."""
 
     fragments: Fragments
     lines: list[Line]
-    tables: list[Ruled]
+    tables: list[Box]
 
 
 def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLines:
@@ -142,8 +68,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
         f, rows = rows_in_order(fragments)
         tables = _whole(ruled_tables(fragments, rules), rows)
     lines = _with_tables(f, rows, fragments, tables) if tables else _completed(f, flow)
-    cells = {n for table in tables for n in table.fragments}
-    return PageLines(fragments, merge_lettering(f, lines, cells) if f.figures else lines, tables)
+    return PageLines(fragments, lines, [table.box for table in tables])
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
@@ -260,3 +185,117 @@ def _tabular(f: Fragments, table: Ruled) -> list[Line]:
         if cells:
             lines.append((BAR.join(cells).strip().replace("  ", " "), [n for cell in row for n in cell]))
     return lines
+
+
+def unbroken(lines: Iterable[str]) -> str:
+    """The lines of a cell or caption joined to one line, with hyphenated words rejoined."""
+    text = ""
+    for line in lines:
+        if text.endswith("-") and text[-2:-1].isalpha() and line[:1].isalpha():
+            text = (text[:-1] if line[0].islower() else text) + line
+        else:
+            text = f"{text} {line}" if text else line
+    return text
+
+
+def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]) -> None:
+    """Add empty cells before or between the cells of a row, by comparison with the row of the same block that has the most cells.
+
+    `cells` holds the cells of the lines that have several, by the lines' numbers.
+    """
+    run: dict[int, list[_Span]] = {}
+    for n, (text, _) in enumerate([*lines, ("", [])]):
+        if n in cells and text.count(BAR) == len(cells[n]) - 1:  # its texts may have bars
+            run[n] = [(f.x0[cell[0]], f.x1[cell[-1]]) for cell in cells[n]]
+        elif not text or len(text) > _PROSE:
+            wide = max(run.values(), key=len, default=list[_Span]())
+            for number, spans in run.items() if len(wide) >= _MIN_CELLS else ():
+                lines[number] = (_filled(lines[number][0], spans, wide), lines[number][1])
+            run = {}
+
+
+def _filled(text: str, cells: Sequence[_Span], wide: Sequence[_Span]) -> str:
+    """The text of a row with its missing cells if each of its cells lies in one column of `wide`; else the unchanged text."""
+    places: list[int] = []
+    for left, right in cells:
+        columns = [place for place, (x0, x1) in enumerate(wide) if x0 < right and left < x1]
+        if len(columns) != 1 or (places and columns[0] <= places[-1]):
+            return text
+        places.append(columns[0])
+    if places[-1] - places[0] >= len(places) and len(wide) < _MIN_BETWEEN:
+        return text
+    shown = dict(zip(places, text.split(BAR), strict=True))
+    filled = BAR.join(shown.get(place, "") for place in range(places[-1] + 1))
+    return filled.replace("  ", " ").strip()
+
+
+def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
+    """The fragments of a row, split into cells where fragments are clearly separate, or where a cell begins above or below."""
+    row = rows[number]
+    wide = _CLOSE if len(row) > 2 else _WIDE
+    cells = [[row[0]]]
+    for last, n in pairwise(row):
+        gap = 10 * f.gap(last, n)
+        if gap < _CLOSE * f.size[last] or f.text[last] in SIGNS or is_dotted(f, last, n):
+            cells[-1].append(n)
+        elif gap >= wide * f.size[last] or _is_below(f, rows, number, last, n):
+            cells.append([n])
+        else:
+            cells[-1].append(n)
+    return [row] if len(cells) >= _STRETCHED and _is_stretched(f, rows, number, cells) else cells
+
+
+def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) -> bool:
+    """Whether a row is a line of prose with wide spaces: most of its cells are words, and hardly any word is above or below a cell."""
+    words = sum(_WORD.fullmatch(f.text[cell[0]]) is not None for cell in cells if len(cell) == 1)
+    if words * 3 < len(cells) * 2:
+        return False
+    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
+    aligned = sum(any(_begins_cell(f, other, cell[0]) for other in beside) for cell in cells[1:])
+    return aligned * 3 < len(cells)
+
+
+def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
+    """Whether the line above or below has a cell at the left edge of fragment `n`.
+
+    After the number of a heading, a bullet or a prompt, this is not enough.
+    """
+    if not any(map(str.isalnum, f.text[last])) or (
+        _HEADING_NUMBER.fullmatch(f.text[last]) and not f.text[n][:1].isdigit()
+    ):
+        return False
+    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
+    return any(_begins_cell(f, other, n) for other in beside)
+
+
+def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
+    """Whether a cell of a line, except its first, begins at the edge where the reading of fragment `n` begins."""
+    edges = f.x1 if f.rtl else f.x0
+    return any(
+        abs(edges[m] - edges[n]) < _EXACT and f.gap(last, m) * 10 >= _CLOSE * f.size[last]
+        for last, m in pairwise(row)
+    )
+
+
+def is_dotted(f: Fragments, last: int, n: int) -> bool:
+    """Whether one of two fragments consists of dots, which lead to the other."""
+    return bool(_DOTS.fullmatch(f.text[n]) or _DOTS.fullmatch(f.text[last]))
+
+
+def joined(f: Fragments, cells: Cells) -> str:
+    """The text of a line with bars between its cells."""
+    return BAR.join([f.text[cell[0]] if len(cell) == 1 else _text(f, cell) for cell in cells])
+
+
+def _text(f: Fragments, cell: Sequence[int]) -> str:
+    parts = [f.text[cell[0]]]
+    for last, n in pairwise(cell):
+        if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
+            parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
+            continue
+        # Two numbers, unless the library had joined them
+        is_number = parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
+        if is_number or f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
+            parts.append(" ")
+        parts.append(f.text[n])
+    return "".join(parts)

@@ -9,12 +9,12 @@ from functools import cached_property
 from itertools import pairwise
 from statistics import fmean
 
-from qagen_dagster.formats.pdf.cells import SAME
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import level_rows
 
 TableRow = list[list[int]]  # the fragments of each cell
 
+SAME = 25  # tenths of a point; edges that are closer count as one edge
 _VALUE = 6  # maximum average width of values, in letter sizes
 _LINES_OF_A_CELL = 6
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
@@ -31,7 +31,6 @@ _CROSSING = 5  # one row in this many may cross the space between two columns
 _APART = 6  # minimum gap between cells, in tenths of the letter size; words of justified lines are nearer
 _PARAGRAPH = 30  # if the shortest cells of the lines average more characters, a part of many lines is prose
 _FAR = 1 << 30
-_HIGHEST = 4_500  # maximum height of a table between two lines; the lines of a page's head and foot are further apart
 _LINES_OF_A_HEAD = 4  # maximum lines of a header between two ruling lines; a listing in a frame has more
 _EACH = 4  # minimum parts that are probably one row each; one fewer if columns are ruled
 _HEADING = 4  # maximum height of a heading for a group of rows, in letter sizes
@@ -158,23 +157,20 @@ class Rows:
         return step < 4 * min(f.size[n] for n in (*above, *below))
 
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
-        """Whether the row continues cells of the row above except its first cell. The cells above then reach the right edges of their columns,
-        and each of several such cells is longer than a value.
+        """Whether the row continues cells of the row above except its first cell.
+
+        The cells above are then longer than a value and reach the right edges of their columns.
         """
+        f, edges = self._f, [*self._edges, self._right]
         filled = [column for column, cell in enumerate(row) if cell]
         if filled[0] == 0 or not all(above[column] for column in (0, *filled)):
             return False
-        f = self._f
-        for column in filled:
-            last, first, start = above[column][-1], row[column][0], above[column][0]
-            left, right = ([*self._edges, self._right])[column - 1 : column + 1]
-            if (
-                abs(f.x0[first] - f.x0[start]) >= SAME
-                or f.x1[last] <= right - (right - left) // 4
-                or (len(filled) > 1 and f.x1[last] - f.x0[start] < 2 * _VALUE * f.size[start])
-            ):
-                return False
-        return True
+        ends = [(column, f.x0[above[column][0]], f.x1[above[column][-1]]) for column in filled]
+        return all(
+            4 * x1 > 3 * edges[column] + edges[column - 1]
+            and x1 - x0 >= 2 * _VALUE * f.size[above[column][0]]
+            for column, x0, x1 in ends
+        )
 
 
 @dataclass
@@ -231,7 +227,7 @@ def lines_of(edges: list[Edge]) -> list[_Line]:
 
 
 def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
-    """Groups of lines with the same ends: more than two lines, or two lines with room for a short table between them."""
+    """Groups of lines with the same ends, each of more than one line."""
     groups: list[list[_Line]] = []
     for line in level:
         if line.end - line.start < _SHORTEST:
@@ -242,7 +238,7 @@ def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
                 break
         else:
             groups.append([line])
-    return [one for one in groups if len(one) > 2 or (len(one) > 1 and one[1].at - one[0].at < _HIGHEST)]
+    return [one for one in groups if len(one) > 1]
 
 
 class _Finder:
@@ -341,10 +337,11 @@ class _Finder:
         return positions
 
     def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
-        if not run:
+        """The table of a run, if it is one. A single part is not: it may be a listing, a note in a frame or a page with columns."""
+        if len(run) < 2:
             return []
         ruled = self._columns_between(top, bottom)
-        if not ruled and len(run) > 1 and len(run[0]) > _LINES_OF_A_HEAD:
+        if not ruled and len(run[0]) > _LINES_OF_A_HEAD:
             return []
         lines = [line for part in run for line in part]
         shown = [
@@ -360,17 +357,9 @@ class _Finder:
         worded = sum(any(len(self._f.text[n]) >= _WORD for cell in row for n in cell) for row in rows)
         if 2 * worded < len(rows) or len(rows) < 2 or 10 * filled < 4 * len(rows) * (len(edges) + 1):
             return []
-        if len(run) == 1 and not self._is_list(rows):
-            return []
         cuts = cuts_at(self._f, edges, lines)
         rows = [row[::-1] for row in rows] if self._f.rtl else rows
         return [Ruled((self._left, top, self._right, bottom), rows, cuts)]
-
-    def _is_list(self, rows: Sequence[TableRow]) -> bool:
-        """Whether rows between two lines without a header are values beside names, rather than a listing with numbered lines."""
-        full = [row for row in rows if row[0] and sum(map(bool, row)) > 1]
-        numbered = all(self._f.text[n].isdecimal() for row in full for n in row[0])
-        return len(full) > 2 and 10 * len(full) >= 8 * len(rows) and (len(rows[0]) > 2 or not numbered)
 
     def _parting(
         self, gaps: Sequence[int], ruled: Sequence[int], lines: Sequence[Sequence[int]]

@@ -10,12 +10,11 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.formats.ocr import ocr_image, tesseract_available
 from qagen_dagster.formats.pdf.bidi import with_brackets
-from qagen_dagster.formats.pdf.cells import BAR
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.garbled import is_garbled, marked
 from qagen_dagster.formats.pdf.hidden import picture_shares
 from qagen_dagster.formats.pdf.mupdf import Page, Pdf
-from qagen_dagster.formats.pdf.page_lines import PageLines, lines_of_page, page_fragments
+from qagen_dagster.formats.pdf.page_lines import BAR, PageLines, lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _PAGES = 50  # maximum pages of a document for recognition

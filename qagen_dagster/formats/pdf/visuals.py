@@ -1,26 +1,30 @@
 """Finds the visuals of a PDF: captioned tables and figures, other tables, pictures, drawings and scanned pages."""
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 
 from qagen_dagster.formats.base import Labels, ParseOptions
 from qagen_dagster.formats.pdf import figures
 from qagen_dagster.formats.pdf.captions import (
     Caption,
+    Piece,
     Text,
     area,
     captions_of,
     contains,
     expanded,
-    lettering_line,
     pieces_of,
+    shared_height,
+    shared_width,
     text_of,
 )
-from qagen_dagster.formats.pdf.mupdf import Pdf, Rect, intersection, union
-from qagen_dagster.formats.pdf.table_boxes import boxes_of_ruled_tables, number_tables
+from qagen_dagster.formats.pdf.mupdf import SCALE, Pdf, Rect, intersection, union
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
-from qagen_dagster.formats.pdf.visual_regions import Finder, PageView
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # maximum of one document
@@ -31,11 +35,29 @@ _FEW_PATHS = 3_000  # the paths of a page count towards the document's limit onl
 _MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter side of a picture
 _BANNER = 8  # maximum ratio of the longer to the shorter side
-_LARGER = 3  # minimum ratio of the area of a drawing to that of a table that is part of it
-_BACKGROUND = 0.7  # share of the page; a shape that covers more may be a background
 _LEAFLET = 2  # pages; in a longer document, a visual above the prose of the first page is a logo or cover art
 _MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing without pictures
+_FRAME = 1.5  # maximum area of a frame, as a multiple of the area of its table
+_MAX_LONE = 7  # maximum consecutive rows without numbers between two rows of numbers
+_MAX_HEADS = 4
+_HEADING = 40  # maximum characters of a heading between the header rows of a table and its first row
+_NUMBER = re.compile(
+    r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
+)
+_NAME = re.compile(r"[^\W\d_]{2}")
+_CONTENTS = re.compile(r"(?:\.\s?){5,}")
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
+
+
+@dataclass
+class _PageView:
+    """All findings on one page. `number` is 1-based."""
+
+    number: int
+    text: Text
+    shapes: list[figures.Shape]
+    captions: list[Caption]
+    tables: list[Rect]
 
 
 @dataclass
@@ -144,13 +166,13 @@ class _Search:
         self._work += len(pieces) + len(pictures) + len(drawings)
         shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
-        tables = boxes_of_ruled_tables(shapes, text, written)
-        return self._pick(PageView(span.page, text, shapes, captions, tables))
+        tables = _ruled_tables(shapes, written)
+        return self._pick(_PageView(span.page, text, shapes, captions, tables))
 
-    def _pick(self, view: PageView) -> list[_Found]:
+    def _pick(self, view: _PageView) -> list[_Found]:
         """The page's visuals from the top down. Visuals with captions claim their content first."""
         found: list[_Found] = []
-        finder = Finder(view)
+        finder = _Finder(view)
         choices = [(caption, finder.boxes_beside(caption)) for caption in view.captions]
         for caption, boxes in sorted(choices, key=lambda one: len(one[1])):
             for box in boxes:
@@ -167,20 +189,91 @@ class _Search:
         return sorted(found, key=lambda one: (one.lines or (_line_near(view, one.box), 0))[0])
 
 
-def _captioned(view: PageView, caption: Caption, inner: Rect) -> _Found:
-    box = union((inner, caption.box))
+class _Finder:
+    """Finds the visuals above and below the captions of a page."""
+
+    def __init__(self, view: _PageView) -> None:
+        self._view = view
+        text = view.text
+        self._own = {piece for caption in view.captions for piece in caption.pieces}
+        self._margin = {piece for piece in text.pieces if text.is_marginal(piece)}
+        solid = [*(shape.box for shape in view.shapes), *view.tables]
+        prose = [piece.box for piece in text.prose - self._own]
+        self._stops = [caption.box for caption in view.captions]
+        self._stops += [box for box in prose if not any(contains(one, box) for one in solid)]
+
+    def boxes_beside(self, caption: Caption) -> list[Rect]:
+        """The possible visuals of a caption, the likeliest first.
+
+        Tables are below their captions, and figures are above. Text is a figure only where nothing is drawn.
+        """
+        rooms = [self._room(caption, up=up) for up in (not caption.is_table, caption.is_table)]
+        boxes = [
+            (caption.is_table and self._table(caption, room)) or self._drawn(caption, room) for room in rooms
+        ]
+        if not caption.is_table:
+            boxes += [self._texts(room) for room, box in zip(rooms, boxes, strict=True) if not box]
+        return [box for box in boxes if box]
+
+    def _room(self, caption: Caption, *, up: bool) -> Rect:
+        """The space above (`up`) or below a caption, up to the next paragraph, heading or caption."""
+        own = caption.box
+        reach = expanded(own, 2)
+        ahead = [box for box in self._stops if shared_width(box, reach) > 5]
+        if up:
+            top = max((box[3] for box in ahead if box[3] <= own[1] + 4), default=0.0)
+            room = (own[0], min(top, own[1]), own[2], own[1])
+        else:
+            end = min((box[1] for box in ahead if box[1] >= own[3] - 4), default=self._view.text.height)
+            room = (own[0], own[3], own[2], max(end, own[3]))
+        level = [box for box in self._stops if shared_height(box, room) > 2]
+        left = max((box[2] for box in level if box[2] <= own[0] + 5), default=0.0)
+        right = min((box[0] for box in level if box[0] >= own[2] - 5), default=self._view.text.width)
+        return (min(left, own[0]), room[1], max(right, own[2]), room[3])
+
+    def _table(self, caption: Caption, room: Rect) -> Rect | None:
+        inside = [box for box in self._view.tables if contains(expanded(room, 8), box)]
+        boxes = [box for box in inside if shared_width(box, caption.box) > 0]
+        return max(boxes, key=lambda box: shared_height(box, caption.box), default=None)
+
+    def _drawn(self, caption: Caption, room: Rect) -> Rect | None:
+        """The box around the shapes in a room, with their labels.
+
+        Tables, boxes of text beside drawings, and shapes that are above or below other captions only are left out.
+        """
+        text = self._view.text
+        inside = [one for one in self._view.shapes if contains(expanded(room, 8), one.box)]
+        shapes = [one for one in inside if not self._is_others(caption, one.box)]
+        shapes = [one for one in shapes if not figures.is_written(one, text)] or shapes
+        if not shapes:
+            return None
+        box = union(one.box for one in shapes)
+        inner = intersection(expanded(room, 2), expanded(box, 60))
+        return figures.with_labels(box, text, inner, self._own | self._margin)
+
+    def _is_others(self, caption: Caption, shape: Rect) -> bool:
+        """Whether a shape is a table, is above or below other captions only, or is nearer to a caption of the other kind."""
+        over = [one for one in self._view.captions if shared_width(shape, one.box) > 0]
+        far = -shared_height(shape, caption.box)
+        near = any(one.is_table != caption.is_table and -shared_height(shape, one.box) < far for one in over)
+        is_table = any(contains(expanded(box, 2), shape) for box in self._view.tables)
+        return near or is_table or (bool(over) and caption not in over)
+
+    def _texts(self, room: Rect) -> Rect | None:
+        """The box of at least three texts that belong neither to captions nor to running heads and feet."""
+        pieces = [one for one in self._view.text.inside(room) if one not in self._own | self._margin]
+        return union(one.box for one in pieces) if len(pieces) > 2 else None
+
+
+def _captioned(view: _PageView, caption: Caption, inner: Rect) -> _Found:
     own = [piece.line for piece in caption.pieces]
-    lines = (min(own), max(own))
-    if caption.is_table:
-        lines = _rows(view.text, inner, own) or lines
-    else:
-        lines = (lettering_line(view.text, inner, lines[0]), lines[1])
+    lines = _rows(view.text, inner, own) or (min(own), max(own))
     kind = VisualType.TABLE if caption.is_table else VisualType.FIGURE
-    return _Found(kind, view.number, box, caption, lines)
+    return _Found(kind, view.number, union((inner, caption.box)), caption, lines)
 
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
-    """The first and last line of a table, including the lines of its caption if these are adjacent; None if there are no lines."""
+    """The first and last line of a visual, including the lines of its caption if these are adjacent; None if there are no lines."""
     inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
@@ -193,7 +286,7 @@ def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
     return best[0], best[-1]
 
 
-def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_Found]:
+def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_Found]:
     found: list[_Found] = []
 
     def add(kind: VisualType, box: Rect, lines: tuple[int, int] | None = None) -> None:
@@ -202,12 +295,8 @@ def _uncaptioned(view: PageView, taken: list[Rect], title_end: float) -> list[_F
             taken.append(box)
 
     pictures = _pictures(view.shapes, view.text)
-    page = view.text.width * view.text.height
-    holders = [box for _, box in pictures if area(box) < _BACKGROUND * page]
-    for box in _merged([*view.tables, *number_tables(view.text)]):
-        held = any(contains(one, box) and area(one) > _LARGER * area(box) for one in holders)
-        if not held:
-            add(VisualType.TABLE, box, _rows(view.text, box, []))
+    for box in _merged([*view.tables, *_number_tables(view.text)]):
+        add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
             add(kind, box)
@@ -223,14 +312,101 @@ def _merged(boxes: list[Rect]) -> list[Rect]:
     return found
 
 
+def _ruled_tables(
+    shapes: Sequence[figures.Shape], written: Sequence[tuple[int, int, int, int]]
+) -> list[Rect]:
+    """The boxes of ruled tables in points, each with the frame and the filled cells around it. `written` is in tenths of a point."""
+    boxes: list[Rect] = []
+    for x0, y0, x1, y1 in written:
+        box = (x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE)
+        around = [one.box for one in shapes if contains(one.box, box) and area(one.box) < _FRAME * area(box)]
+        boxes.append(union((box, *around)))
+    return boxes
+
+
+def _number_tables(text: Text) -> list[Rect]:
+    """The boxes of tables without ruling lines: runs of rows with two or more numbers in aligned columns."""
+    found: list[Rect] = []
+    run: list[list[Piece]] = []
+    lone = 0
+    rows = [list(row) for _, row in groupby(text.pieces, key=attrgetter("line"))]
+    for row in [*rows, []]:
+        full = len(row) > 2 and _numbers(row) > 1
+        near = bool(run and row) and _is_below(run[-1][0].box, row[0], 2.2)
+        prose = any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
+        if (full and (near or not run)) or (near and lone < _MAX_LONE and not prose):
+            run.append(row)
+            lone = 0 if full else lone + 1
+        else:
+            found += _closed(run, rows)
+            run, lone = [row] if full else [], 0
+    return found
+
+
+def _is_below(above: Rect, below: Piece, sizes: float) -> bool:
+    """Whether a piece begins less than one letter size above and `sizes` letter sizes below the bottom of a box, so not beside the box."""
+    return -below.size < below.box[1] - above[3] < sizes * below.size
+
+
+def _numbers(row: Sequence[Piece]) -> int:
+    return sum(_NUMBER.fullmatch(one.text) is not None for one in row)
+
+
+def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
+    """The box around a run of rows and its header rows if the run is a table, else an empty list."""
+    run = list(run)
+    while run and len(run[-1]) < 3:
+        run.pop()
+    full = [row for row in run if _numbers(row) >= 2]
+    if len(full) < 3 or len(full) * 10 < 4 * len(run):
+        return []
+    if any(_CONTENTS.search(one.text) for row in run for one in row):
+        return []
+    rights = [one.box[2] for row in full for one in row if one.text != "$" and _NUMBER.fullmatch(one.text)]
+    aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
+    if aligned * 10 < 6 * len(rights):
+        return []
+    box, heads = _with_heads(run, rows)
+    named = sum(any(_NAME.search(one.text) for one in row) for row in full)
+    return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+
+
+def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
+    """The box around the run and its header rows, and the number of header rows that name columns.
+
+    A heading of a group of rows may stand between the header rows and the run.
+    """
+    box = reach = union(one.box for row in run for one in row)
+    numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
+    left = max(numbers - 40, box[0] + 1)
+    before = rows.index(run[0])
+    heads = 0
+    for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
+        head = union(one.box for one in row)
+        if (
+            not -row[0].size < reach[1] - head[3] < 1.5 * row[0].size
+            or head[2] > box[2] + 30
+            or head[0] < box[0] - (40 if len(row) > 2 else 10)
+        ):
+            break
+        below, reach = reach, union((reach, head))
+        named = _NAME.search(row[0].text) is not None  # excludes lines of dashes
+        if head[0] < left and (below != box or (len(row) < 2 and named)):
+            if len(row) > 1 or len(row[0].text) > _HEADING:
+                break
+            continue
+        box = reach
+        heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
+    return box, heads
+
+
 def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
     large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
     found: list[tuple[VisualType, Rect]] = []
-    for row in figures.panels_of(large):
-        kind = VisualType.IMAGE if any(one.pictures for one in row) else VisualType.DIAGRAM
-        drawn = union(one.box for one in row)
-        found.append((kind, figures.with_labels(drawn, text, expanded(drawn, 30), set())))
+    for one in large:
+        kind = VisualType.IMAGE if one.pictures else VisualType.DIAGRAM
+        found.append((kind, figures.with_labels(one.box, text, expanded(one.box, 30), set())))
     return sorted(found, key=lambda one: (one[1][1], one[1][0]))
 
 
@@ -242,7 +418,7 @@ def _is_large(shape: figures.Shape) -> bool:
     return bool(drawn) and sides[0] >= least[0] and sides[1] >= least[1] and sides[0] <= _BANNER * sides[1]
 
 
-def _line_near(view: PageView, box: Rect) -> int:
+def _line_near(view: _PageView, box: Rect) -> int:
     """The number of the first line of text below a box. It places a box without text among the other visuals."""
     below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
     return min(below, default=1 << 30)

@@ -199,7 +199,7 @@ def _shard(job: _Job, number: int, entries: Sequence[IndexEntry]) -> tuple[list[
 def _stored(job: _Job, number: int, files: Sequence[Path]) -> dict[str, tuple[str, int]]:
     """For each document in the file of a shard, the hash of its text and its number of chunks. A damaged file is set aside."""
     try:
-        return documents_in(files[0]) if files else {}
+        return documents_in(files) if files else {}
     except StoreError as error:
         job.store.set_aside(job.key(number), files[0].read_bytes(), str(error))
         return {}
@@ -242,7 +242,7 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
     keys = [SearchIndex.shard_key(corpus_key, index.fingerprint, number) for number in index.shards]
     try:
         with _local(space.store, keys) as files:
-            held = {name for file in files for name in documents_in(file)}
+            held = documents_in(files).keys() if files else set[str]()
     except StoreError:
         return False
     known = index.texts

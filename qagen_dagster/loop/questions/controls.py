@@ -30,6 +30,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
+from qagen_dagster.records.questions.submissions import BlindAnswer, Comparison
 
 
 def same_fact(
@@ -197,18 +198,28 @@ def judge(
     work: DocumentWork,
     models: QAModels,
     writer: Model,
-    found: validator.BlindFinding | None,
-    rule: validator.TypeRule | None = None,
+    found: validator.Replies[BlindAnswer] | None,
+    rule: str = "",
+    compared: Comparison | None = None,
 ) -> Judged | Controlled:
-    """Let the validator judge the current candidate, and control it if it passes. Raises ModelError.
+    """Let the validator judge the current candidate, and control it if it passes. If the scenario wants it, the validator checks that the
+    question needs a picture. If the scenario's mix counts types, the validator checks the question's type. Raises ModelError.
 
-    `found` is the validator's blind answer; if it is None, the validator answers first. The `writer` may correct a refused candidate.
+    `found` has the validator's blind answer, and `compared` its comparison; if they are None, they are made first. The `writer` may
+    correct a refused candidate.
     """
     first = state.first
     if found is None and first is not None and first.question == step.candidate.question:
         # a mended candidate: the ledger replays the earlier blind answer
         found = replace(answer_blind(step, work, models), calls=())
-    event = control(step, work, models, _validated(step, work, models, found, rule))
+    if not rule and has_types(work.context.scenario):
+        rule = questioner.rule_of(step.candidate.question_type)
+    context, model = work.context, models.validator
+    found = found or answer_blind(step, work, models)
+    event = validator.judge(context, model, step.candidate, step.attempt, rule, found, compared)
+    if has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text:
+        event = _answered_from_text(step, work, models, event, looked=found.looked)
+    event = control(step, work, models, event)
     if isinstance(event, Controlled):
         return event
     judged = without_document(step, work, models, event)
@@ -216,47 +227,29 @@ def judge(
     return judged.model_copy(update={"may_mend": True}) if able else judged
 
 
-def _validated(
-    step: Validate,
-    work: DocumentWork,
-    models: QAModels,
-    found: validator.BlindFinding | None,
-    rule: validator.TypeRule | None,
-) -> Judged | Controlled:
-    """The validator's judgement. If the scenario wants it, the validator checks that the question needs a picture. If the scenario's mix
-    counts types, the validator checks that the question is of its type. Raises ModelError.
-    """
-    if rule is None and has_types(work.context.scenario):
-        rule = questioner.rule_of(step.candidate.question_type)
-    context, model = work.context, models.validator
-    needs_picture = has_text_control(context.scenario, context.mode, model.spec) and context.view.has_text
-    found = found or (answer_blind(step, work, models) if needs_picture else None)
-    judged = validator.judge(context, model, step.candidate, step.attempt, rule, found)
-    if not needs_picture or judged.verdict is None or validator.rejection(judged.verdict) is not None:
-        return judged
-    if found is None or not found.looked:
-        return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
-    return _answered_from_text(step, work, models, judged)
-
-
 def _answered_from_text(
-    step: Validate, work: DocumentWork, models: QAModels, judged: Judged
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged, *, looked: bool
 ) -> Judged | Controlled:
-    context = replace(work.context, mode=Mode.TEXTUAL)
-    found = validator.answer_blind(context, models.validator, step.candidate.question, step.attempt)
+    """Reject an accepted candidate if the validator has not `looked` at a picture, or answers without pictures. Raises ModelError."""
+    if judged.verdict is None or validator.rejection(judged.verdict) is not None:
+        return judged
+    if not looked:
+        return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
+    textual = replace(work, context=replace(work.context, mode=Mode.TEXTUAL))
+    found = answer_blind(step, textual, models)
     judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})
     if is_malformed(found.failure):
         return judged.model_copy(update={"verdict": None, "failure": found.failure})
-    if found.answer is None or not found.answer.answerable or not found.answer.answer.strip():
+    blind = found.found.get(step.candidate.question)
+    if blind is None or not blind.answerable or not blind.answer.strip():
         return judged
-    given = found.answer.answer
-    same, failure, calls = same_fact(step, work, models, given)
+    same, failure, calls = same_fact(step, work, models, blind.answer)
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
         return judged.model_copy(update={"verdict": None, "failure": failure})
     if not same:
         return judged
-    return Controlled.of(judged, _REASON, f"without pictures the validator answered {given[:300]!r}")
+    return Controlled.of(judged, _REASON, f"without pictures the validator answered {blind.answer[:300]!r}")
 
 
 def compare(
@@ -283,6 +276,8 @@ def compare(
     )
 
 
-def answer_blind(step: Dedupe | Validate, work: DocumentWork, models: QAModels) -> validator.BlindFinding:
+def answer_blind(
+    step: Dedupe | Validate, work: DocumentWork, models: QAModels
+) -> validator.Replies[BlindAnswer]:
     """The validator's own answer to the question. Raises ModelError."""
-    return validator.answer_blind(work.context, models.validator, step.candidate.question, step.attempt)
+    return validator.answer_blind(work.context, models.validator, (step.candidate.question,), step.attempt)

@@ -27,8 +27,8 @@ from qagen_dagster.records.corpus_config import (
 )
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "10"  # increase if the same responses would give another result
-BATCH_VERSION = "11"  # the same for the batch strategy, including the grading of its answers
+LOOP_VERSION = "11"  # increase if the same responses would give another result
+BATCH_VERSION = "12"  # the same for the batch strategy, including the grading of its answers
 PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
 IMPORT_VERSION = "1"  # the same for imported questions
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
@@ -56,7 +56,7 @@ def prompt_hashes(
         *((generator.prompt_for(mode),) if strategy is Strategy.AGENT else ()),
         *((across.prompt(),) if spans else ()),
         *(
-            (validator.blind_prompt(mode), validator.compare_prompt())
+            (validator.blind_prompt(mode), *validator.compare_prompts())
             if strategy is not Strategy.ACROSS
             else ()
         ),
@@ -75,9 +75,6 @@ def _batch_prompts() -> tuple[Prompt, ...]:
         questioner.prompt(),
         questioner.rewrite_prompt(),
         answerer.prompt(),
-        answerer.many_prompt(),
-        validator.blind_many_prompt(),
-        validator.type_prompt(),
         judge.judge_prompt(),
     )
 
@@ -103,7 +100,7 @@ def prompts_of(profile: Profile, config: ScenarioConfig, mode: Mode) -> dict[str
         control=has_text_control(config, mode, profile.spec(Role.VALIDATOR, mode)),
         closed=config.closed_book,
         staged=config.staged,
-    ) | ({one.name: one.hash for one in (validator.type_prompt(),)} if has_types(config) else {})
+    )
 
 
 def has_types(config: ScenarioConfig) -> bool:

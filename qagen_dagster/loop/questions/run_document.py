@@ -10,7 +10,7 @@ from typing import Protocol, Self, TypeVar
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.context import History, QAContext
-from qagen_dagster.agents.questions.validator import BlindFinding
+from qagen_dagster.agents.questions.validator import Replies
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions import controls, state_machine
@@ -33,6 +33,7 @@ from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
+from qagen_dagster.records.questions.submissions import BlindAnswer
 
 
 def run_document(
@@ -118,7 +119,7 @@ class DocumentSteps:
         self._work, self._models = work, models
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="ahead")
         self._generation: Future[qa.Event] | None = None
-        self._answer: Future[BlindFinding] | None = None
+        self._answer: Future[Replies[BlindAnswer]] | None = None
 
     def __enter__(self) -> Self:
         return self

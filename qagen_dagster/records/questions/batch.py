@@ -5,7 +5,7 @@ Models read the docstrings and the descriptions of the fields, which are part of
 
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_config import QuestionType
@@ -96,17 +96,7 @@ class SubmitGroundedAnswers(Record):
 
     answers: Annotated[tuple[NumberedAnswer, ...], Field(min_length=1, max_length=40)]
 
-
-class NumberedFinding(submissions.JudgingAnswer):
-    """The answer to one of the questions, and what you find about the question."""
-
-    number: Annotated[int, Field(ge=1, description="Number of the question.")]
-
-
-class SubmitAnswers(Record):
-    """Answer every question from the document alone, and judge each question by itself."""
-
-    answers: Annotated[tuple[NumberedFinding, ...], Field(min_length=1, max_length=40)]
+    _single = model_validator(mode="before")(submissions.in_list("answers", NumberedAnswer))
 
 
 class AnsweredQuestion(submissions.SubmitQA):

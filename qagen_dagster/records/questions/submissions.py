@@ -4,6 +4,7 @@ Models read the docstrings and the descriptions of the fields, which are part of
 """
 
 import re
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import ConfigDict, Field, field_validator, model_validator
@@ -210,8 +211,50 @@ class JudgingAnswer(BlindAnswer):
         return {**dict.fromkeys(("self_contained", "relevant"), False), **said}
 
 
+def in_list(name: str, item: type[Record]) -> Callable[[object], object]:
+    """A validator that reads the fields of one `item` in place of the list `name`. Models write a single item in this way."""
+
+    def read(value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        given = cast("dict[str, object]", value)
+        known = {field: one for field, one in given.items() if field in item.model_fields}
+        wrapped: dict[str, object] = {name: [{"number": 1, **known}]}
+        return wrapped if known and name not in given else given
+
+    return read
+
+
+class NumberedFinding(BlindAnswer):
+    """The answer to one of the questions."""
+
+    number: Annotated[int, Field(ge=1, description="Number of the question.")]
+
+
+class SubmitSeenAnswers(Record):
+    """Answer every question from the document alone."""
+
+    answers: Annotated[tuple[NumberedFinding, ...], Field(min_length=1, max_length=40)]
+
+    _single = model_validator(mode="before")(in_list("answers", NumberedFinding))
+
+
+class NumberedJudgement(JudgingAnswer):
+    """The answer to one of the questions, and what you find about the question."""
+
+    number: Annotated[int, Field(ge=1, description="Number of the question.")]
+
+
+class SubmitAnswers(Record):
+    """Answer every question from the document alone, and judge each question by itself."""
+
+    answers: Annotated[tuple[NumberedJudgement, ...], Field(min_length=1, max_length=40)]
+
+    _single = model_validator(mode="before")(in_list("answers", NumberedJudgement))
+
+
 class Comparison(Record):
-    """Compare your own answer with the proposed one and judge the question by the six criteria."""
+    """Compare your own answer with the proposed one and judge the question by the seven criteria."""
 
     model_config = ConfigDict(json_schema_extra=_explained_last)
 
@@ -221,6 +264,8 @@ class Comparison(Record):
     unambiguous: Annotated[bool, Field(description="Criterion 4.")]
     self_contained: Annotated[bool, Field(description="Criterion 5.")]
     relevant: Annotated[bool, Field(description="Criterion 6.")]
+    # true if it is left out, because models that cannot judge types leave it out
+    of_type: Annotated[bool, Field(description="Criterion 7.")] = True
     explanation: Annotated[
         str,
         Field(
@@ -231,16 +276,18 @@ class Comparison(Record):
     ]
 
 
-class TypedComparison(Comparison):
-    """Compare your own answer with the proposed one and judge the question by the seven criteria."""
+class NumberedComparison(Comparison):
+    """The comparison of one pair of answers."""
 
-    of_type: Annotated[bool, Field(description="Criterion 7: whether it is of the type asked for.")]
+    number: Annotated[int, Field(ge=1, description="Number of the pair.")]
 
-    @model_validator(mode="before")
-    @classmethod
-    def _nothing_against_it(cls, value: object) -> object:
-        """If the model left out `of_type`, the type counts as right: models that cannot judge types leave it out."""
-        return {"of_type": True, **cast("dict[str, object]", value)} if isinstance(value, dict) else value
+
+class SubmitComparisons(Record):
+    """Compare your own answer with the proposed one, and judge the question, of every pair by itself."""
+
+    comparisons: Annotated[tuple[NumberedComparison, ...], Field(min_length=1, max_length=40)]
+
+    _single = model_validator(mode="before")(in_list("comparisons", NumberedComparison))
 
 
 class DuplicateVerdict(Record):

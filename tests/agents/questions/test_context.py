@@ -3,15 +3,18 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.agents.questions.context import History, prompt_values, unused_parts
+from qagen_dagster.agents.questions.generator import propose
+from qagen_dagster.agents.questions.validator import answer_blind
 from qagen_dagster.agents.runner import AgentRun, call_summaries
 from qagen_dagster.agents.spec import GiveUp, GiveUpReason
+from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Text, Usage
 from qagen_dagster.records.document import Metadata, Section
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence
 from tests.support.documents import context_of, view_of, visual_context
-from tests.support.models import answer, say
+from tests.support.models import FakeModel, answer, say, told
 
 
 def test_the_tools_are_those_of_the_mode() -> None:
@@ -140,7 +143,7 @@ def test_a_document_of_one_long_line_is_shown_whole(length: int) -> None:
     line = ("Pier 7 was rebuilt in 1911. " * 2_000)[:length]
     context = context_of(view_of(line))
     assert f"1| {line}\n" in context.opening(SERVER)
-    assert context.shows_all(SERVER)
+    assert context.opens_whole(SERVER)
 
 
 @pytest.mark.parametrize("lines", [1, 3])
@@ -149,7 +152,7 @@ def test_a_document_with_a_line_that_is_cut_is_not_whole(lines: int) -> None:
     context = context_of(view_of("\n".join(["x" * 150_000] * lines)))
     assert "more characters of this line are hidden: search" in context.opening(SERVER)
     assert not context.opens_whole(SERVER)
-    assert not context.shows_all(SERVER)
+    assert not context.opens_whole(SERVER)
 
 
 def test_a_long_reference_list_is_left_out_and_can_be_read() -> None:
@@ -214,3 +217,37 @@ def test_a_note_that_is_made_twice_is_shown_once() -> None:
     notes = ("Line 4 says how often.", "Line 6 names Ida Holm.", "line 4 says  how often.")
     shown = prompt_values(context_of(), History(also_seen=notes))["also_seen"]
     assert shown.splitlines() == ["- line 4 says  how often.", "- Line 6 names Ida Holm."]
+
+
+REFERENCES = "".join(
+    f"\n[{n}] Holm, I. A paper on probe {n}. Journal of Probes, 19{n % 90 + 10}." for n in range(60)
+)
+BODY = "Introduction\n" + "\n".join(f"The probe of year {n} was built by Ida Holm." for n in range(400))
+
+
+@pytest.mark.parametrize("agent", ["generator", "validator"])
+@pytest.mark.parametrize(
+    ("text", "offered"),
+    [(BODY, False), (f"{BODY}\nReferences{REFERENCES}", True)],
+    ids=["all", "no references"],
+)
+def test_tools_are_offered_only_where_they_could_find_more(agent: str, text: str, offered: bool) -> None:
+    starts = [
+        number for number, line in enumerate(text.split("\n"), 1) if line in ("Introduction", "References")
+    ]
+    titles = ("Introduction", "References")
+    sections = tuple(
+        Section(title=title, level=1, start_line=start) for title, start in zip(titles, starts, strict=False)
+    )
+    context = context_of(view_of(text, sections=sections))
+    for first, refused in ((say("Hm."), False), (RequestRefusedError("bad request"), True)):
+        model = FakeModel([first, *[say("Hm.")] * 9], provider="openai")
+        if agent == "generator":
+            propose(context, model, History(), 1)
+        else:
+            answer_blind(context, model, ["Who built it?"], 1)
+        names = {tool.name for tool in model.requests[-1].tools}
+        assert ("search" in names) is (offered or refused)
+        assert ("line 1: Introduction" in told(model.requests[-1])) is refused, (
+            "sections of a text that is shown"
+        )

@@ -9,9 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from qagen_dagster.agents.questions import requirements
-from qagen_dagster.agents.questions.context import History, prompt_values
+from qagen_dagster.agents.questions.context import History
+from qagen_dagster.agents.questions.generator import propose
 from qagen_dagster.records.corpus_config import Audience, ScenarioConfig, Style
 from tests.support.documents import SCENARIO, context_of
+from tests.support.models import FakeModel, call, told
 
 TOLD = "The lower valve of Kestrel 2 froze in the cold night before the start, so the start was put off by six hours."
 
@@ -91,8 +93,9 @@ def test_only_the_generator_is_told_personas_and_audience() -> None:
 
 def test_the_generator_is_told_the_style_that_is_missing() -> None:
     config = scenario(style={"question": 0.75, "keyword": 0.25})
-    context = replace(context_of(), scenario=config)
-    assert requirements.STYLES[Style.QUESTION] in prompt_values(context, History())["document_card"]
+    model = FakeModel([call("report_exhausted", reason="Nothing is left.")])
+    propose(replace(context_of(), scenario=config), model, History(), 1)
+    assert requirements.STYLES[Style.QUESTION] in told(model.requests[0])
     asked = ["Why?", "Where is the valve?", "When did it freeze?"]
     assert requirements.next_style(config, asked) == requirements.STYLES[Style.KEYWORD]
     assert requirements.next_style(scenario(style="keyword"), asked) == ""

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import combinations
 from typing import Any
 
 import pytest
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.validator import Judged, TypeRule, judge, rejection
+from qagen_dagster.agents.questions.validator import Judged, judge, rejection
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
@@ -39,16 +38,14 @@ SAME: dict[str, Any] = dict.fromkeys(CRITERIA, True) | {"explanation": "Both say
 
 
 def blind(**changed: Any) -> AssistantMessage:
-    return call("submit_answer", **(BLIND | changed))
+    return call("submit_answers", **(BLIND | changed))
 
 
 def compare(**changed: Any) -> AssistantMessage:
-    return call("submit_comparison", **(SAME | changed))
+    return call("submit_comparisons", **(SAME | changed))
 
 
-def run(
-    *turns: Turn, context: QAContext | None = None, rule: TypeRule | None = None
-) -> tuple[Judged, FakeModel]:
+def run(*turns: Turn, context: QAContext | None = None, rule: str = "") -> tuple[Judged, FakeModel]:
     model = FakeModel(turns)
     return judge(context or context_of(), model, CANDIDATE, 5, rule), model
 
@@ -60,7 +57,7 @@ def verdict_of(found: Judged) -> VerdictRecord:
 
 
 def is_blind(request: Request) -> bool:
-    return "submit_answer" in {tool.name for tool in request.tools}
+    return "submit_answers" in {tool.name for tool in request.tools}
 
 
 def test_a_right_answer_passes_all_checks() -> None:
@@ -83,7 +80,7 @@ def test_the_blind_step_never_sees_what_it_should_find_out(context: QAContext) -
         call("read_lines", start_line=1, end_line=2),
         call("search", pattern="argon", context_lines=0),
         say("Hm."),
-        call("submit_answer", answer="x"),
+        call("submit_answers", answer="x"),
         blind(),
         compare(),
     ]
@@ -111,7 +108,7 @@ def test_the_comparison_sees_both_sides_and_the_purpose() -> None:
         "Mode: textual",
     )
     assert [one for one in wanted if one not in seen] == []
-    assert [tool.name for tool in model.requests[1].tools] == ["submit_comparison"]
+    assert [tool.name for tool in model.requests[1].tools] == ["submit_comparisons"]
 
 
 @pytest.mark.parametrize(
@@ -178,20 +175,18 @@ def test_a_model_that_cannot_be_had_is_no_verdict() -> None:
         run(blind(), PermanentModelError("bad key"))
 
 
-HOP = TypeRule(
-    "multi_hop", "one fact leads to another.", "with a clue in place of a name.", "no clue is looked up."
-)
+HOP = "multi_hop: one fact leads to another. It fails the type if no clue is looked up."
 
 
 def test_a_question_that_is_not_of_its_type_is_not_wanted() -> None:
-    found, model = run(blind(), compare(of_type=False, explanation="One line answers it."), rule=HOP)
+    typed = CANDIDATE.model_copy(update={"question_type": "multi_hop"})
+    model = FakeModel([blind(), compare(of_type=False, explanation="One line answers it.")])
+    found = judge(context_of(), model, typed, 5, HOP)
     fault = rejection(verdict_of(found))
     assert fault == (RejectionReason.IRRELEVANT, "it is no multi_hop question: One line answers it.")
     seen = told(model.requests[1])
-    assert all(words in seen for words in (*asdict(HOP).values(), SECRET_QUOTE))
+    assert all(words in seen for words in (HOP, SECRET_QUOTE))
     assert "multi_hop" not in model.requests[0].canonical()
-    (tool,) = model.requests[1].tools
-    assert "of_type" in tool.parameters["required"]
 
 
 @pytest.mark.parametrize("said", [{"of_type": True}, {}], ids=["kept", "nothing said"])
@@ -200,9 +195,10 @@ def test_a_question_of_its_type_passes(said: dict[str, bool]) -> None:
     assert rejection(verdict_of(found)) is None
 
 
-def test_without_a_rule_nothing_is_asked_about_the_type() -> None:
-    _, model = run(blind(), compare())
-    assert "of_type" not in model.requests[1].canonical()
+def test_without_a_rule_the_type_does_not_matter() -> None:
+    found, model = run(blind(), compare(of_type=False))
+    assert rejection(verdict_of(found)) is None
+    assert "Types of questions:\n(none)\n" in told(model.requests[1])
 
 
 ORDER = (
@@ -255,11 +251,9 @@ def test_quotes_that_both_gave_are_shown_once() -> None:
     assert "(all of it stands above)" in seen
 
 
-@pytest.mark.parametrize("rule", [None, HOP], ids=["any type", "a type"])
+@pytest.mark.parametrize("rule", ["", HOP], ids=["any type", "a type"])
 @pytest.mark.parametrize(("answer", "passes"), [("1998", True), ("in 1998", True), ("1989", False)])
-def test_the_embedded_reader_understands_these_prompts(
-    answer: str, passes: bool, rule: TypeRule | None
-) -> None:
+def test_the_embedded_reader_understands_these_prompts(answer: str, passes: bool, rule: str) -> None:
     """It reads the labels of the prompts: other words for them make it deaf."""
     candidate = CANDIDATE.model_copy(
         update={
@@ -284,7 +278,7 @@ JUDGED = {
 }
 
 
-def alone(model: FakeModel, rule: TypeRule | None = None, context: QAContext | None = None) -> Judged:
+def alone(model: FakeModel, rule: str = "", context: QAContext | None = None) -> Judged:
     """The judgement of a candidate whose answer is the one that the tests of equal answers give."""
     return judge(context or context_of(), model, CANDIDATE, 5, rule)
 
@@ -336,8 +330,10 @@ def test_a_model_compares_different_answers_types_and_what_was_seen() -> None:
 def test_the_blind_step_judges_by_the_purpose_in_textual_mode() -> None:
     _, model = run(blind(), compare())
     assert "Short questions of technicians." in told(model.requests[0])
-    (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
-    assert {"self_contained", "relevant"} <= set(tool.parameters["required"])
+    (tool,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answers")
+    assert {"self_contained", "relevant"} <= set(
+        tool.parameters["properties"]["answers"]["items"]["required"]
+    )
 
 
 NUMBERS = CANDIDATE.model_copy(update={"answer": "60 days"})

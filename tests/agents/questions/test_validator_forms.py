@@ -29,26 +29,24 @@ def test_a_false_premise_is_a_finding_of_its_own(said: dict[str, Any]) -> None:
 
 def test_the_verdict_on_the_evidence_comes_first_and_explanations_last() -> None:
     """The form names as many criteria as the prompt, in its order."""
-    for rule, count, word in ((None, 6, "six"), (HOP, 7, "seven")):
-        _, model = run(blind(), compare(), rule=rule)
-        form = model.requests[1].tools[0]
-        fields = list(form.parameters["properties"])
-        assert (fields[0], fields[-1], len(fields)) == ("supported", "explanation", count + 1)
-        numbers = [form.parameters["properties"][name]["description"] for name in fields[:-1]]
-        assert [text.split()[1].strip(".,:") for text in numbers] == [str(n) for n in range(1, count + 1)]
-        assert word in form.description
-        prompt = model.requests[1].system
-        assert [f"{n}. {name}: " in prompt for n, name in enumerate(fields[:6], 1)] == [True] * 6
-        assert ("There is a seventh criterion, of_type" in told(model.requests[1])) is (rule is not None)
-    (answer,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answer")
-    assert list(answer.parameters["properties"])[-1] == "note"
+    _, model = run(blind(), compare())
+    form = model.requests[1].tools[0].parameters["properties"]["comparisons"]["items"]["properties"]
+    *criteria, number, explanation = form
+    assert (criteria[0], number, explanation, len(criteria)) == ("supported", "number", "explanation", 7)
+    said = [form[name]["description"].split()[1].strip(".,:") for name in criteria]
+    assert said == [str(n) for n in range(1, 8)]
+    prompt = model.requests[1].system
+    assert "seven criteria" in prompt
+    assert [f"{n}. {name}: " in prompt for n, name in enumerate(criteria, 1)] == [True] * 7
+    (answer,) = (tool for tool in model.requests[0].tools if tool.name == "submit_answers")
+    assert list(answer.parameters["properties"]["answers"]["items"]["properties"])[-1] == "note"
 
 
 def test_the_type_has_one_condition() -> None:
     """Its own rule decides, and nothing is said of single sentences beside it."""
     _, model = run(blind(), compare(of_type=True), rule=HOP)
-    rule = told(model.requests[1]).partition("There is a seventh criterion")[2].partition("Mode:")[0]
-    assert HOP.type_fails in rule
+    rule = told(model.requests[1]).partition("Types of questions:")[2].partition("Pair 1")[0]
+    assert HOP in rule
     assert "one sentence" not in rule
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,29 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.web.exams import ExamBank
 from tests.cli.conftest import Command
 from tests.support.exams.papers import SIMULATED, responses, write_bank
+from tests.support.once import once
+from tests.support.project import Project
+
+
+@pytest.fixture(scope="session")
+def large_bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a project with the bank. Tests copy it."""
+    return once(tmp_path_factory, "large-bank", _bank)
+
+
+def _bank(folder: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", "")  # no TeX engine, wherever this runs
+        write_bank(Workspace(Project.make(folder).settings(profile="embedded")))
 
 
 @pytest.fixture
-def bank(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+def bank(qagen: Command, large_bank: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """The command in a copy of `large_bank`."""
     monkeypatch.setenv("QAGEN_PROFILE", "embedded")
-    monkeypatch.setenv("PATH", "")  # no TeX engine, wherever this runs
-    write_bank(Workspace(qagen.project.settings(profile="embedded")))
+    monkeypatch.setenv("PATH", "")
+    shutil.rmtree(qagen.project.root)
+    shutil.copytree(large_bank, qagen.project.root)
     return qagen
 
 
@@ -185,7 +202,7 @@ def answer_file(
     file.write_text("\n".join(lines))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (2, 3))])
 def test_answers_of_a_known_model_show_both_wrong_keys_and_no_right_one(
     bank: Command, tmp_path: Path, seed: int
 ) -> None:
@@ -234,26 +251,24 @@ def test_shuffled_forms_are_read_together(bank: Command, tmp_path: Path) -> None
     assert [one["suspected"] for one in sitting["items"]] == [None] * 12
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("candidate,letter\nx,A\n", "answers.csv:1: has no column item or position"),
-        ("", "has no column candidate"),
-        ("candidate,position,letter\n", "has no answers"),
-        ("candidate,position,letter\nx,99,A\n", "answers.csv:2: the form has no item position 99"),
-        ("candidate;position;letter\nx;1;A\n\nx;1;B\n", "answers.csv:4: candidate x answers item"),
-        ("candidate,item,letter\nx,M9-easy-1,A\n", "answers.csv:2: the bank has no item M9-easy-1"),
-        ("candidate,position,letter,form\nx,1,A,7\n", "the paper has no form '7' (forms: 1)"),
-    ],
+NO_ANSWERS = (
+    ("candidate,letter\nx,A\n", "answers.csv:1: has no column item or position"),
+    ("", "has no column candidate"),
+    ("candidate,position,letter\n", "has no answers"),
+    ("candidate,position,letter\nx,99,A\n", "answers.csv:2: the form has no item position 99"),
+    ("candidate;position;letter\nx;1;A\n\nx;1;B\n", "answers.csv:4: candidate x answers item"),
+    ("candidate,item,letter\nx,M9-easy-1,A\n", "answers.csv:2: the bank has no item M9-easy-1"),
+    ("candidate,position,letter,form\nx,1,A,7\n", "the paper has no form '7' (forms: 1)"),
 )
-def test_a_file_that_is_no_table_of_answers_is_one_line(
-    bank: Command, tmp_path: Path, text: str, said: str
-) -> None:
+
+
+def test_a_file_that_is_no_table_of_answers_is_one_line(bank: Command, tmp_path: Path) -> None:
     draw(bank, tmp_path / "out", "--items", "5")
-    (tmp_path / "answers.csv").write_text(text)
-    found = bank("exam", "responses", str(tmp_path / "answers.csv"))
-    assert (found.code, said in found.err) == (2, True), found.err
-    assert found.err.count("\n") == 1
+    for text, said in NO_ANSWERS:
+        (tmp_path / "answers.csv").write_text(text)
+        found = bank("exam", "responses", str(tmp_path / "answers.csv"))
+        assert (found.code, said in found.err) == (2, True), found.err
+        assert found.err.count("\n") == 1
 
 
 def test_answers_to_items_of_the_bank_need_no_paper(bank: Command, tmp_path: Path) -> None:

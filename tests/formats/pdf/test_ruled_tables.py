@@ -346,25 +346,3 @@ def test_the_grid_of_a_chart_is_no_table():
             put(page, 120 + 30 * row, *((110 + 30 * column, "x") for column in range(4)))
 
     assert not tables(draw)
-
-
-def test_names_and_their_meaning_between_two_lines_are_rows():
-    def draw(page: pymupdf.Page) -> None:
-        write(page, PROSE, y=60)
-        rule(page, 104, 60, 300)
-        put(page, 116, (64, "depth"), (130, "Height of the water over the sill"))
-        put(page, 127, (64, "rain"), (130, "Rain since midnight, read at the"))
-        put(page, 138, (130, "house of the keeper"))
-        put(page, 149, (64, "light"), (130, "Hours of light"))
-        put(page, 160, (64, "temperature"), (130, "Mean of day and night"))
-        rule(page, 166, 60, 300)
-        write(page, PROSE, y=200)
-
-    said = parse(pdf(draw)).text.split("\n\n")
-    assert said[1].split("\n") == [
-        "depth | Height of the water over the sill",
-        "rain | Rain since midnight, read at the house of the keeper",
-        "light | Hours of light",
-        "temperature | Mean of day and night",
-    ]
-    assert len(tables(draw)) == 1

@@ -7,9 +7,8 @@ from typing import Any
 import pymupdf
 import pytest
 
-from qagen_dagster.records.document import VisualType
 from tests.formats.pdf.test_visual_boxes import accounts, heads
-from tests.formats.pdf.test_visuals import CELLS, caption, covers, pages, prose, raster, visuals_of
+from tests.formats.pdf.test_visuals import caption, covers, pages, prose, raster, visuals_of
 
 
 def plot(page: Any, x: float, y: float) -> None:
@@ -38,16 +37,6 @@ def test_the_first_entry_of_a_list_below_a_drawing_is_not_its_label() -> None:
     prose(page, 60, 400, 535, 480)
     (drawing,) = visuals_of(document)
     assert covers(drawing, (60, 200, 300, 360), slack=4)
-
-
-def test_panels_side_by_side_are_one_drawing() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for x in (60, 340):
-        plot(page, x, 200)
-    prose(page, 60, 420, 535, 500)
-    (drawing,) = visuals_of(document)
-    assert covers(drawing, (60, 200, 580, 360), slack=4)
 
 
 @pytest.mark.parametrize(("count", "shown"), [(2, [240, 60]), (3, [240])])
@@ -105,32 +94,6 @@ def test_text_beside_a_drawing_takes_the_shapes_that_it_touches() -> None:
     assert covers(figure, (200, 180, 440, 434))
 
 
-def test_pictures_side_by_side_are_one_visual_with_their_labels() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    raster(page, (100, 200, 220, 320))
-    raster(page, (260, 200, 380, 320), shade=200)
-    centred(page, 160, 332, "before", 8)
-    centred(page, 320, 332, "after", 8)
-    prose(page, 60, 380, 535, 460)
-    (picture,) = visuals_of(document)
-    assert covers(picture, (100, 200, 380, 334))
-
-
-def test_a_table_whose_rules_are_pictures_is_a_table() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    for row in range(4):
-        raster(page, (100, 200 + 20 * row, 400, 201.5 + 20 * row))
-    for column in range(4):
-        raster(page, (100 + 100 * column, 200, 101.5 + 100 * column, 260))
-    for row, texts in enumerate(CELLS[:3]):
-        for column, text in enumerate(texts[:3]):
-            page.insert_text((106 + column * 100, 214 + row * 20), text, fontsize=9)
-    (table,) = visuals_of(document)
-    assert table.type is VisualType.TABLE
-
-
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_note_with_a_picture_beside_its_text_is_no_drawing(lines: bool) -> None:
     document, (page,) = pages()
@@ -150,3 +113,14 @@ def test_a_note_with_a_picture_beside_its_text_is_no_drawing(lines: bool) -> Non
     ):
         page.insert_text((125, 200 + 13 * n), line, fontsize=11)
     assert visuals_of(document) == ()
+
+
+def test_boxes_of_a_form_are_no_table() -> None:
+    document, (page,) = pages()
+    for number, label in enumerate(
+        ("Name of the keeper", "Address", "Harbour", "Date", "Signature", "Remarks")
+    ):
+        x, y = 60 + 240 * (number % 2), 100 + 60 * (number // 2)
+        page.draw_rect((x, y, x + 240, y + 60))
+        page.insert_text((x + 4, y + 10), label, fontsize=7)
+    assert not visuals_of(document)

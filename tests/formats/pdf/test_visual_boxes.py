@@ -13,7 +13,6 @@ from tests.formats.pdf.test_visuals import (
     caption,
     chart,
     covers,
-    grid,
     pages,
     prose,
     visuals_of,
@@ -190,19 +189,6 @@ def test_lines_of_a_drawing_are_followed_from_one_to_the_next() -> None:
     prose(page, 60, 460, 535, 540)
     (figure,) = visuals_of(document)
     assert covers(figure, (200, 150, 380, 432))
-
-
-def test_a_table_inside_a_drawing_is_a_part_of_it() -> None:
-    document, (page,) = pages()
-    prose(page, 60, 60, 535, 140)
-    page.draw_rect(pymupdf.Rect(60, 180, 535, 600), fill=(0.8, 0.9, 1))
-    for n in range(8):
-        page.draw_circle((100 + 50 * n, 230), 15, fill=(1, 1, 0.8))
-        page.draw_line((100 + 50 * n, 245), (200, 400))
-    grid(page, 100, 400, CELLS)
-    (drawing,) = visuals_of(document)
-    assert drawing.type is VisualType.DIAGRAM
-    assert covers(drawing, (60, 180, 535, 600))
 
 
 def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:

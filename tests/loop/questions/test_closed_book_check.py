@@ -62,9 +62,9 @@ class Guessing:
             return call(GUESS, answer=given, confidence=0.9)
         if "submit_mark" in offered:
             return call("submit_mark", right=False, explanation="Another thing.")
-        if "submit_comparison" in offered:
-            return call("submit_comparison", **dict.fromkeys(CRITERIA, True), explanation="all hold")
-        return call("submit_answer", answerable=True, answer=ANSWER, unambiguous=True)
+        if "submit_comparisons" in offered:
+            return call("submit_comparisons", **dict.fromkeys(CRITERIA, True), explanation="all hold")
+        return call("submit_answers", answerable=True, answer=ANSWER, unambiguous=True)
 
 
 def run(play: Guessing, *, closed_book: bool = True, attempts: int = 1) -> GenerationResult:

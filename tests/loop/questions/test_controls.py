@@ -282,9 +282,9 @@ class Validator:
 
     def _reply(self, request: Request) -> AssistantMessage:
         offered = {tool.name for tool in request.tools}
-        if "submit_comparison" in offered:
+        if "submit_comparisons" in offered:
             self.steps.append("compare")
-            return call("submit_comparison", explanation="all hold", **CHECKS)
+            return call("submit_comparisons", explanation="all hold", **CHECKS)
         if "submit_mark" in offered:
             self.steps.append("mark")
             return call("submit_mark", explanation="as I read it", right=self.right)
@@ -306,7 +306,7 @@ class Validator:
 
 
 def _submit(answer: str, *, answerable: bool = True, **more: Any) -> AssistantMessage:
-    return call("submit_answer", answerable=answerable, answer=answer, unambiguous=True, **more)
+    return call("submit_answers", answerable=answerable, answer=answer, unambiguous=True, **more)
 
 
 def _propose(_request: Request) -> AssistantMessage:
@@ -417,7 +417,7 @@ def test_a_control_without_a_result_proves_nothing() -> None:
     class Silent(Validator):
         def _reply(self, request: Request) -> AssistantMessage:
             offered = {tool.name for tool in request.tools}
-            text = "view_page" not in offered and "submit_answer" in offered
+            text = "view_page" not in offered and "submit_answers" in offered
             return say("Hm.") if text else super()._reply(request)
 
     assert len(run(Silent(SEEN_ANSWER)).accepted) == 1

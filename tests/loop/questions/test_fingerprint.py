@@ -119,7 +119,7 @@ def test_the_corpus_words_move_all_and_limits_none() -> None:
 
 
 def test_a_prompt_moves_the_modes_that_use_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
-    for mode, names in {Mode.TEXTUAL: 7, Mode.VISUAL: 6}.items():
+    for mode, names in {Mode.TEXTUAL: 8, Mode.VISUAL: 7}.items():
         assert len(prompt_hashes(mode)) == names
     before = marks(Profile(roles=SPECS))
     changed = tmp_path / "prompts"
@@ -203,5 +203,4 @@ def test_options_of_the_batch_strategy_move_it_and_how_many_of_what_does_not() -
 def test_the_batch_strategy_does_not_depend_on_the_explorers_prompt() -> None:
     agent, batch = (set(prompt_hashes(Mode.TEXTUAL, one)) for one in (Strategy.AGENT, Strategy.BATCH))
     assert agent - batch == {"generator_textual"}
-    answers = {"batch_answer", "batch_answer_many", "batch_blind_many"}
-    assert batch - agent == {"batch_questions", "batch_rewrite", *answers, "validator_type", "judge"}
+    assert batch - agent == {"batch_questions", "batch_rewrite", "batch_answer", "judge"}

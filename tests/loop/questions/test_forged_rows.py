@@ -39,10 +39,10 @@ def run(rows: list[dict[str, Any]], context: QAContext) -> GenerationResult:
         return call("submit_qa", question=asked, **row)
 
     def agree(request: Request) -> AssistantMessage:
-        if "submit_comparison" in {tool.name for tool in request.tools}:
+        if "submit_comparisons" in {tool.name for tool in request.tools}:
             checks = dict.fromkeys(CRITERIA, True)
-            return call("submit_comparison", explanation="all hold", **checks)
-        return call("submit_answer", answerable=True, answer="yes, so it is", unambiguous=True)
+            return call("submit_comparisons", explanation="all hold", **checks)
+        return call("submit_answers", answerable=True, answer="yes, so it is", unambiguous=True)
 
     models = QAModels(
         generator=FakeModel(generate, name="generator"),

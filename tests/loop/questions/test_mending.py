@@ -79,11 +79,11 @@ class Mending:
         )
 
     def _validate(self, request: Request) -> AssistantMessage:
-        if "submit_comparison" in {tool.name for tool in request.tools}:
+        if "submit_comparisons" in {tool.name for tool in request.tools}:
             fits = f"Proposed answer:\n{RIGHT}\n" in told(request)
             checks = dict.fromkeys(CRITERIA, True) | {self.criterion: fits}
-            return call("submit_comparison", **checks, explanation=f"The right words are {RIGHT}.")
-        return call("submit_answer", answerable=True, answer="as I read it", unambiguous=True)
+            return call("submit_comparisons", **checks, explanation=f"The right words are {RIGHT}.")
+        return call("submit_answers", answerable=True, answer="as I read it", unambiguous=True)
 
     def count(self, role: str) -> int:
         return sum(one == role for one, _ in self.log)
@@ -116,7 +116,7 @@ def test_a_corrected_answer_is_judged_again_and_accepted(criterion: str) -> None
     blind = [
         one
         for role, one in play.log
-        if role == "validator" and "submit_answer" in {t.name for t in one.tools}
+        if role == "validator" and "submit_answers" in {t.name for t in one.tools}
     ]
     assert len(blind) == 2, "the validator's own answer holds for the corrected candidate too"
     assert Counter(one.role for one in result.calls) == {

@@ -46,10 +46,9 @@ def submission(ask: Ask, number: int, visual: str = "") -> AssistantMessage:
 
 def validate(request: Request) -> AssistantMessage:
     name = request.tools[-1].name
-    if name == "submit_comparison":
-        typed = {"of_type": True} if "of_type" in str(request.tools[-1]) else {}
-        return call(name, explanation="I compared.", **dict.fromkeys(CRITERIA, True), **typed)
-    return call("submit_answer", answerable=True, answer="my own words", evidence=[], unambiguous=True)
+    if name == "submit_comparisons":
+        return call(name, explanation="I compared.", **dict.fromkeys(CRITERIA, True))
+    return call("submit_answers", answerable=True, answer="my own words", evidence=[], unambiguous=True)
 
 
 class Agents:
@@ -172,7 +171,7 @@ def test_the_validator_judges_the_types_that_the_mix_counts() -> None:
     validator = agents.models.validator
     assert isinstance(validator, FakeModel)
     play(agents.models, {"causal": 0.5})
-    assert "What that type means: " in told(validator.requests[-1])
+    assert "\ncausal: " in told(validator.requests[-1])
 
 
 @pytest.mark.parametrize("first", ["Table 1", "Figure 1"])

@@ -131,7 +131,7 @@ def test_a_model_whose_replies_are_all_cut_off_is_told_once_and_the_line_says_wh
 ) -> None:
     cut = CUT[kind]
     if role == "validator" and kind == "call":
-        cut = Reply(calls=(Call("submit_answer", raw='{"answerable": tr'),), stop="length")
+        cut = Reply(calls=(Call("submit_answers", raw='{"answerable": tr'),), stop="length")
 
     def long(seen: Seen, number: int) -> Step:
         return cut if read(seen).role == role else useful(seen, number)

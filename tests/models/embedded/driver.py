@@ -23,8 +23,8 @@ from qagen_dagster.models.messages import (
 TERMINALS = {
     "submit_qa",
     "report_exhausted",
-    "submit_answer",
-    "submit_comparison",
+    "submit_answers",
+    "submit_comparisons",
     "submit_duplicate_verdict",
 }
 

@@ -132,7 +132,7 @@ def answering() -> Iterator[object]:
     for question in ASKED:
         framed = f'According to "The Lighthouse of Ravensby: a Survey", {question}'
         prompt = f"Document\ntitle: The Lighthouse of Ravensby\n\nQuestion:\n{framed}"
-        yield run("reader", prompt, Paper(REPORT), "submit_answer")
+        yield run("reader", prompt, Paper(REPORT), "submit_answers")
         values = {
             "question": question,
             "document_title": enclose(["title: none"]),
@@ -141,7 +141,7 @@ def answering() -> Iterator[object]:
         yield submitted("reader", answerer_prompt().fill(values)[1], "submit_document_answer")
     for own, proposed in COMPARED:
         prompt = f"Question:\nwhat?\n\nProposed answer:\n{proposed}\n\nEvidence:\n{REPORT[:200]}\n\nYour own answer:\n{own}\n"
-        yield submitted("reader", prompt, "submit_comparison")
+        yield submitted("reader", prompt, "submit_comparisons")
         marked = f"Given answer:\n{own}\n\nReference answer:\n{proposed}\n"
         yield submitted("reader", marked, "submit_mark")
 

@@ -18,7 +18,7 @@ from qagen_dagster.models.messages import (
 )
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.questions.batch import SubmitGroundedAnswer, SubmitQuestions, SubmitRewrite
+from qagen_dagster.records.questions.batch import SubmitGroundedAnswers, SubmitQuestions, SubmitRewrite
 from qagen_dagster.records.questions.submissions import (
     BlindAnswer,
     Comparison,
@@ -86,18 +86,18 @@ def test_it_asks_each_line_once_then_reports_exhaustion() -> None:
 def test_the_validator_finds_what_the_generator_asked() -> None:
     call, _ = play("Begin.", *GENERATE)
     candidate = SubmitQA.model_validate(call.arguments)
-    answered, _ = play(f"Answer: {candidate.question}", terminal("submit_answer", BlindAnswer))
+    answered, _ = play(f"Answer: {candidate.question}", terminal("submit_answers", BlindAnswer))
     answer = BlindAnswer.model_validate(answered.arguments)
     assert (answer.answerable, answer.answer, answer.evidence) == (True, candidate.answer, candidate.evidence)
 
 
 def test_the_validator_says_so_when_it_finds_nothing() -> None:
-    call, _ = play("Answer: Who was it?", terminal("submit_answer", BlindAnswer))
+    call, _ = play("Answer: Who was it?", terminal("submit_answers", BlindAnswer))
     assert not BlindAnswer.model_validate(call.arguments).answerable
 
 
 def test_the_other_roles_agree() -> None:
-    call, _ = play("Compare.", terminal("submit_comparison", Comparison))
+    call, _ = play("Compare.", terminal("submit_comparisons", Comparison))
     assert Comparison.model_validate(call.arguments).matches
     call, _ = play("Compare.", terminal("submit_duplicate_verdict", DuplicateVerdict))
     assert DuplicateVerdict.model_validate(call.arguments).verdict == "unique"
@@ -138,10 +138,11 @@ def test_it_answers_what_it_is_shown_or_says_that_it_cannot() -> None:
         SHOWN + "\n\nQuestions to write, by type:\n- causal: 1", terminal("submit_questions", SubmitQuestions)
     )
     question = SubmitQuestions.model_validate(call.arguments).questions[0].question
-    call, _ = play(f"{SHOWN}\n{question}", terminal("submit_grounded_answer", SubmitGroundedAnswer))
-    answer = SubmitGroundedAnswer.model_validate(call.arguments)
+    call, _ = play(f"{SHOWN}\n{question}", terminal("submit_grounded_answers", SubmitGroundedAnswers))
+    (answer,) = SubmitGroundedAnswers.model_validate(call.arguments).answers
     assert (answer.answer, [one.quote for one in answer.evidence]) == (LINES[1], [LINES[1]])
-    call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_grounded_answer", SubmitGroundedAnswer))
-    assert SubmitGroundedAnswer.model_validate(call.arguments).answer.startswith("Insufficient information")
+    call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_grounded_answers", SubmitGroundedAnswers))
+    (answer,) = SubmitGroundedAnswers.model_validate(call.arguments).answers
+    assert answer.answer.startswith("Insufficient information")
     call, _ = play(f"{SHOWN}\nWho was it?", terminal("submit_rewrite", SubmitRewrite))
     assert SubmitRewrite.model_validate(call.arguments).question == ""

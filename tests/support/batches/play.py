@@ -19,6 +19,7 @@ LINES = MANUAL.split("\n")
 FALSE = "Forty keepers of the lighthouse sold their boats to merchants from Peru."
 _ASKED = re.compile(r"Which words hold (\w+) (\d+)\?")
 _BLIND = re.compile(r"^(\d+)\. Which words hold (\w+) (\d+)\?", re.MULTILINE)
+_PAIR = re.compile(r"^Pair (\d+)$.*?Which words hold (\w+) \d+\?", re.MULTILINE | re.DOTALL)
 _SEVERAL = re.compile(r"^(\d+)\. \[\w+\] Which words hold (\w+) (\d+)\?", re.MULTILINE)
 
 
@@ -31,6 +32,7 @@ class Fate(StrEnum):
     UNPROVEN = "unproven"  # no quote is in the document
     HONEST = "honest"  # the document does not answer it
     UNHEARD = "unheard"  # the validator does not answer it among others
+    OVERLOOKED = "overlooked"  # the validator does not compare its answers among others
     SILENT = "silent"  # the answerer calls no tool
     WRONG = "wrong"  # the validator has another answer
     NOWHERE = "nowhere"  # the validator has none
@@ -107,29 +109,30 @@ class BatchPlay:
         return call("submit_questions", questions=questions, not_possible=gone)
 
     def _answer(self, request: Request) -> AssistantMessage:
-        if request.tools[0].name == "submit_grounded_answers":
-            several = _SEVERAL.findall(told(request))
+        several = _SEVERAL.findall(told(request))
+        if several:
             given = [(int(n), _given(Fate(fate), int(number), first=True)) for n, fate, number in several]
             return call("submit_grounded_answers", answers=[one | {"number": n} for n, one in given if one])
         first = "Rejected answers and why:\n(none)" in told(request)
         one = _given(*_asked(request), first=first)
-        return call("submit_grounded_answer", **one) if one else say("Hm.")
+        return call("submit_grounded_answers", **one) if one else say("Hm.")
 
     def _validate(self, request: Request) -> AssistantMessage:
-        if "submit_answers" in {tool.name for tool in request.tools}:
-            found = [(int(n), Fate(fate), int(at)) for n, fate, at in _BLIND.findall(told(request))]
+        if request.tools[-1].name == "submit_comparisons":
+            pairs = [(int(n), Fate(fate)) for n, fate in _PAIR.findall(told(request))]
+            heard = [(n, fate) for n, fate in pairs if fate is not Fate.OVERLOOKED or len(pairs) == 1]
+            heard = heard or [(len(pairs) + 1, Fate.GOOD)]
             return call(
-                "submit_answers",
-                answers=[
-                    _blind(fate, at) | {"number": n} for n, fate, at in found if fate is not Fate.UNHEARD
-                ],
+                "submit_comparisons", comparisons=[_compared(fate) | {"number": n} for n, fate in heard]
             )
-        fate, number = _asked(request)
-        if "submit_comparison" in {tool.name for tool in request.tools}:
-            checks = dict.fromkeys(CRITERIA, True)
-            checks |= {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
-            return call("submit_comparison", explanation="Seen.", **checks)
-        return call("submit_answer", **_blind(fate, number))
+        found = [(int(n), Fate(fate), int(at)) for n, fate, at in _BLIND.findall(told(request))]
+        several = [_blind(fate, at) | {"number": n} for n, fate, at in found if fate is not Fate.UNHEARD]
+        return call("submit_answers", **{"answers": several} if found else _blind(*_asked(request)))
+
+
+def _compared(fate: Fate) -> dict[str, Any]:
+    checks = dict.fromkeys(CRITERIA, True) | {"explanation": "Seen."}
+    return checks | {"matches": fate is not Fate.WRONG, "of_type": fate is not Fate.LOOKUP}
 
 
 def _line(number: int) -> str:

@@ -1,12 +1,12 @@
-"""The answerer answers one question, or several at once, from the text it is shown. Code looks up its quotes in the document."""
+"""The answerer answers questions from the text it is shown, one or several in one request. Code looks up its quotes in the document."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
+from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
+from qagen_dagster.agents.questions.batch.one_reply import Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
@@ -52,146 +52,101 @@ class Answered(Record):
 
 
 @dataclass(frozen=True)
-class AnsweredMany:
-    """A candidate for each question, in order; None for a question without an answer."""
+class Answers:
+    """A candidate for each question, in order; None for a question without an answer. `failure` is the reason if there is no answer."""
 
     candidates: tuple[Candidate | None, ...]
     calls: tuple[CallSummary, ...]
-    was_cut: bool = False  # cut off at the output limit
+    failure: str = ""
+    was_cut: bool = False  # at the output limit
 
 
 def prompt() -> Prompt:
     return load_prompt("questions/batch/answer")
 
 
-def many_prompt() -> Prompt:
-    """The addition before the user part of `prompt`, for several questions."""
-    return load_addition("questions/batch/answer_many")
-
-
 def answer(context: QAContext, model: Model, reading: Reading, asked: Asked, task: Task) -> Answered:
-    """Answer `asked` from the parts in `task`. Raises ModelError."""
-    check = _AnswerCheck(context, asked)
-    terminal = Terminal("submit_grounded_answer", SubmitGroundedAnswer, check.reject_once)
+    """Answer one question. Raises ModelError."""
+    found = answer_all(context, model, reading, (asked,), task)
+    return Answered(candidate=found.candidates[0], failure=found.failure, calls=found.calls)
+
+
+def answer_all(
+    context: QAContext, model: Model, reading: Reading, asked: Sequence[Asked], task: Task
+) -> Answers:
+    """Answer questions from the parts in `task` in one request. Only a single question may have rejected answers. Raises ModelError."""
+    check, several = _AnswersCheck(context, asked), len(asked) > 1
+    items = "answers" if several else ""
+    terminal = Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once, items)
     spec = without_tools("batch answerer", ROLE, prompt(), terminal, max_nudges=1)
+    numbered = [f"{at}. [{one.question_type.value}] {one.question}" for at, one in enumerate(asked, 1)]
+    kind = "several, with the type of each in brackets" if several else asked[0].question_type.value
     values = {
-        "question": asked.question,
-        "question_type": asked.question_type.value,
+        "question": block(numbered) if several else asked[0].question,
+        "question_type": kind,
         "rejected": block(
             part
-            for said, why in asked.rejected
+            for said, why in asked[0].rejected
             for part in (f"- {one_line(said, 1500)}", f"  {one_line(why, 600)}")
         )
         or "(none)",
     }
     reply = ask(spec, model, context, reading, task, values)
-    found = _submitted(reply)
-    if found is None:
-        return Answered(candidate=None, failure=reply.failure, calls=reply.calls)
-    return Answered(candidate=check.candidate_of(found), calls=reply.calls)
-
-
-def answer_many(
-    context: QAContext, model: Model, reading: Reading, asked: Sequence[Asked], task: Task
-) -> AnsweredMany:
-    """Answer several questions in one request, so that the document is shown once. Raises ModelError."""
-    check = _AnswersCheck([_AnswerCheck(context, one) for one in asked])
-    terminal = Terminal("submit_grounded_answers", SubmitGroundedAnswers, check.reject_once, items="answers")
-    spec = without_tools(
-        "batch answerer of several questions", ROLE, many_prompt().before(prompt()), terminal, max_nudges=1
-    )
-    values = {
-        "question": block(
-            f"{number}. [{one.question_type.value}] {one.question}" for number, one in enumerate(asked, 1)
-        ),
-        "question_type": "several, with the type of each in brackets",
-        "rejected": "(none)",
-    }
-    reply = ask(spec, model, context, reading, task, values)
-    return AnsweredMany(check.candidates(), reply.calls, reply.run.was_cut)
-
-
-def _submitted(reply: Reply) -> SubmitGroundedAnswer | None:
-    if isinstance(reply.run.end, Finish):
-        return SubmitGroundedAnswer.model_validate(reply.run.end.result)
-    return one_reply.answer(reply.texts)
-
-
-class _AnswerCheck:
-    """The evidence check of all question agents, for an answer to a given question. An answer of "insufficient" needs no quotes."""
-
-    def __init__(self, context: QAContext, asked: Asked) -> None:
-        self._check, self._asked = EvidenceCheck(context, graded=True), asked
-        self._told = False
-
-    def reject_once(self, result: Record) -> None:
-        """Raise ToolError for the first answer that fails the evidence check. Later ones pass."""
-        fault = self.fault(SubmitGroundedAnswer.model_validate(result))
-        if fault and not self._told:
-            self._told = True
-            raise ToolError(f"Not accepted: {fault}. Correct it and submit once more.")
-
-    def fault(self, submitted: SubmitGroundedAnswer) -> str:
-        """The fault of the answer or its evidence; empty if there is none, or if the fault is in the question."""
-        found = self.candidate_of(submitted)
-        return (
-            ""
-            if found.gate in (None, *OF_QUESTION) or _is_insufficient(submitted.answer)
-            else found.gate_detail
-        )
-
-    def candidate_of(self, submitted: SubmitGroundedAnswer) -> Candidate:
-        """The question with this answer and its evidence in the words of the document."""
-        if _is_insufficient(submitted.answer):
-            return self._without_evidence(submitted, RejectionReason.UNANSWERABLE, submitted.answer)
-        if not submitted.evidence:
-            return self._without_evidence(submitted, RejectionReason.EVIDENCE_NOT_FOUND, NO_QUOTE)
-        whole = AnsweredQuestion(
-            question=self._asked.question,
-            answer=submitted.answer,
-            evidence=submitted.evidence,
-            question_type=self._asked.question_type.value,
-            computation=submitted.computation,
-        )
-        return self._check.candidate_of(whole)
-
-    def _without_evidence(
-        self, submitted: SubmitGroundedAnswer, gate: RejectionReason, why: str
-    ) -> Candidate:
-        kind = self._asked.question_type.value
-        return Candidate.of(self._asked.question, submitted.answer, (), kind, (gate, why))
+    written = None if several or isinstance(reply.run.end, Finish) else one_reply.answer(reply.texts)
+    if written is not None:
+        check.kept[1] = written
+    failure = "" if check.kept else reply.failure
+    return Answers(check.candidates(), reply.calls, failure, reply.run.was_cut)
 
 
 class _AnswersCheck:
-    """The evidence checks of several answers. After a refusal the answers without a fault are kept."""
+    """The evidence check of all question agents, for answers to given questions. An answer of "insufficient" needs no quotes.
 
-    def __init__(self, checks: Sequence[_AnswerCheck]) -> None:
-        self._checks = checks
-        self._kept: dict[int, SubmitGroundedAnswer] = {}
+    After a refusal the answers without a fault are `kept`, by the number of the question.
+    """
+
+    def __init__(self, context: QAContext, asked: Sequence[Asked]) -> None:
+        self._check, self._asked = EvidenceCheck(context, graded=True), asked
+        self.kept: dict[int, SubmitGroundedAnswer] = {}
         self._told = False
 
     def reject_once(self, result: Record) -> None:
         """Raise ToolError for the first submission with an answer that fails. Later ones pass."""
         for one in SubmitGroundedAnswers.model_validate(result).answers:
-            self._kept[one.number] = SubmitGroundedAnswer.model_validate(one.model_dump(exclude={"number"}))
-        if self._told:
+            number = one.number if len(self._asked) > 1 else 1
+            self.kept[number] = SubmitGroundedAnswer(**one.shared(SubmitGroundedAnswer))
+        found = enumerate(self.candidates(), 1)
+        faults = {at: fault for at, one in found if one is not None and (fault := self._fault(one))}
+        if self._told or not faults:
             return
         self._told = True
-        faults = [
-            f"answer {number}: {fault}"
-            for number, check in enumerate(self._checks, 1)
-            if number in self._kept and (fault := check.fault(self._kept[number]))
-        ]
-        if faults:
-            raise ToolError(
-                f"Not accepted: {'; '.join(faults)}. Submit these once more; the others are kept."
-            )
+        told = [f"answer {at}: {fault}" if len(self._asked) > 1 else fault for at, fault in faults.items()]
+        rest = "; the others are kept" if len(self._asked) > 1 else ""
+        raise ToolError(f"Not accepted: {'; '.join(told)}. Correct and submit once more{rest}.")
 
     def candidates(self) -> tuple[Candidate | None, ...]:
+        """The candidate for each question, with its evidence in the words of the document; None for a question without an answer."""
         return tuple(
-            check.candidate_of(self._kept[number]) if number in self._kept else None
-            for number, check in enumerate(self._checks, 1)
+            self._candidate_of(one, self.kept[number]) if number in self.kept else None
+            for number, one in enumerate(self._asked, 1)
         )
+
+    def _fault(self, one: Candidate) -> str:
+        """The fault of an answer or its evidence; empty if there is none, or if the fault is in the question."""
+        if one.gate in (None, *OF_QUESTION) or _is_insufficient(one.answer):
+            return ""
+        return one.gate_detail
+
+    def _candidate_of(self, asked: Asked, submitted: SubmitGroundedAnswer) -> Candidate:
+        kind, fault = asked.question_type.value, None
+        if _is_insufficient(submitted.answer):
+            fault = RejectionReason.UNANSWERABLE, submitted.answer
+        elif not submitted.evidence:
+            fault = RejectionReason.EVIDENCE_NOT_FOUND, NO_QUOTE
+        if fault is not None:
+            return Candidate.of(asked.question, submitted.answer, (), kind, fault)
+        whole = submitted.shared(AnsweredQuestion, question=asked.question, question_type=kind)
+        return self._check.candidate_of(AnsweredQuestion(**whole))
 
 
 def _is_insufficient(answer: str) -> bool:

@@ -153,10 +153,11 @@ def ask(
 ) -> Reply:
     """Run the agent with these prompt values. Raises ModelError, and ValueError when the task has no choice."""
     shown: list[tuple[int, ...]] = []
-    shown_values = values | {"document_card": context.document_card()}
 
     def show(parts: tuple[int, ...]) -> AgentRun:
         shown.append(parts)
+        whole = not parts or reading.is_most(parts)
+        shown_values = values | {"document_card": context.document_card(whole=whole)}
         opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
         return run_agent(spec, model, {}, shown_values, sample=task.sample, opening=opening)
 

@@ -18,7 +18,6 @@ from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.generator import listed, refused
 from qagen_dagster.agents.questions.requirements import Mix
-from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
@@ -120,10 +119,12 @@ def wanted_in_words(left: Mix) -> str:
     )
 
 
-def rule_of(question_type: str) -> TypeRule | None:
-    """The rule by which the validator judges a question of the type; None if no rule describes the type."""
+def rule_of(question_type: str) -> str:
+    """The rule by which the validator judges a question of the type; empty if no rule describes the type."""
     guide = {kind.value: guide for kind, guide in guides().types.items()}.get(question_type)
-    return None if guide is None else TypeRule(question_type, guide.means, guide.ask, guide.fails)
+    if guide is None:
+        return ""
+    return f"{question_type}: {guide.means} Its questions ask {guide.ask} It fails the type if this holds: {guide.fails}"
 
 
 def rules(types: Sequence[QuestionType]) -> str:

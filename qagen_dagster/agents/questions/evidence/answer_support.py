@@ -73,6 +73,7 @@ def _groups(tokens: Sequence[str]) -> Iterator[float]:
 
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
+_LISTED = re.compile(r"(?<=\d),(?=\d)(?!(?:\d\d,)*\d{3}(?!\d))")  # the comma of "{0,1}", not that of "1,234"
 _DERIVED_TYPES = (
     "aggregation analysis calculation comparison computed counterfactual counting evaluation inference multi_hop "
     "multi-hop numeric synthesis"
@@ -203,10 +204,10 @@ def numbers_of(texts: Iterable[str]) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Words and numbers in lower case. Small numbers are digits, and numbers have no commas."""
+    """Words and numbers in lower case. Small numbers are digits. Numbers have no commas: other commas than those of thousands separate."""
     found: list[str] = []
-    for match in _WORD.finditer(text):
-        token = match.group().casefold()
+    words: list[str] = _WORD.findall(_LISTED.sub(", ", text).casefold())
+    for token in words:
         plain = token.replace(",", "").rstrip(".:/") if token[0].isdigit() else token.replace("\u2019", "'")
         found.append(_SMALL_NUMBERS.get(token, plain))
     return found

@@ -15,8 +15,8 @@ from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Re
 from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
 from qagen_dagster.agents.questions.requirements import Mix
-from qagen_dagster.agents.questions.validator import BlindFinding
-from qagen_dagster.errors import BudgetExhaustedError, ContextOverflowError, ModelError
+from qagen_dagster.agents.questions.validator import Replies
+from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
 from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.grounding.source import Source
@@ -24,20 +24,20 @@ from qagen_dagster.loop.grading.grade_answers import quoted_lines
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.batch.state_machine import next_step, replay, transition
+from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.result import ENDED, result_of, shortfalls, why_ended, with_missing
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies, wanted_only
-from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.models.base import Model
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.imported import NOT_COVERED
+from qagen_dagster.records.questions.submissions import Comparison, JudgingAnswer
 
 _SAMPLES = 1_000  # exceeds the attempts at a question, so each has its own sample number
 
@@ -179,28 +179,37 @@ class DocumentRun:
 
     @perform.register
     def _rewrite(self, step: batch.Rewrite, state: batch.BatchState) -> batch.Rewritten:
-        draft = step.current.draft
-        others = [one for one in _known(state) if one[0] not in (step.question, draft.question)]
+        current = step.current
+        own = {current.draft.question, *(one.question for one in current.versions)}
+        kind, tried = current.draft.question_type, _tried(current)
+        rejection = questioner.Rejection(step.question, kind, step.reason, tried)
+        found = self._reworded(rejection, own, state, current.rewrites)
+        return found.model_copy(update={"dropped": step.reason if step.drop else ""})
+
+    def _reworded(
+        self, rejection: questioner.Rejection, own: set[str], state: batch.BatchState, tries: int
+    ) -> batch.Rewritten:
+        """Another wording of a question. It is refused if it is one of its `own` former wordings or repeats another question."""
+        old = rejection.question
+        known = [one for one in _known(state) if one[0] not in (old, *own)]
         found = questioner.rewrite(
             self.work.context,
             self.models.generator,
             self.reading,
-            questioner.Rejection(step.question, draft.question_type, step.reason, _tried(step.current)),
-            questioner.Told(others),
-            self._passages(state, step.question, step.current.rewrites),
+            rejection,
+            questioner.Told(known),
+            self._passages(state, old, tries),
         )
-        why = self._refused(found.question, step.current, state) if found.question else ""
+        others, why = [one for one in (*_every(state), old) if one not in own], ""
+        if found.question in own:
+            why = "it is the rejected question again"
+        elif found.question:
+            (of,) = find_duplicates(
+                [found.question], others, self.models.encode, self.limits.options.similarity
+            )
+            why = "" if of is None else f"it repeats {of.of!r}"
         refused = {"question": "", "failure": why, "refused": found.question} if why else {}
-        return found.model_copy(update={**refused, "dropped": step.reason if step.drop else ""})
-
-    def _refused(self, question: str, current: batch.Current, state: batch.BatchState) -> str:
-        """The reason why a new wording is refused: it is a former wording or repeats another question. Empty if it is accepted."""
-        own = {current.draft.question, *(one.question for one in current.versions)}
-        if question in own:
-            return "it is the rejected question again"
-        others = [one for one in _every(state) if one not in own]
-        (duplicate,) = find_duplicates([question], others, self.models.encode, self.limits.options.similarity)
-        return "" if duplicate is None else f"it repeats {duplicate.of!r}"
+        return found.model_copy(update=refused)
 
     @perform.register
     def _answer(self, step: batch.Answer, state: batch.BatchState) -> batch.Answered:
@@ -218,7 +227,7 @@ class DocumentRun:
         else:
             words = " ".join(one.question for one in step.drafts)
             task, reading = self._task(state, step.drafts[0].parts, words, 0), self.reading
-        found = answerer.answer_many(self.work.context, self._answerer, reading, asked, task)
+        found = answerer.answer_all(self.work.context, self._answerer, reading, asked, task)
         # If a few passages do not answer a question, it is asked again later, alone and with more passages.
         kept = [
             None if near and one is not None and one.gate is results.RejectionReason.UNANSWERABLE else one
@@ -246,21 +255,28 @@ class DocumentRun:
 
     @perform.register
     def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:
-        found = validator.answer_all_blind(
-            self.work.context, self.models.validator, step.questions, step.attempt
-        )
-        asked = [one for one in step.questions if one in found.answers or not found.was_cut]
-        fit = _fit("blind", found.was_cut, len(asked), len(step.questions))
-        return batch.BlindAnswered(
-            answers={one: found.answers.get(one) for one in asked}, fit=fit, calls=found.calls
-        )
+        found = validator.answer_blind(self.work.context, self.models.validator, step.questions, step.attempt)
+        fit = _fit("blind", found.was_cut, len(found.found), len(step.questions))
+        # Questions without an answer are asked again together. If none has an answer, each is asked alone, unless the reply was cut off.
+        asked = () if found.was_cut else step.questions
+        answers = {one: given for one, given in found.found.items() if isinstance(given, JudgingAnswer)}
+        return batch.BlindAnswered(answers=answers or dict.fromkeys(asked), fit=fit, calls=found.calls)
+
+    @perform.register
+    def _compare_answers(self, step: batch.CompareAnswers, state: batch.BatchState) -> batch.BlindAnswered:
+        pairs = [pair for one in step.candidates if (pair := pair_of(state, one)) is not None]
+        made = validator.compare(self.work.context, self.models.validator, pairs, step.attempt)
+        # Pairs without a comparison are compared again together. If none has a comparison, each is compared alone.
+        found: dict[str, Comparison | None] = {**made.found} or dict.fromkeys(one.key for one in pairs)
+        return batch.BlindAnswered(answers={}, comparisons=found, calls=made.calls)
 
     @perform.register
     def _validate(self, step: qa.Validate, state: batch.BatchState) -> qa.Judged | qa.Controlled:
-        known = state.blind.get(step.candidate.question)
-        found = None if known is None else BlindFinding(known, "", ())
-        rule = questioner.rule_of(step.candidate.question_type)
-        return controls.judge(step, state.qa, self.work, self.models, self._answerer, found, rule)
+        one, pair = step.candidate, pair_of(state, step.candidate)
+        found = None if pair is None else Replies({one.question: pair.blind})
+        compared = None if pair is None else state.compared.get(pair.key)
+        rule, writer = questioner.rule_of(one.question_type), self._answerer
+        return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared)
 
     @perform.register
     def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:
@@ -272,7 +288,10 @@ class DocumentRun:
         draft = next(one for one in state.drafts if one.number == state.taken[-1])
         question, calls, rejected = refused.question, (), ()
         if step.reason is results.RejectionReason.TRIVIAL:
-            question, calls = self._reworded(step, draft, state)
+            reason = f"{TRIVIAL} ({step.detail})"
+            rejection = questioner.Rejection(question, draft.question_type, reason)
+            reworded = self._reworded(rejection, set(), state, _SAMPLES - 2)
+            question, calls = reworded.question, reworded.calls
             if not question:
                 return batch.Reanswered(mended=qa.Mended(candidate=None, calls=calls))
         else:
@@ -296,35 +315,12 @@ class DocumentRun:
         mended = qa.Mended(candidate=given, calls=(*calls, *grade.calls))
         return batch.Reanswered(mended=mended, grade=grade)
 
-    def _reworded(
-        self, step: qa.Mend, draft: batch.Draft, state: batch.BatchState
-    ) -> tuple[str, tuple[results.CallSummary, ...]]:
-        """A new question in place of a trivial one, or empty text if there is none; and the calls."""
-        old = step.candidate.question
-        found = questioner.rewrite(
-            self.work.context,
-            self.models.generator,
-            self.reading,
-            questioner.Rejection(old, draft.question_type, f"{TRIVIAL} ({step.detail})"),
-            questioner.Told([one for one in _known(state) if one[0] != old]),
-            self._passages(state, old, _SAMPLES - 2),
-        )
-        others = [*_every(state), old]
-        (repeated,) = find_duplicates(
-            [found.question], others, self.models.encode, self.limits.options.similarity
-        )
-        return (found.question if repeated is None else ""), found.calls
-
     def _graded(self, candidate: results.Candidate, state: batch.BatchState) -> AnswerGrade:
-        model = None if self.models.judge is None else RecordingJudge(self.models.judge)
-        document_id, quoted = self.work.context.view.document.id, quoted_lines(candidate.evidence)
-        attempt = state.qa.attempts + 1
-        judge = None if model is None else Judge(model, document_id, attempt, quoted)
+        model, document_id = self.models.judge, self.work.context.view.document.id
+        attempt, quoted = state.qa.attempts + 1, quoted_lines(candidate.evidence)
+        judge = None if model is None else Judge(model, document_id, attempt, quoted, must_reply=True)
         source = self.source.deriving(candidate.computation)
-        found = grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
-        if model is not None and model.ended is not None:
-            raise model.ended
-        return found
+        return grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
 
     def _task(self, state: batch.BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """The parts that the question was written from, and the parts that share its words. If these are too long, fewer parts are chosen."""
@@ -356,29 +352,6 @@ def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
 def _sampled(state: batch.BatchState, choices: list[tuple[int, ...]], tries: int) -> Task:
     attempt = state.qa.attempts + 1
     return Task(choices, attempt=attempt, sample=attempt * _SAMPLES + tries)
-
-
-class RecordingJudge:
-    """A judge that keeps its last failure, so that a grade without the judge's reply is not used."""
-
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self.ended: ModelError | None = None
-
-    @property
-    def spec(self) -> ModelSpec:
-        return self._model.spec
-
-    def respond(self, request: Request) -> Response:
-        try:
-            response = self._model.respond(request)
-        except ContextOverflowError:
-            raise  # not a failure: the caller asks about a smaller part
-        except ModelError as error:
-            self.ended = error
-            raise
-        self.ended = None  # a later call has succeeded
-        return response
 
 
 def _tried(current: batch.Current) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
-from qagen_dagster.records.questions.submissions import JudgingAnswer
+from qagen_dagster.records.questions.submissions import Comparison, JudgingAnswer
 
 DOUBTFUL = 0.5  # an undecided sentence with a lower score is doubtful, because the document lacks most of its content
 
@@ -119,10 +119,14 @@ class Prepared(Record):
 
 
 class BlindAnswered(Record):
-    """The validator answered several questions in one request, without seeing their answers. None means that a question got no answer."""
+    """The validator answered several questions in one request without seeing their answers, or compared its answers with theirs.
+
+    None means that a question got no answer, or that a pair of answers got no comparison. Comparisons are by the key of the pair.
+    """
 
     kind: Literal["blind_answered"] = "blind_answered"
     answers: dict[str, JudgingAnswer | None]  # by question
+    comparisons: dict[str, Comparison | None] = Field(default_factory=dict[str, Comparison | None])
     fit: Fit = Fit()
     calls: tuple[CallSummary, ...] = ()
 
@@ -216,6 +220,8 @@ class BatchState(Record):
     prepared: dict[int, Candidate | None] = Field(default_factory=dict[int, Candidate | None])
     # Blind answers of the validator, by question.
     blind: dict[str, JudgingAnswer | None] = Field(default_factory=dict[str, JudgingAnswer | None])
+    # Comparisons of the validator, by the keys of the pairs.
+    compared: dict[str, Comparison | None] = Field(default_factory=dict[str, Comparison | None])
     current: Current | None = None
     rounds: int = 0
     forgiven_rounds: int = 0  # rounds that do not count, because no reply of their run could be used
@@ -266,6 +272,13 @@ class AnswerBlind(Record):
     attempt: int
 
 
+class CompareAnswers(Record):
+    """Let the validator compare the answers of several candidates in one request: of the candidate to judge next, and of waiting ones."""
+
+    candidates: tuple[Candidate, ...]
+    attempt: int
+
+
 class GradeAnswer(Record):
     current: Current
     candidate: Candidate
@@ -287,6 +300,7 @@ Step = (
     | Settle
     | state.Dedupe
     | AnswerBlind
+    | CompareAnswers
     | state.Validate
     | state.Mend
     | state.Done

@@ -12,6 +12,7 @@ from collections import Counter
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.answerer import OF_QUESTION
 from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
+from qagen_dagster.agents.questions.validator import Pair, decided_by_code
 from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.words import content_stems
@@ -22,6 +23,7 @@ from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import Step as QAStep
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
+from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
 _JUDGED = "a judge found a claim in it that the document does not bear out: check every number, name, condition and step"
@@ -59,18 +61,42 @@ def for_validator(
     questions with an answer, as many as `for_answerer` would choose. No question names the answer to another one.
     """
     found = [candidate]
-    if state.qa.recheck:
-        for again in state.qa.recheck[1:]:
-            _join(found, again.candidate, state, most)
-        return tuple(one.question for one in found)
-    left = {kind.value: count for kind, count in _with_reserve(missing).items()}
-    left[candidate.question_type] = left.get(candidate.question_type, 0) - 1
-    for draft in waiting_drafts(state):
-        one = state.prepared.get(draft.number)
-        if one is None or one.gate is RejectionReason.UNANSWERABLE or left.get(one.question_type, 0) <= 0:
-            continue
-        left[one.question_type] -= _join(found, one, state, most)
+    left = Counter({kind.value: count for kind, count in _with_reserve(missing).items()})
+    left[candidate.question_type] -= 1
+    for one in _following(state):
+        unwanted = one.gate is RejectionReason.UNANSWERABLE or left[one.question_type] <= 0
+        if state.qa.recheck or not unwanted:
+            left[one.question_type] -= _join(found, one, state, most)
     return tuple(one.question for one in found)
+
+
+def _following(state: batch.BatchState) -> list[Candidate]:
+    """The candidates that wait for the validator: the others to recheck, or the waiting questions with their answers."""
+    prepared = (state.prepared.get(draft.number) for draft in waiting_drafts(state))
+    again = [one.candidate for one in state.qa.recheck[1:]]
+    return again if state.qa.recheck else [one for one in prepared if one is not None]
+
+
+def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
+    """The candidate, and following ones with a blind answer, whose answers the validator compares in the same request, at most `most`.
+
+    Empty if the candidate needs no comparison.
+    """
+    if not _is_to_compare(state, candidate):
+        return ()
+    others = (one for one in _following(state) if not one.gate and _is_to_compare(state, one))
+    return (candidate, *others)[:most]
+
+
+def _is_to_compare(state: batch.BatchState, one: Candidate) -> bool:
+    pair = pair_of(state, one)
+    return pair is not None and pair.key not in state.compared and decided_by_code(pair, Mode.TEXTUAL) is None
+
+
+def pair_of(state: batch.BatchState, one: Candidate) -> Pair | None:
+    """The candidate with the blind answer to its question; None if the question was not answered together with others."""
+    blind = state.blind.get(one.question)
+    return None if blind is None else Pair(one, blind, questioner.rule_of(one.question_type))
 
 
 def _join(found: list[Candidate], one: Candidate, state: batch.BatchState, most: int) -> bool:
@@ -173,9 +199,10 @@ def transition(state: batch.BatchState, event: batch.BatchEvent) -> batch.BatchS
 def _answered_ahead(state: batch.BatchState, event: batch.Prepared | batch.BlindAnswered) -> batch.BatchState:
     fit = state.fit.smaller(event.fit)
     if isinstance(event, batch.BlindAnswered):
-        return state.model_copy(update={"blind": state.blind | event.answers, "fit": fit})
-    known = {one.number: one.candidate for one in event.answers}
-    return state.model_copy(update={"prepared": state.prepared | known, "fit": fit})
+        known = {"blind": state.blind | event.answers, "compared": state.compared | event.comparisons}
+        return state.model_copy(update={**known, "fit": fit})
+    prepared = {one.number: one.candidate for one in event.answers}
+    return state.model_copy(update={"prepared": state.prepared | prepared, "fit": fit})
 
 
 def replay(
@@ -210,13 +237,18 @@ def missing_of(state: batch.BatchState, wanted: Wanted) -> dict[QuestionType, in
 
 
 def _check(state: batch.BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> batch.Step:
-    """The next check of a candidate. Before the validator judges the candidate, its question is answered blind together with others."""
+    """The next check of a candidate. Before the validator judges the candidate, it answers the question blind together with others, and
+    then compares the answers together with others.
+    """
     if not isinstance(step, (qa.Dedupe, qa.Validate, qa.Mend)):
         raise ValueError("the candidate waits for no check")
-    if not isinstance(step, qa.Validate) or step.candidate.question in state.blind:
+    if not isinstance(step, qa.Validate):
         return step
-    asked = for_validator(state, step.candidate, missing, most)
-    return batch.AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
+    if step.candidate.question not in state.blind:
+        asked = for_validator(state, step.candidate, missing, most)
+        return batch.AnswerBlind(questions=asked, attempt=step.attempt) if len(asked) > 1 else step
+    found = for_comparison(state, step.candidate, most)
+    return batch.CompareAnswers(candidates=found, attempt=step.attempt) if len(found) > 1 else step
 
 
 def _begin(

@@ -253,14 +253,15 @@ class Prover:
         searched.append(found.model_copy(update={"answered": False}))
 
     def _blind(self, question: str, attempt: int) -> BlindAnswer:
-        found = validator.answer_blind(self.work.context, self.models.validator, question, attempt)
+        found = validator.answer_blind(self.work.context, self.models.validator, (question,), attempt)
         self.calls += found.calls
-        if found.answer is None:
+        blind = found.found.get(question)
+        if blind is None:
             raise _Refused(RejectionReason.VALIDATOR_FAILED, found.failure)
-        heard = isinstance(found.answer, JudgingAnswer) and not found.answer.note.startswith(BY_READER)
-        if heard and not getattr(found.answer, "self_contained", True):
-            raise _Refused(RejectionReason.NOT_SELF_CONTAINED, _said(found.answer))
-        return found.answer
+        heard = isinstance(blind, JudgingAnswer) and not blind.note.startswith(BY_READER)
+        if heard and not getattr(blind, "self_contained", True):
+            raise _Refused(RejectionReason.NOT_SELF_CONTAINED, _said(blind))
+        return blind
 
     def _from_excerpts(self, question: str, found: Sequence[DocumentPassages], attempt: int) -> Searched:
         shown: list[Excerpt] = []

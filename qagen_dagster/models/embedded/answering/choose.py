@@ -3,8 +3,8 @@ wins, and a second model gives the chance that it is right.
 
 Words of the question that are missing near the answer are evidence against it. A question without an answer often repeats
 most words of a sentence and changes one: a name, a number, a quality, a verb, a denial (Rajpurkar, Jia & Liang 2018). So each
-word of the question is searched for in the sentence of the answer, near the sentence, and in the whole text. `benchmarks/short` fits the
-weights of `weights.json`.
+word of the question is searched for in the sentence of the answer and in the whole text. `benchmarks/short` fits the weights of
+`weights.json`.
 """
 
 import json
@@ -33,20 +33,15 @@ from qagen_dagster.models.embedders import Vectors
 from qagen_dagster.records.base import Record
 
 _KINDS = ("name", "number", "noun", "verb", "quality")
-_FAR = ("name", "number", "noun", "quality")
 _SOFT = ("verb", "noun", "quality")
 MISMATCHES = (
     *(f"elsewhere_{kind}" for kind in _KINDS),  # words that are not in the sentence, but in another one
     *(f"absent_{kind}" for kind in _KINDS),  # words that are nowhere in the text
-    *(f"far_{kind}" for kind in _FAR),  # words that are neither in the sentence nor in the two before it
     *(f"least_{kind}" for kind in _SOFT), "least", "mean",  # the least and the mean of the words' best cosines in the sentence
-    "denial_added", "denial", "opposite", "other_modifier", "other_party", "exchanged", "better_sentence", "length",
+    "denial_added", "denial", "opposite", "better_sentence", "length",
 )  # fmt: skip
 _DENIAL = word_set("not no never none without n't neither nor nobody nothing hardly")
 _MEASURES = ("CARDINAL", "DATE", "PERCENT", "MONEY", "QUANTITY", "ORDINAL", "TIME")
-_MODIFIERS = ("amod", "compound", "nummod", "poss")
-_PARTIES = ("nsubj", "dobj", "pobj", "nsubjpass")
-BEFORE = 2  # sentences before the sentence of the answer that may name its subject
 
 
 def mismatches(
@@ -57,7 +52,6 @@ def mismatches(
     words = [question.doc[at] for at in question.content if not first <= at <= last]
     sentence = text[place]
     here = frozenset[str]().union(*sentence.words[:start], *sentence.words[end:])
-    near = sentence.said.union(*(other.said for other in text[max(0, place - BEFORE) : place]))
     everywhere = frozenset[str]().union(*(other.said for other in text))
     asked = frozenset[str]().union(*(keys(word) for word in words))
     outside = [token.i for token in sentence.doc if not (start <= token.i < end or token.is_punct)]
@@ -72,19 +66,17 @@ def mismatches(
             counts["opposite"] += bool(opposites & (sentence.said - asked))
             counts[f"{'elsewhere' if word_keys & everywhere else 'absent'}_{kind}"] += 1
             cosine = float((sentence.vectors[outside] @ vectors[word.i]).max()) if outside else 0.0
-        counts[f"far_{kind}"] += not word_keys & near
         cosines.append(cosine)
         for name in (kind, ""):
             least[name] = min(least.get(name, 1.0), cosine)
-    counts += _structure(words, sentence, here, near, range(start, end))
     denial = any(token.lower_ in _DENIAL for token in question.doc)
     counts["denial"] = denial
     counts["denial_added"] = denial and not any(token.lower_ in _DENIAL for token in sentence.doc)
     best = max(_covered(words, other) for other in text)
     return (
-        *(float(counts[name]) for name in MISMATCHES[: 2 * len(_KINDS) + len(_FAR)]),
+        *(float(counts[name]) for name in MISMATCHES[: 2 * len(_KINDS)]),
         *(least[name] for name in (*_SOFT, "")), float(np.mean(cosines)) if cosines else 1.0,
-        *(float(counts[name]) for name in ("denial_added", "denial", "opposite", "other_modifier", "other_party", "exchanged")),
+        *(float(counts[name]) for name in ("denial_added", "denial", "opposite")),
         best - _covered(words, sentence), float(np.log1p(len(words))),
     )  # fmt: skip
 
@@ -100,36 +92,6 @@ def _kind(word: Token) -> str:
 def _covered(words: Sequence[Token], sentence: Sentence) -> float:
     """The share of the words that the sentence also has."""
     return sum(bool(sentence.said.intersection(keys(word))) for word in words) / max(1, len(words))
-
-
-def _structure(
-    words: Sequence[Token], sentence: Sentence, here: frozenset[str], near: frozenset[str], answer: range
-) -> Counter[str]:
-    """Counts words of the question that have another relation in the sentence. Either a word in both
-    has a different modifier, subject or object, or subject and object are exchanged."""
-    found = Counter[str]()
-    for word in words:
-        word_keys = frozenset(keys(word))
-        if not word_keys & near:
-            head = word.head.head if word.dep_ == "pobj" else word.head
-            found["other_party"] += word.dep_ in _PARTIES and bool(here.intersection(keys(head)))
-            found["other_modifier"] += word.dep_ in _MODIFIERS and _modified(word.head, sentence, answer)
-        same = next((token for token in sentence.doc if word_keys & sentence.words[token.i]), None)
-        roles = {
-            token.dep_ == "nsubj" for token in (word, same) if token is not None and token.dep_ in _PARTIES
-        }
-        found["exchanged"] += len(roles) == 2
-    return found
-
-
-def _modified(head: Token, sentence: Sentence, answer: range) -> bool:
-    """Whether the sentence has the word `head` outside the answer, with any modifier."""
-    head_keys = frozenset(keys(head))
-    same = next(
-        (token for token in sentence.doc if token.i not in answer and head_keys & sentence.words[token.i]),
-        None,
-    )
-    return same is not None and any(child.dep_ in _MODIFIERS for child in same.children)
 
 
 FILE = "weights.json"

@@ -75,10 +75,7 @@ def share_of(said: frozenset[str], wanted: Wanted) -> float:
     return sum(found) / wanted.total
 
 
-SENTENCE = (
-    "s_share", "s_cosine", "s_late", "s_share_gap", "s_cosine_gap", "s_late_gap", "s_rank", "s_before", "s_after", "s_joint",
-    "s_late_before", "s_length", "s_first", "s_sum", "s_sum_gap", "s_lead",
-)  # fmt: skip
+SENTENCE = ("s_share", "s_cosine", "s_late", "s_joint")
 MEETING = (
     "asked_share", "asked_all", "asked_any", "soft_inside", "soft_most", "cover", "cover_soft", "next_asked", "previous_asked",
 )  # fmt: skip
@@ -87,10 +84,7 @@ TREE = (
     "steps_least", "steps_sum", "steps_2", "steps_3", "steps_soft", "governor_asked", "governor_root", "governor_soft",
     "root_soft", "head_asked", "frame", "frame_pure", "preposition_same",
 )  # fmt: skip
-MEANING = (
-    "focus_inside", "focus_head", "focus_governs", "focus_apposed", "focus_near", "focus_soft", "gap_soft", "question_soft",
-    "root_gap", "above_sentence",
-)  # fmt: skip
+MEANING = ("focus_soft", "gap_soft", "question_soft", "root_gap", "above_sentence")
 NUMBERS = (*SENTENCE, *OWN, *MEETING, *NEARNESS, *TREE, *MEANING)
 CATEGORIES = ("kind", "wants", "role", "asked_preposition", *LABELS)
 KEEN = 0.45  # minimum cosine of two words in context with close meanings
@@ -168,26 +162,11 @@ def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Conte
 
 
 def _sentence_numbers(context: Context, met: Sequence[Match], wanted: Wanted) -> Numbers:
-    shares = np.array([matched.share for matched in met], dtype=np.float32)
-    cosines = np.array(context.cosines, dtype=np.float32)
-    lates = np.array([matched.late for matched in met], dtype=np.float32)
-    sums = 0.4 * shares + 0.3 * cosines + 0.3 * lates
-    ranks = np.empty(len(sums), dtype=np.float32)
-    ranks[np.argsort(-sums, kind="stable")] = np.arange(len(sums))
-    lead = float(sums.max() - np.sort(sums)[-2]) if len(sums) > 1 else float(sums.max(initial=0.0))
-    rows: list[list[float]] = []
-    for at, (matched, number) in enumerate(zip(met, context.numbers, strict=True)):
-        sentence = context.parsed[number]
-        earlier, later = context.parsed.get(number - 1), context.parsed.get(number + 1)
-        before = match(earlier, wanted) if earlier else None
-        after = match(later, wanted) if later else None
+    rows: list[tuple[float, ...]] = []
+    for matched, cosine, number in zip(met, context.cosines, context.numbers, strict=True):
+        sentence, earlier = context.parsed[number], context.parsed.get(number - 1)
         said = sentence.said | (earlier.said if earlier else frozenset[str]())
-        rows.append([
-            matched.share, float(cosines[at]), matched.late, matched.share - float(shares.max()), float(cosines[at] - cosines.max()),
-            matched.late - float(lates.max()), float(ranks[at]), before.share if before else 0.0, after.share if after else 0.0,
-            share_of(said, wanted), before.late if before else 0.0, float(len(sentence.doc)), float(number == 0),
-            float(sums[at]), float(sums[at] - sums.max()), lead,
-        ])  # fmt: skip
+        rows.append((matched.share, cosine, matched.late, share_of(said, wanted)))
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(SENTENCE))
 
 
@@ -287,29 +266,12 @@ def _tree(work: _Work) -> list[NDArray[np.generic]]:
 
 def _meaning(work: _Work) -> list[NDArray[np.generic]]:
     """Similarity of the span to the noun asked about and to the whole question."""
-    sentence, question = work.sentence, work.question
-    spans, size = sentence.spans, len(sentence.doc)
-    focus = np.array(
-        [bool(question.focus) and token.lemma_.lower() == question.focus for token in sentence.doc]
-    )
-    foci, inside = _sums(focus), _within(focus, work)
-    around = foci[np.minimum(spans.end + 3, size)] - foci[np.maximum(spans.start - 3, 0)]
-    first, last = question.gap
-    gap = unit(work.vectors[first : last + 1].mean(axis=0))
-    whole = unit(work.vectors.mean(axis=0))
+    sentence, vectors = work.sentence, work.vectors
+    first, last = work.question.gap
+    gap = unit(vectors[first : last + 1].mean(axis=0))
+    whole = unit(vectors.mean(axis=0))
     own = unit(_within(sentence.vectors, work))
     over = unit(sentence.vectors.mean(axis=0))
     return [
-        inside > 0, focus[spans.root], focus[spans.governor], _apposed(sentence, focus)[spans.root], around - inside > 0,
-        own @ work.vectors[last], own @ gap, own @ whole, sentence.vectors[spans.root] @ gap, own @ whole - over @ whole,
+        own @ vectors[last], own @ gap, own @ whole, sentence.vectors[sentence.spans.root] @ gap, own @ whole - over @ whole,
     ]  # fmt: skip
-
-
-def _apposed(sentence: Sentence, focus: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """For each token, whether it stands in apposition to the noun asked about."""
-    found = np.zeros(len(focus), dtype=np.bool_)
-    for token in sentence.doc:
-        if token.dep_ == "appos":
-            found[token.i] |= focus[token.head.i]
-            found[token.head.i] |= focus[token.i]
-    return found

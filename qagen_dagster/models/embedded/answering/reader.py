@@ -1,6 +1,6 @@
 """The model "reader". As validator it answers from the document and compares answers; as answerer it answers from excerpts.
 
-It takes an answer from the form of a row, a labelled line or a definition, and from running text by the best span
+It takes an answer from the form of a row, a labelled line or a spelled-out abbreviation, and from running text by the best span
 (`choose.py`). It uses only words, numbers and embeddings. It shares no rule with the generator, so that the two do not make
 the same mistakes. It reliably detects a wrong answer from another part of the document, and less reliably another name from
 the same sentence.
@@ -37,24 +37,21 @@ from qagen_dagster.models.embedded.conversation import (
 )
 
 ABBREVIATION = re.compile(r"(\S{2,12}) stand for\?$")
-DEFINED = re.compile(r"(?:what|who) (?:is|are|was|were) (?:an? |the )?([^?\"]{4,60})\?$", re.IGNORECASE)
 _STOP = word_set("the a an of in on at to for from by with and or is are was were be its their that which")
 
 
 def by_form(asked: Query, unit: Unit) -> str:
-    """The answer in a row, a labelled line or a sentence of a fixed form; empty if the form gives none."""
+    """The answer in a row, a labelled line or a spelled-out abbreviation; empty if the form gives none."""
     if unit.cells:
         return _cell(asked, unit)
     if unit.label:
         return unit.body.strip() if _label_asked(asked, unit) else ""
-    return _expansion(asked, unit.text) or _defined(asked, unit.text)
+    return _expansion(asked, unit.text)
 
 
 def _label_asked(asked: Query, unit: Unit) -> bool:
-    """Whether the question asks for this label, which it contains in quotes or as most of the question."""
+    """Whether the question asks for this label: it has the words of the label, and few others."""
     label = set(terms(unit.label))
-    if any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
-        return True
     return bool(label) and label <= asked.terms and len(label) >= 0.3 * len(asked.terms)
 
 
@@ -75,16 +72,6 @@ def _cell(asked: Query, unit: Unit) -> str:
         return ""
     best, column = max(scores, key=lambda item: (item[0], -item[1]))
     return unit.cells[column] if best >= 0.5 else ""
-
-
-def _defined(asked: Query, text: str) -> str:
-    """The text after "is" in a sentence about exactly the thing asked for."""
-    found = re.search(r"\b(?:is|are|was|were|means)\b\s+(.*)", text)
-    if found is None or not DEFINED.match(asked.text):
-        return ""
-    subject = set(terms(text[: found.start()]))
-    same = len(subject & asked.terms) / max(1, len(subject | asked.terms))
-    return found.group(1).rstrip(".; ") if same >= 0.6 else ""
 
 
 def _expansion(asked: Query, text: str) -> str:
@@ -138,7 +125,7 @@ def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
     if found is not None and found.answerable and found.confidence >= SURE:
         answer, quote = found.text, found.unit.quote
         evidence.append({"quote": quote.text, "start_line": quote.start_line})
-    return Action("submit_grounded_answer", {"answer": answer, "evidence": evidence})
+    return Action("submit_grounded_answers", {"answer": answer, "evidence": evidence})
 
 
 def _best(
@@ -263,11 +250,11 @@ _BOILERPLATE = re.compile(
 def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[Action]:
     """Reads on, answers blind, compares, or does another task, as the tools of the request require.
     `fitted` replaces the shipped weights."""
-    if "submit_comparison" in conversation.tools:
+    if "submit_comparisons" in conversation.tools:
         return [compare(conversation.prompt)]
     if "submit_document_answer" in conversation.tools:
         return [answer_from_excerpts(conversation.prompt, fitted)]
-    if "submit_grounded_answer" in conversation.tools:
+    if "submit_grounded_answers" in conversation.tools:
         return [answer_with_quote(conversation.prompt, fitted)]
     if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
         return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
@@ -385,7 +372,6 @@ def _searches(asked: Query) -> list[Action]:
     )
     wanted = [
         *(f"({name})" for name in ABBREVIATION.findall(asked.text)),
-        *(name.strip() for name in DEFINED.findall(asked.text)),
         *asked.quoted[:2],
         *[word for word in words if set(terms(word)) <= asked.terms][:4],
     ]
@@ -422,7 +408,7 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str, *, holds: 
         "note": f"embedded:reader, {note}.",
         **({} if holds else {"premise_holds": False}),
     }
-    return Action("submit_answer", arguments)
+    return Action("submit_answers", arguments)
 
 
 def mark(prompt: str) -> Action:
@@ -447,4 +433,4 @@ def compare(prompt: str) -> Action:
         "relevant": relevant,
         "explanation": explanation,
     }
-    return Action("submit_comparison", arguments)
+    return Action("submit_comparisons", arguments)

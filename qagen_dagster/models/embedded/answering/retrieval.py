@@ -36,7 +36,6 @@ class Unit:
     header: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
     table: int = 0  # line of the header, which identifies the table
-    caption: str = ""
 
 
 def units(known: dict[int, Line], headings: dict[int, str]) -> list[Unit]:
@@ -61,8 +60,7 @@ def _of_tables(blocks: Sequence[Block]) -> Iterator[Unit]:
         place = table.header.line.number * (1 if len(table.rows) > 1 else -1)
         for row in table.rows:
             pairs = "; ".join(f"{head}: {cell}" for head, cell in zip(header, row.cells, strict=True) if cell)
-            caption = f"{table.label} {table.caption}".strip()
-            yield Unit(pairs, row.quote, table.section, "", "", header, row.cells, place, caption)
+            yield Unit(pairs, row.quote, table.section, "", "", header, row.cells, place)
 
 
 def _of_block(block: Block) -> Iterator[Unit]:
@@ -177,18 +175,12 @@ def rank(asked: Query, index: Index) -> list[Hit]:
 
 
 def _place_bonus(asked: Query, unit: Unit) -> float:
-    """A bonus for the piece with the label or abbreviation in the question, or in the section or table that the question names."""
-    if unit.label and any(unit.label.lower() == quoted.lower() for quoted in asked.quoted):
-        return 0.2
+    """A bonus for the piece with the abbreviation in the question, or in the section that the question names."""
     short = re.search(r"(\S+) stand for\?$", asked.text)
     if short and f"({short.group(1)})" in unit.text:
         return 0.3
-    inner = re.findall(r'"([^"]+)"', asked.frame)
-    named = [name.lower() for name in inner] + [asked.frame.lower().split(" of ")[0]]
-    here = [name.lower() for name in unit.section] + ([unit.caption.lower()] if unit.caption else [])
-    if len(inner) > 1 and here and here[-1] == named[0]:
-        return 0.1
-    return 0.1 if unit.caption and named[-1] and unit.caption.lower().startswith(named[-1]) else 0.0
+    named = re.findall(r'"([^"]+)"', asked.frame.lower())  # the section, and the title
+    return 0.1 if len(named) > 1 and unit.section and unit.section[-1].lower() == named[0] else 0.0
 
 
 def encode(texts: Sequence[str]) -> Vectors:

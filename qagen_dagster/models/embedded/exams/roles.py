@@ -59,7 +59,7 @@ def different_items(schema: str, difficulty: str) -> int:
     family, found, vain = family_of(schema, difficulty), set[tuple[str, ...]](), 0
     draw = Draw(f"count/{schema}/{difficulty}")
     while family is not None and len(found) < _LOOKED_BACK and vain < 10 * _LOOKED_BACK:
-        made = family.make(draw, draw.whole(0, family.contexts - 1))
+        made = family.make(draw, draw.randrange(family.contexts))
         known = len(found)
         found |= set() if made is None else {_computation(made)}
         vain = 0 if len(found) > known else vain + 1

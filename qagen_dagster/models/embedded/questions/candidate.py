@@ -23,10 +23,6 @@ HEAD_NOUNS = frozenset(named_words("head_nouns"))
 
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
-_DATED = re.compile(
-    r"\b(?:minutes|report|letter|notice|order|newsletter|memorandum|meeting)\b", re.IGNORECASE
-)
-_DAY = re.compile(rf"\b\d{{1,2}} (?:{'|'.join(MONTHS)}) \d{{4}}\b")
 _GENERIC_TITLE = re.compile(
     r"(?:cover|title|front) page|(?:application|technical|release|lecture|course)? ?notes?|data ?sheet|readme|index|"
     r"introduction|abstract|summary|contents|table of contents|chapter \w+|appendix \w*|untitled.*|document ?\d*|draft|"
@@ -35,7 +31,6 @@ _GENERIC_TITLE = re.compile(
     re.IGNORECASE,
 )
 LONG = 1_500  # lines; a longer document has many subjects
-LONGEST_TITLE = 120  # characters; a longer title is cut to the part before its subtitle, or to this length
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
@@ -115,12 +110,6 @@ def read_context(about: Card, lines: Sequence[Line]) -> Context:
     title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
     if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines):
         title = ""
-    if len(title) > LONGEST_TITLE:
-        short = title.split(": ")[0]
-        title = short if 15 < len(short) <= LONGEST_TITLE else f"{title[:LONGEST_TITLE].rsplit(' ', 1)[0]} …"
-    if _DATED.search(title) and not any(char.isdigit() for char in title):
-        day = next((found.group() for line in lines[:8] if (found := _DAY.search(line.text))), "")
-        title = f"{title} of {day}" if day else title  # minutes and letters share one title in a series
     return Context(title, headings=tuple(about.headings.items()), long=about.lines > LONG)
 
 

@@ -233,7 +233,6 @@ def _askable(row: Row, cell: str) -> bool:
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
 _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
-_VERB = re.compile(r"\b(?:is|are|was|were|has|have|can|must|should|may)\b")
 
 
 def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
@@ -242,8 +241,6 @@ def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     times = Counter(key for _, key, _ in entries)
     for block, key, value in entries:
         if not key or times[key] > 1 or not 1 <= len(value.split()) <= 14 or len(key.split()) > 5:
-            continue
-        if value.endswith((":", "?")) or (_VERB.search(value) and len(value.split()) > 4):
             continue
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
         if name and not plural and not context.long:

@@ -129,7 +129,7 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
         if visual.type == "table":
             label = visual.label if _NUMBERED.match(visual.label) else ""
             blocks = segment(near, dict(context.headings))
-            named += [replace(table, label=label, caption=visual.caption) for table in tables(blocks)]
+            named += [replace(table, label=label) for table in tables(blocks)]
             labels.update(dict.fromkeys(numbers, visual.label))
         elif visual.caption:
             found += _of_caption(visual, near, context)

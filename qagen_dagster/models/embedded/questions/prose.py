@@ -1,14 +1,11 @@
 """Questions from the main clause of a sentence. Each rule cuts a phrase, the gap, out of a clause. The phrase is the answer.
 
 The functions above the rules word the question: inversion of the auxiliary, "do", the order of adjuncts, and the adjuncts to drop from
-a long question. A quarter of the words in people's questions is not in the text that they ask about. To be alike, a question has
-"In what year" for "When", and a synonym for a common verb. `candidate.py` decides whether a question makes sense.
+a long question. `candidate.py` decides whether a question makes sense.
 """
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from importlib import resources
 
 from spacy.tokens import Token
 
@@ -29,7 +26,6 @@ Found = tuple[str, str, str, str, float]
 MOST_WORDS = 5  # content words above which a question loses adjuncts, as far as it has any
 LONGEST_ANSWER = 8  # maximum words of an answer to "what"
 _OPERATORS = {"'s": "is", "\u2019s": "is", "'re": "are", "'ve": "has", "'d": "had", "'ll": "will"}
-_FORMS = ("VB", "VBD", "VBN", "VBZ", "VBG")
 _CONDITIONS = word_set("if when whenever unless while where than as without except only")
 _TIMES = ("DATE", "TIME")
 
@@ -43,7 +39,6 @@ def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str
     operator, rest = verbs
     out = gap | _adjuncts(clause, gap, numeric=numeric)
     skipped = out | {token.i for token in clause.auxiliaries} | {clause.root.i}
-    skipped |= {clause.negation.i} if clause.negation is not None else set()
     free = [index for index in clause.kept if index not in skipped]
     before = _trim(clause, [index for index in free if index < subject[0]])
     middle = [
@@ -72,8 +67,6 @@ def ask_subject(clause: Clause, wh: str) -> str:
     if not after or not (after[0] in verbs or clause.doc[after[0]].pos_ in ("ADV", "PART")):
         return ""  # the parse is wrong: "The Levant followed by Mesopotamia are ..."
     text = words(clause.doc, after).rstrip(".")
-    if other := _other_word(clause.root):
-        text = re.sub(rf"\b{re.escape(clause.root.text)}\b", other, text, count=1)
     return _close([wh, text, _front(clause, before)])
 
 
@@ -106,39 +99,13 @@ def _is_full(token: Token) -> bool:
 def _verb_group(clause: Clause) -> tuple[str, str] | None:
     """The auxiliary that moves before the subject, and the rest of the verb group; None if the verb cannot be turned."""
     root, auxiliaries = clause.root, clause.auxiliaries
-    negation, other = clause.negation, _other_word(clause.root)
-    if negation is not None and negation.lower_ in ("n't", "n\u2019t", "never"):
-        return None
-    no = "not" if negation is not None else ""
     if auxiliaries:
-        rest = [no, *(token.text for token in auxiliaries[1:]), other or root.text]
         first = auxiliaries[0].lower_
-        return _OPERATORS.get(first, first), " ".join(filter(None, rest))
+        return _OPERATORS.get(first, first), " ".join(token.text for token in (*auxiliaries[1:], root))
     if root.lemma_ == "be":
-        return root.lower_, no
+        return root.lower_, ""
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
-    if do is None:
-        return None
-    base = root.lemma_.lower()
-    return do, " ".join(filter(None, [no, _other_words()["VB"].get(base, base)]))
-
-
-@lru_cache(maxsize=1)
-def _other_words() -> dict[str, dict[str, str]]:
-    """Verbs that mean the same, by the tag of their form. Other words than the text's make a question about as hard as people's."""
-    text = resources.files("qagen_dagster.models.embedded.questions").joinpath("verbs.txt").read_text("utf-8")
-    found: dict[str, dict[str, str]] = {tag: {} for tag in _FORMS}
-    for line in text.splitlines():
-        own, other = (forms.split() for forms in line.split("="))
-        for tag, form, replacement in zip(_FORMS, own, other, strict=True):
-            found[tag][form] = replacement.replace("_", " ")
-    return found
-
-
-def _other_word(verb: Token) -> str:
-    """A synonym of the verb of a clause, in the same form; empty if there is none, or if a particle or preposition belongs to the verb."""
-    after = verb.doc[verb.i + 1].dep_ if verb.i + 1 < len(verb.doc) else ""
-    return "" if after in ("prt", "prep") else _other_words().get(verb.tag_, {}).get(verb.lower_, "")
+    return (do, root.lemma_.lower()) if do else None
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:
@@ -198,18 +165,6 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
         return "Who", answer
-    kinds = [child for child in noun.children if child.dep_ == "compound" and child.i < noun.i]
-    if noun.pos_ == "PROPN" and kinds and kinds[0].pos_ == "NOUN" and kinds[0].text.islower():
-        return f"Which {kinds[0].text}", answer
-    if (
-        noun.pos_ == "NOUN"
-        and kinds
-        and noun.text.isalpha()
-        and kinds[-1].text.islower()
-        and inner[0].lower_ != "the"
-        and phrase[-1] == noun.i
-    ):
-        return f"What kind of {noun.text}", answer
     return "What", answer
 
 
@@ -219,7 +174,7 @@ def who(clause: Clause) -> Iterator[Found]:
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
     does = wh == "Who" and root.lemma_ not in ("be", "have", "say", "include", "contain")
-    if does and clause.negation is None and sum(map(_is_full, rest)) >= 3:
+    if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
 
@@ -235,7 +190,7 @@ def agent_or_complement(clause: Clause) -> Iterator[Found]:
             continue
         for noun in child.children:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
-            if wh in ("Who", "What") and noun.ent_type_ not in _TIMES and number_of(noun) is None:
+            if wh and noun.ent_type_ not in _TIMES and number_of(noun) is None:
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
                 yield ask(clause, wh, gap), answer, "who" if wh == "Who" else "complement", "factual", 0.8
 
@@ -249,11 +204,9 @@ def thing(clause: Clause) -> Iterator[Found]:
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
-    """The parts of these kinds after the verb of a clause that denies nothing and has none of `_OTHER_PARTS`."""
+    """The parts of these kinds after the verb of a clause that has none of `_OTHER_PARTS`."""
     children = list(clause.root.children)
-    if clause.negation is not None or any(
-        one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept
-    ):
+    if any(one.dep_ in _OTHER_PARTS for one in children if one.i in clause.kept):
         return []
     return [one for one in children if one.dep_ in kinds and one.i > clause.root.i and one.i in clause.kept]
 
@@ -302,7 +255,7 @@ def how_many(clause: Clause) -> Iterator[Found]:
 
 def why(clause: Clause) -> Iterator[Found]:
     """Questions whose answer is the stated reason."""
-    for child in clause.root.children if clause.negation is None else ():
+    for child in clause.root.children:
         if child.dep_ != "advcl" or child.i < clause.root.i or child.left_edge.lower_ != "because":
             continue
         indices = [token.i for token in child.subtree]
@@ -315,8 +268,11 @@ _POINTING = word_set("this that these those")
 
 
 def questions(clause: Clause) -> Iterator[Found]:
-    """The questions of all rules for one clause; none if the clause refers to earlier text by a word like "this"."""
-    if any(clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept):
+    """The questions of all rules for one clause, none if it denies something, or refers to earlier text by a word like "this"."""
+    denied = any(child.dep_ == "neg" for child in clause.root.children)
+    if denied or any(
+        clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept
+    ):
         return
     for rule in RULES:
         yield from (found for found in rule(clause) if found[0] and found[1])

@@ -1,5 +1,4 @@
-"""Groups lines into blocks (headings, paragraphs, list items, tables, code), each with its section path, and reads tables with
-their captions.
+"""Groups lines into blocks (headings, paragraphs, list items, tables, code), each with its section path, and reads tables.
 
 The lines are Markdown, or plain text as extracted from PDFs and court opinions.
 """
@@ -168,7 +167,6 @@ class _Segmenter:
 
 _SEPARATOR = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*$")
 _HEAD = re.compile(r"^[A-Z][\w %°()/.,&-]{0,50}$")
-_CAPTION = re.compile(r"^\W{0,3}((?:Table|TABLE|Tab\.)\s+[\dIVXA-Z][\w.-]{0,6}?)[.:]?\s+(\S.*)$")
 
 
 @dataclass(frozen=True)
@@ -184,13 +182,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a header row. `label` and `caption` are empty without a caption."""
+    """A table with a header row. `label` is set in visual mode if the table has a number."""
 
     header: Row
     rows: tuple[Row, ...]
     section: tuple[str, ...]
     label: str = ""
-    caption: str = ""
 
     def column(self, index: int) -> list[str]:
         return [row.cells[index] for row in self.rows]
@@ -203,7 +200,7 @@ def _cells(text: str) -> tuple[str, ...]:
     return tuple(plain(part)[0].strip() for part in parts)
 
 
-def read_table(block: Block, caption: tuple[str, str] = ("", "")) -> Table | None:
+def read_table(block: Block) -> Table | None:
     """The table of a block; None if it has no header, or rows of different lengths."""
     lines = [line for line in block.lines if line.text.strip()]
     marks = [index for index, line in enumerate(lines) if _SEPARATOR.match(line.text)]
@@ -218,38 +215,10 @@ def read_table(block: Block, caption: tuple[str, str] = ("", "")) -> Table | Non
     headed = bool(marks) or (len(parsed) >= 3 and all(map(_HEAD.match, heads)))
     if len(heads) < 2 or len(set(heads)) < len(heads) or not all(heads[1:]) or not headed:
         return None
-    return Table(header, tuple(rows), block.section, *caption)
+    return Table(header, tuple(rows), block.section)
 
 
 def tables(blocks: Sequence[Block]) -> list[Table]:
-    """All tables, with the captions directly before or after them."""
-    found: list[Table] = []
-    for index, block in enumerate(blocks):
-        if block.kind is not Kind.TABLE:
-            continue
-        before = [_caption_at_end(other) for other in blocks[max(0, index - 1) : index]]
-        after = [
-            _caption(other.passage.text) for other in blocks[index + 1 : index + 2] if other.kind is Kind.TEXT
-        ]
-        caption = next((item for item in (*before, *after) if item), ("", ""))
-        if table := read_table(block, caption):
-            found.append(table)
-    return found
-
-
-def _caption_at_end(block: Block) -> tuple[str, str] | None:
-    """The caption that a block is or ends with. In close type, a caption directly follows the paragraph."""
-    if block.kind is not Kind.TEXT:
-        return None
-    texts = [line.text.strip() for line in block.lines]
-    for start in reversed(range(len(texts))):
-        if found := _caption(" ".join(texts[start:])):
-            return found
-    return None
-
-
-def _caption(text: str) -> tuple[str, str] | None:
-    match = _CAPTION.match(text)
-    if not match or len(text) > 400:
-        return None
-    return match.group(1).strip(), match.group(2).strip().rstrip(".")
+    """All tables, without their captions."""
+    found = (read_table(block) for block in blocks if block.kind is Kind.TABLE)
+    return [table for table in found if table is not None]

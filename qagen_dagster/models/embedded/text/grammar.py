@@ -79,10 +79,6 @@ class Clause:
             if child.dep_ in ("aux", "auxpass") and child.i < self.root.i
         ]
 
-    @property
-    def negation(self) -> Token | None:
-        return next((child for child in self.root.children if child.dep_ == "neg"), None)
-
     def within(self, head: Token) -> list[int]:
         """Kept tokens of the subtree of `head`."""
         tree = {token.i for token in head.subtree}
@@ -122,8 +118,6 @@ def read_clause(doc: Doc) -> Clause | None:
     if len(subjects) != 1 or not _finite(root):
         return None
     second = next((child for child in root.children if child.dep_ == "conj" and child.i > root.i), None)
-    if second is not None and not any(child.dep_ in _SUBJECTS for child in second.children):
-        return None  # the words after both verbs may belong to both: "were found and reported in 2008"
     if re.search(r"\w\(", doc.text):
         return None  # "f(x)", "file(s)"
     dropped = _dropped(doc, root)
@@ -197,11 +191,7 @@ def _from_conjunction(doc: Doc, root: Token, second: Token) -> set[int]:
 _PLAIN_DATE = re.compile(
     rf"(?:the )?(?:\w+day,? )?(?:the )?(?:(?:night|morning|evening|afternoon|spring|summer|autumn|fall|winter) of )?"
     rf"(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? )?(?:{'|'.join(MONTHS)})?(?: \d{{1,2}},?)?,? ?(?:\d{{4}})?"
-    r"|(?:the )?(?:\d{1,2}(?:st|nd|rd|th)|[a-z]+) century|(?:spring|summer|autumn|fall|winter)(?: of)? \d{4}|the \d{4}s"
-)
-_VAGUE_DATE = re.compile(
-    r"\b(?:that|this|same|following|next|previous|last|later|earlier|now|past|recent|until|since|early|late)\b",
-    re.I,
+    r"|(?:the )?(?:\d{1,2}(?:st|nd|rd|th)|[a-z-]*(?:first|second|third|th)) century|(?:spring|summer|autumn|fall|winter)(?: of)? \d{4}|the \d{4}s"
 )
 
 
@@ -220,9 +210,7 @@ def is_named(token: Token) -> bool:
 
 def is_plain_date(text: str) -> bool:
     """Whether `text` is only a date, with its year or century."""
-    return bool(_PLAIN_DATE.fullmatch(text) and re.search(r"\d{4}|century", text)) and not _VAGUE_DATE.search(
-        text
-    )
+    return bool(_PLAIN_DATE.fullmatch(text) and re.search(r"\d{4}|century", text))
 
 
 _COUNTLESS = word_set("thirds dpi pixels bytes bits baud degrees newtons pascal bar joules calories")

@@ -5,10 +5,10 @@ import pytest
 from qagen_dagster.agents.questions.batch.answerer import (
     NO_QUOTE,
     Answered,
-    AnsweredMany,
+    Answers,
     Asked,
     answer,
-    answer_many,
+    answer_all,
 )
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import Reading
@@ -19,9 +19,9 @@ from tests.support.documents import context_of
 from tests.support.models import FakeModel, Turn, call, say, told
 
 LINE = "Calibrate the probe every 90 days."
-GOOD = call("submit_grounded_answer", answer="Every 90 days.", evidence=[{"quote": LINE}])
+GOOD = call("submit_grounded_answers", answer="Every 90 days.", evidence=[{"quote": LINE}])
 NOWHERE = call(
-    "submit_grounded_answer", answer="Every 90 days.", evidence=[{"quote": "Boil it every 90 days."}]
+    "submit_grounded_answers", answer="Every 90 days.", evidence=[{"quote": "Boil it every 90 days."}]
 )
 
 
@@ -34,7 +34,7 @@ def answered(*turns: Turn, rejected: tuple[tuple[str, str], ...] = ()) -> tuple[
 
 def test_the_quotes_are_the_documents_own() -> None:
     found, model = answered(
-        call("submit_grounded_answer", answer=" Every 90 days. ", evidence=[{"quote": LINE.lower()}])
+        call("submit_grounded_answers", answer=" Every 90 days. ", evidence=[{"quote": LINE.lower()}])
     )
     assert found.candidate is not None
     (place,) = found.candidate.evidence
@@ -55,7 +55,7 @@ def test_a_quote_that_is_nowhere_is_told_once() -> None:
 
 
 def test_an_answer_without_quotes_is_not_proven() -> None:
-    bare = call("submit_grounded_answer", answer="Every 90 days.")
+    bare = call("submit_grounded_answers", answer="Every 90 days.")
     found, _ = answered(bare, bare)
     assert found.candidate is not None
     assert (found.candidate.gate, found.candidate.gate_detail) == ("evidence_not_found", NO_QUOTE)
@@ -64,9 +64,9 @@ def test_an_answer_without_quotes_is_not_proven() -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        call("submit_grounded_answer", answer="Insufficient information in the document."),
+        call("submit_grounded_answers", answer="Insufficient information in the document."),
         call(
-            "submit_grounded_answer",
+            "submit_grounded_answers",
             answer='"insufficient  information" - nothing is said of it.',
             evidence=[{"quote": LINE}],
         ),
@@ -93,14 +93,14 @@ def test_plain_text_is_read_where_no_tool_is_called() -> None:
     assert (silent.candidate, silent.failure) == (None, "no_tool_call: Hm.")
 
 
-def together(*turns: Turn) -> tuple[AnsweredMany, FakeModel]:
+def together(*turns: Turn) -> tuple[Answers, FakeModel]:
     context, model = context_of(), FakeModel(turns)
     asked = [
         Asked("How often is it calibrated?", QuestionType.FACTUAL),
         Asked("Who built it?", QuestionType.CAUSAL),
     ]
     task = Task([()], attempt=3, sample=3000)
-    return answer_many(context, model, Reading(context.view), asked, task), model
+    return answer_all(context, model, Reading(context.view), asked, task), model
 
 
 def answers(**by_number: str) -> AssistantMessage:

@@ -20,7 +20,6 @@ from qagen_dagster.agents.questions.batch.questioner import (
     rules,
 )
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
-from qagen_dagster.agents.questions.validator import TypeRule
 from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import Request, Stop
 from qagen_dagster.records.corpus_config import Complexity, QuestionType
@@ -169,11 +168,11 @@ def test_each_type_has_all_its_words(kind: QuestionType) -> None:
 
 def test_who_judges_a_question_is_told_the_rule_of_its_type_alone() -> None:
     rule = rule_of(QuestionType.COMPARISON)
-    assert rule_of("numeric") is None
-    assert rule is not None
+    assert rule_of("numeric") == ""
     guide = guides().types[QuestionType.COMPARISON]
-    assert rule == TypeRule("comparison", guide.means, guide.ask, guide.fails)
-    assert "Orrin Bay" not in f"{rule.type_means} {rule.type_asks} {rule.type_fails}"
+    assert rule.startswith("comparison: ")
+    assert all(words in rule for words in (guide.means, guide.ask, guide.fails))
+    assert "Orrin Bay" not in rule
 
 
 def test_only_what_is_asked_for_is_told() -> None:

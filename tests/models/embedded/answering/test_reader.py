@@ -31,13 +31,13 @@ FRAME = 'According to "The Harbour Pump: Operator\'s Manual", '
 
 def blind(question: str, text: str = TEXT) -> dict[str, Any]:
     return run(
-        "reader", f"Document\ntitle: The Harbour Pump\n\nQuestion:\n{question}", Paper(text), "submit_answer"
+        "reader", f"Document\ntitle: The Harbour Pump\n\nQuestion:\n{question}", Paper(text), "submit_answers"
     )[1]
 
 
 def judge(question: str, proposed: str, own: str) -> dict[str, Any]:
     prompt = f"Mode: textual\n\nQuestion:\n{question}\n\nProposed answer:\n{proposed}\n\nEvidence:\n{TEXT[:300]}\n\nYour own answer:\n{own}\n\nYour own note:\nnone"
-    return run("reader", prompt, Paper(TEXT), "submit_comparison")[1]
+    return run("reader", prompt, Paper(TEXT), "submit_comparisons")[1]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_comparison_is_that_of_the_whole_program(proposed: str, own: str, sa
         ("when did Martha Kellogg design the pump?", "March 1987"),
         ("how many filters does the pump hold?", "twelve"),
         ("why does salt block the filters?", "because the sea water of the basin is warm"),
-        ("what is the relief valve?", "a brass ring that opens at 9 bar"),
+        ("what is the relief valve?", "brass ring that opens at 9 bar"),
         ('what is the mean salinity in g/kg for the station "Port Carrick"?', "31.2"),
         ("what is the weight?", "412 kg"),
     ],
@@ -125,7 +125,7 @@ def test_long_documents_are_searched_not_read_whole() -> None:
     filler = "\n".join(f"Line {n} of the log says little." for n in range(5_000))
     paper = Paper(f"{TEXT}\n{filler}\nAnneke Visser painted the lighthouse in May 1962.\n")
     prompt = f"Question:\n{FRAME}who painted the lighthouse in May 1962?"
-    found = run("reader", prompt, paper, "submit_answer")[1]
+    found = run("reader", prompt, paper, "submit_answers")[1]
     assert found["answer"] == "Anneke Visser"
     assert len(paper.reads) == 1
 
@@ -134,7 +134,7 @@ def test_an_abbreviation_is_looked_for_in_its_brackets() -> None:
     filler = "\n".join(f"The MSU logged line {n} of the tide." for n in range(3_000))
     paper = Paper(f"{filler}\nThe Marine Survey Unit (MSU) keeps the gauge.\n{filler}\n")
     prompt = f"Question:\n{FRAME}what does MSU stand for?"
-    assert run("reader", prompt, paper, "submit_answer")[1]["answer"] == "Marine Survey Unit"
+    assert run("reader", prompt, paper, "submit_answers")[1]["answer"] == "Marine Survey Unit"
 
 
 PROSE = (

@@ -32,7 +32,7 @@ def test_no_title_silences_a_document(title: str) -> None:
     name, found = generate(Paper(BODY, title=f"title: {title}"))
     assert name == "submit_qa", found
     prompt = f"Document\ntitle: {title}\n\nQuestion:\n{found['question']}"
-    own = run("reader", prompt, Paper(BODY), "submit_answer")[1]
+    own = run("reader", prompt, Paper(BODY), "submit_answers")[1]
     assert own["answerable"], found
     assert found["answer"].removeprefix("the ") in own["answer"]
 

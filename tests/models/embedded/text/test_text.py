@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.models.embedded.conversation import Card, Exchange, Line, document_rows, rows, section
-from qagen_dagster.models.embedded.questions.candidate import read_context
+from qagen_dagster.models.embedded.conversation import Exchange, Line, document_rows, rows, section
 from qagen_dagster.models.embedded.questions.extract import expansion
 from qagen_dagster.models.embedded.text.blocks import Kind, segment, tables
 from qagen_dagster.models.embedded.text.passages import join_lines, plain, split
@@ -138,11 +137,3 @@ def test_sections_of_a_prompt() -> None:
 )
 def test_expansions(before: str, short: str, long: str) -> None:
     assert expansion(before, short) == long
-
-
-def test_titles_of_works_with_a_day() -> None:
-    head = numbered(
-        ["MINUTES OF THE TOWN COUNCIL", "", "held on 18 April 2023", "", "The council met. Text."]
-    )
-    title = read_context(Card("MINUTES OF THE TOWN COUNCIL"), head).title
-    assert title == "Minutes of the Town Council of 18 April 2023"
