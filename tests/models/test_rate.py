@@ -43,10 +43,7 @@ def test_without_limits_everything_starts_at_once() -> None:
     assert starts(NONE, [(0.0, 10**9)] * 50) == [0.0] * 50
 
 
-@given(
-    st.integers(1, 5_000),
-    st.lists(st.floats(0, 100), min_size=1, max_size=200),
-)
+@given(st.integers(1, 5_000), st.lists(st.floats(0, 100), min_size=1, max_size=200))
 def test_no_minute_holds_more_requests_than_the_limit(limit: int, pauses: list[float]) -> None:
     found = starts(RateLimits(requests=limit), [(pause, 1) for pause in pauses])
     assert found == sorted(found)

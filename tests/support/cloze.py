@@ -34,14 +34,7 @@ _WANTED = re.compile(r"^- (\w+): (\d{1,4})$", re.MULTILINE)
 _ASKED = re.compile(r"^(\d{1,3})\. (?:\[\w+\] )?(Which word fills .*)$", re.MULTILINE)
 _PAIR = re.compile(r"^Pair (\d+)$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
-_CRITERIA = (
-    "supported",
-    "matches",
-    "premise_holds",
-    "unambiguous",
-    "self_contained",
-    "relevant",
-)
+_CRITERIA = ("supported", "matches", "premise_holds", "unambiguous", "self_contained", "relevant")
 
 
 def cloze(request: Request) -> AssistantMessage:

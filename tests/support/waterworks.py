@@ -65,9 +65,7 @@ def sheet(station: str, valves: Iterable[str] = VALVES[:3], *, alike: bool = Fal
         fontsize=10,
     )
     page.insert_text(
-        (50, 165),
-        f"Table 1. Opening pressure of the valves of the {station} station, in bar.",
-        fontsize=9,
+        (50, 165), f"Table 1. Opening pressure of the valves of the {station} station, in bar.", fontsize=9
     )
     rows = [("valve", "pressure"), *((valve, str(pressure(station, valve, alike=alike))) for valve in valves)]
     for number, row in enumerate(rows):

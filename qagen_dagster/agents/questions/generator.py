@@ -91,12 +91,7 @@ def propose(context: QAContext, model: Model, history: History, attempt: int) ->
 
 
 def mend(
-    context: QAContext,
-    model: Model,
-    history: History,
-    attempt: int,
-    refused: Candidate,
-    why: str,
+    context: QAContext, model: Model, history: History, attempt: int, refused: Candidate, why: str
 ) -> Mended:
     """Repeat the conversation, but refuse the submission that became `refused`, so that the generator may correct it once.
 

@@ -17,13 +17,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems import code_checks, inputs
-from qagen_dagster.loop.problems.solving import (
-    asked,
-    compared,
-    differences,
-    read_differently,
-    unsolvable,
-)
+from qagen_dagster.loop.problems.solving import asked, compared, differences, read_differently, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
     Ended,
     ProblemState,
@@ -219,10 +213,7 @@ class _TaskRun:
             "ideas": problems.shown_ideas(self._ideas()),
         }
         return self._ask(
-            values,
-            lambda one: code_checks.variant_breaches(kind, item, one.latex, before),
-            _latex_of,
-            item,
+            values, lambda one: code_checks.variant_breaches(kind, item, one.latex, before), _latex_of, item
         )
 
     def _convert(self) -> TaskResult:

@@ -186,12 +186,7 @@ def _page_count(space: Workspace, named: Named) -> int:
 
 
 def _of_picture(
-    space: Workspace,
-    named: Named,
-    page: int,
-    problem_id: str,
-    index: int = 0,
-    image: PageImage | None = None,
+    space: Workspace, named: Named, page: int, problem_id: str, index: int = 0, image: PageImage | None = None
 ) -> Problem:
     """The problem on a page, or in `image`, a part of the page; then `index` is its number in the file."""
     image = image or drawn(space, named, page)
