@@ -16,7 +16,7 @@ from qagen_dagster.mathematics.expressions import Unreadable
 from qagen_dagster.mathematics.reading import Reading, read_unit, read_value
 from qagen_dagster.mathematics.sandbox import Computed, Sandbox, Task
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
-from qagen_dagster.mathematics.values import Quantity, close, equal, quantity, rounds_to
+from qagen_dagster.mathematics.values import Quantity, equal, quantity, rounds_to
 from qagen_dagster.records.exams.bank import Proof, ProofStatus
 from qagen_dagster.records.exams.submissions import CheckableForm, ExamQuestion, Letter, QuestionPackage
 
@@ -59,7 +59,10 @@ _TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5",
 _METRE, _SECOND = BASES.index("m"), BASES.index("s")
 _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
 _POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
-_CONVERTS = re.compile(r"(?<![\w.])(?:10+|60|3600|3\.6|18|24|1440|180)(?![\w.])|\d[eE]")
+_FACTOR = re.compile(r"(?<![\w.])(?!(?:[1-4]|0?\.5)(?![\w.]))[\d.]")  # a number that may convert units
+_PRIMES = tuple(
+    Fraction(one) for one in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+)  # one for each of BASES
 
 
 @dataclass(frozen=True)
@@ -72,9 +75,10 @@ class OptionValues:
 
 @dataclass(frozen=True)
 class Proving:
-    """The proof, the reason if the form has no value, and whether the values match only as rounded decimals."""
+    """The proof, the value of the form or the reason why it has none, and whether the values match only as rounded decimals."""
 
     proof: Proof
+    value: Quantity | None = None
     failure: FormError | None = None
     rounded: bool = False
 
@@ -109,7 +113,7 @@ def prove(
     (outcome,) = sandbox.compute([Task(check.expression, check.givens)])
     if not isinstance(outcome, Computed):
         return Proving(
-            Proof(status=ProofStatus.UNPROVEN, detail=f"the form has no value: {outcome}"), outcome
+            Proof(status=ProofStatus.UNPROVEN, detail=f"the form has no value: {outcome}"), failure=outcome
         )
     try:
         unit = read_unit(check.unit)
@@ -145,7 +149,7 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
         matching = matching or near
     status, detail = _judged(key, matching, value, found)
     proof = Proof(status=status, value=value.text, matching=tuple(matching), detail=detail)
-    return Proving(proof, rounded=rounded and bool(matching))
+    return Proving(proof, value, rounded=rounded and bool(matching))
 
 
 def _whole(shown: Quantity, *, tens: bool) -> Quantity:
@@ -202,8 +206,8 @@ def form_faults(
         yield POOR_OPTION, f"the stem gives the answer {key.text}, which is no given of the form"
     for letter in other_roots(package, found, sandbox):
         yield SEVERAL_RIGHT, f"option {letter} is another root, and the stem asks for a possible value"
-    if proving.proof.matching == (package.question.correct_option,):
-        yield from _scale_faults(package, values, given, found, sandbox)
+    if proving.value is not None and proving.proof.matching == (package.question.correct_option,):
+        yield from _scale_faults(check, proving.value, values, given, sandbox)
 
 
 def other_roots(package: QuestionPackage, found: OptionValues, sandbox: Sandbox) -> Iterator[str]:
@@ -323,34 +327,34 @@ def _rational(value: Fraction) -> str:
 
 
 def _scale_faults(
-    package: QuestionPackage,
+    check: CheckableForm,
+    result: Quantity,
     values: Mapping[str, Fraction],
     given: list[Amount],
-    found: OptionValues,
     sandbox: Sandbox,
 ) -> Iterator[tuple[str, str]]:
-    """A fault if the form misses the value of the key once its givens are in base units: then a unit was not converted."""
-    check, key = package.check, found.values.get(package.question.correct_option)
-    if check is None or key is None or key.unit == ONE or key.unit.pis or _CONVERTS.search(check.expression):
-        return
-    based: dict[str, Fraction] = {}
+    """A fault if a form has the dimensions of its unit, but another value once its givens are in base units: one was not converted.
+
+    Judged is only a form whose givens all have a unit in the stem, and which has no number that may be a factor between units.
+    """
+    units: dict[str, Unit] = {}
     for name, value in values.items():
-        units = {
-            one.unit.factor
-            for one in given
-            if one.unit is not None and not one.unit.pis and one.value == value
-        }
-        if len(units) > 1 or any(one.value == value and one.unit is None for one in given):
-            return
-        based[name] = value * (units.pop() if units else 1)
-    if based == values:
+        shown = {(one.unit or ONE).named("") for one in given if abs(one.value) == abs(value)}
+        units[name] = shown.pop() if len(shown) == 1 else ONE
+    used = [result.unit, *units.values()]
+    if units.keys() != check.givens.keys() or any(one.pis or not any(one.dimensions) for one in used):
         return
-    givens = {name: _rational(value) for name, value in based.items()}
-    (outcome,) = sandbox.compute([Task(check.expression, {**check.givens, **givens})])
-    if isinstance(outcome, Computed):
-        base = Quantity(outcome.exact, outcome.numbers, replace(key.unit, text="", factor=Fraction(1)))
-        if not (equal(base, key) or rounds_to(base, key) or close(base, key, 0.01)):
-            yield (
-                FORM_SCALES,
-                f"with its givens in base units the form gives {base.text} in base units, which is not the key",
-            )
+    based = {name: value * units[name].factor for name, value in values.items()}
+    finer = {name: value * _size(units[name]) for name, value in based.items()}
+    tasks = [Task(check.expression, {name: _rational(one[name]) for name in one}) for one in (based, finer)]
+    numbers = [one.numbers for one in sandbox.compute(tasks) if isinstance(one, Computed)]
+    if len(numbers) == len(tasks) and not _FACTOR.search(check.expression):
+        base = Quantity("", numbers[0], replace(result.unit, factor=Fraction(1)))
+        again = Quantity("", numbers[1], replace(result.unit, factor=1 / _size(result.unit)))
+        if equal(base, again) and not equal(base, result):
+            yield FORM_SCALES, "the form has another value if all its givens are in base units: convert them"
+
+
+def _size(unit: Unit) -> Fraction:
+    """The number of finer units in one base unit of these dimensions, if each base unit is a prime number of finer ones."""
+    return math.prod(map(Fraction.__pow__, _PRIMES, unit.dimensions), start=Fraction(1))

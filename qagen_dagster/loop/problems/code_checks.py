@@ -245,7 +245,7 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
         faults += asks_number(converted)
     if target.is_keyed:
         faults += [*uncheckable(target, converted), *keyed_faults(target, converted)]
-    elif not target.is_mcq:
+    else:
         faults += [*kept.which_of_nothing(converted), *kept.leaked_answer(source, converted)]
     faults += [*kept.value_faults(converted, source), *_figures_kept(source, converted)]
     faults += [

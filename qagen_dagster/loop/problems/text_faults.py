@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.amounts import ROMAN, amounts, without
@@ -57,6 +58,10 @@ _ROUNDED = re.compile(r"\b(?:significant|nearest|round(?:ed)?)\b", re.IGNORECASE
 _ABOUT = re.compile(r"\\(?:approx|simeq|approxeq|sim)(?![A-Za-z])|\u2248|\babout\b|\bnearly\b")
 _SIZE = re.compile(r"\b(?:magnitude|modulus|absolute|size)\b", re.IGNORECASE)
 _CELSIUS = BASES.index("degC")
+_OTHERS = BASES.index("K")  # from here on base units may replace each other: K and degC, currencies
+_RATE = re.compile(  # behind a number: `3 m every second` may be 3 m/s
+    r"\W*[A-Za-z]+(?:\W+[A-Za-z]+){0,4}?\W+(?:each|every|per|one|an?\s+(?:second|minute|hour|day|week|year))\b"
+)
 
 
 def whole_item(latex: str) -> list[str]:
@@ -186,7 +191,7 @@ def _constants(latex: str) -> Iterator[tuple[str, Fraction]]:
 
 
 def given_faults(source: str, variant: str) -> Iterator[str]:
-    """Faults: a value whose unit has another scale than in the source, and a relation with another sign."""
+    """Faults: a value whose unit has another scale or dimension than in the source, and a relation with another sign."""
     yield from _scales(source, variant)
     old, new = _relations(source), _relations(variant)
     lost = {tuple(map(_unsigned, one)): written for one, written in old.items() if one not in new}
@@ -199,11 +204,14 @@ def given_faults(source: str, variant: str) -> Iterator[str]:
 
 def _scales(source: str, variant: str) -> Iterator[str]:
     before, after = list(amounts(source)), list(amounts(variant))
-    for one in without(before, after):
-        for other in without(after, before):
-            if one.value == other.value and one.unit and other.unit and one.unit.comparable(other.unit):
-                yield f"the value {one.value} is in {one.unit.text} in the source; here it is in {other.unit.text}"
-                return
+    for one, other in product(without(before, after), without(after, before)):
+        if one.value != other.value or one.unit is None or other.unit is None:
+            continue
+        mine, theirs = one.unit.dimensions[:_OTHERS], other.unit.dimensions[:_OTHERS]
+        rates = _RATE.match(one.behind) or _RATE.match(other.behind)
+        if one.unit.comparable(other.unit) or (mine != theirs and not rates):
+            yield f"the value {one.value} is in {one.unit.text} in the source; here it is in {other.unit.text}"
+            return
 
 
 def _relations(latex: str) -> dict[tuple[str, ...], str]:

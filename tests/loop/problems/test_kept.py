@@ -13,6 +13,7 @@ from qagen_dagster.loop.problems.code_checks import (
     variant_breaches,
 )
 from qagen_dagster.loop.problems.kept import conditions_kept, figure_faults, too_large
+from qagen_dagster.loop.problems.text_faults import given_faults
 from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
 
 ANS = " \\ans"
@@ -106,13 +107,33 @@ def test_a_conversion_keeps_the_conditions_in_words(source: str, converted: str,
     assert [one.split("'")[1] for one in found] == ([lost] if lost else [])
 
 
-def test_a_question_without_options_does_not_ask_to_choose_or_give_the_answer() -> None:
+def test_a_question_does_not_ask_to_choose_without_options_or_give_the_answer() -> None:
     which = item(FALL.replace("What speed", "Which of the following speeds"), FELL)
     assert said(conversion_breaches(QUIZ, Format.SUBJECTIVE, which), "there are no options")
     told = item(
         FALL.replace("falls from rest", r"falls from rest to a speed of $30\,\mathrm{m\,s^{-1}}$"), FELL
     )
     assert said(conversion_breaches(QUIZ, Format.SUBJECTIVE, told), "gives the answer")
+    quiz = item(FALL.replace("What", r"A gauge shows $30\,\mathrm{m\,s^{-1}}$. What"), FELL, speeds(*SPEEDS))
+    assert said(conversion_breaches(item(FALL, FELL), Format.MCQ_SC, quiz), "gives the answer")
+    assert conversion_breaches(item(FALL, FELL), Format.MCQ_SC, item(FALL, FELL, speeds(*SPEEDS))) == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "variant", "another"),
+    [
+        (r"Its mass is $2\,\mathrm{kg}$.", r"Its weight is $2\,\mathrm{N}$ in all.", True),
+        ("Its weight is 50 N.", "Its mass is 50 kg.", True),
+        ("It uses a power of 5 W.", "It uses an energy of 5 J.", True),
+        ("It takes in 3 litres per minute.", "It takes in 3 litres of water every minute.", False),
+        (r"It goes at $4\,\mathrm{m\,s^{-1}}$.", r"It swims $4\,\mathrm{m}$ each second.", False),
+        ("It goes at 40 km/h.", "It swims 40 km in one hour.", False),
+        (r"It is warmed by $9\,^\circ\mathrm{C}$.", "It is warmed by 9 K.", False),
+        ("It costs 3 pounds.", "It costs 3 euros.", False),
+    ],
+)
+def test_a_given_stays_in_a_unit_of_its_quantity(source: str, variant: str, another: bool) -> None:
+    assert any("in the source; here it is in" in one for one in given_faults(source, variant)) is another
 
 
 def test_a_variant_computes_with_its_own_givens() -> None:
