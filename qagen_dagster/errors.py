@@ -36,12 +36,7 @@ class ConfigError(QagenError):
     """
 
     def __init__(
-        self,
-        message: str,
-        *,
-        file: Path | str | None = None,
-        line: int | None = None,
-        key: str | None = None,
+        self, message: str, *, file: Path | str | None = None, line: int | None = None, key: str | None = None
     ) -> None:
         self.message, self.file, self.line, self.key = message, file, line, key
         place = "" if file is None else f"{file}:{line}: " if line else f"{file}: "

@@ -219,12 +219,7 @@ def test_a_name_that_no_public_dns_has_is_local(host: str) -> None:
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [
-        ("", OPTIONAL),
-        ("none", ()),
-        ("exams", ("exams",)),
-        ("problems, grading", ("grading", "problems")),
-    ],
+    [("", OPTIONAL), ("none", ()), ("exams", ("exams",)), ("problems, grading", ("grading", "problems"))],
 )
 def test_optional_products_can_be_left_out(given: str, expected: tuple[str, ...]) -> None:
     found = load_settings({"QAGEN_INCLUDE": given})

@@ -155,10 +155,7 @@ def _grown(rounds: list[_Round]) -> Iterator[Row]:
 def _round(project: Project, instance: dg.DagsterInstance, daemon: psutil.Process, force: bool) -> _Round:
     """Two commands and a backfill at once."""
     backfill = _backfill(project, instance)
-    commands = [
-        project.start_fresh(*RUN),
-        project.start_fresh(*RUN, *(("--force",) if force else ())),
-    ]
+    commands = [project.start_fresh(*RUN), project.start_fresh(*RUN, *(("--force",) if force else ()))]
     peak = 0
     while any(command.poll() is None for command in commands):
         peak = max(peak, *(peak_mb(command.pid) for command in commands))
@@ -249,11 +246,7 @@ def _daemon(project: Project) -> Generator[psutil.Process]:
     ]
     with (project.root / "daemon.log").open("wb") as log:
         process = subprocess.Popen(
-            command,
-            cwd=project.root,
-            env=project.environment(QAGEN_PROFILE="remote"),
-            stdout=log,
-            stderr=log,
+            command, cwd=project.root, env=project.environment(QAGEN_PROFILE="remote"), stdout=log, stderr=log
         )
     daemon = psutil.Process(process.pid)
     try:

@@ -165,8 +165,7 @@ def _with_two_documents(folder: Path) -> None:
         }
         both = pairs[0].model_copy(update=update)
         space.store.write(
-            ValidatedSet.key(combination),
-            stored.model_copy(update={"questions": (*stored.questions, both)}),
+            ValidatedSet.key(combination), stored.model_copy(update={"questions": (*stored.questions, both)})
         )
         publish(space, combination, "two-documents")
 

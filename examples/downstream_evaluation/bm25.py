@@ -26,11 +26,7 @@ class Bm25:
             lines = text.split("\n")
             for start in range(0, len(lines), STEP):
                 part = lines[start : start + LINES]
-                place: Passage = {
-                    "document_id": name,
-                    "start_line": start + 1,
-                    "end_line": start + len(part),
-                }
+                place: Passage = {"document_id": name, "start_line": start + 1, "end_line": start + len(part)}
                 self._passages.append((place, _words("\n".join(part))))
         self._held = Counter(word for _, words in self._passages for word in words)
         self._mean = sum(words.total() for _, words in self._passages) / max(1, len(self._passages))

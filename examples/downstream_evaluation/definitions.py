@@ -62,8 +62,6 @@ evaluate_new_versions = dg.AutomationConditionSensorDefinition(
 defs = dg.Definitions.merge(
     upstream(),
     dg.Definitions(
-        assets=[bm25_passages, bm25_scores],
-        sensors=[evaluate_new_versions],
-        executor=dg.in_process_executor,
+        assets=[bm25_passages, bm25_scores], sensors=[evaluate_new_versions], executor=dg.in_process_executor
     ),
 )

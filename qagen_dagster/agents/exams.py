@@ -292,7 +292,7 @@ def _ask(
     run = run_agent(agent, model, {}, values, sample=context.sample(first + attempt))
     if isinstance(run.end, GiveUp) and run.end.reason in _AT_ONCE:
         raise unfinished(str(run.end))
-    calls = call_summaries(run, agent.role, model.spec, context.account, attempt)
+    calls = call_summaries(run.responses, agent.role, model.spec, context.account, attempt)
     ended = run.end.result if isinstance(run.end, Finish) else run.end
     if isinstance(ended, Unable):
         return Reply(None, f"{UNABLE}{one_line(ended.reason, 500)}", raw_text(run), calls)

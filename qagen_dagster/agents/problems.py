@@ -190,7 +190,7 @@ def ask(
     run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
     if isinstance(run.end, agent_spec.GiveUp) and agent_spec.is_unusable(str(run.end)):
         raise unfinished(str(run.end))
-    calls = call_summaries(run, job.role, model.spec, asking.account, 1)
+    calls = call_summaries(run.responses, job.role, model.spec, asking.account, 1)
     last = strikes.last if isinstance(strikes.last, job.kind) else None
     end, result, detail, breaches = _end(run.end, job, last)
     done = end is TaskEnd.DONE
@@ -256,12 +256,9 @@ def prompts() -> tuple[Prompt, ...]:
     """The prompt of every role and kind. Raises ConfigError, which names a file that lacks a part."""
     return (
         find_prompt(),
-        role_prompt(Role.CLASSIFIER),
+        *map(role_prompt, _PROMPTS),
         *(scan_prompt(kind.value) for kind in QuestionKind),
-        *(role_prompt(role) for role in (Role.TIKZ, Role.IDEA, Role.ALTERNATE)),
         *(variant_prompt(kind) for kind in VariantKind),
-        role_prompt(Role.CONVERTER),
-        role_prompt(Role.SOLVER),
     )
 
 

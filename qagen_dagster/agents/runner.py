@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -135,40 +136,38 @@ def _run_all(
 def _run(tools: dict[str, Tool], names: str, call: messages.ToolCall) -> messages.ToolResult:
     if call.name not in tools:
         return _error(call, f"There is no tool {call.name!r}. The tools are: {names}.")
-    if call.fault is not None:
-        return _error(call, _fault(call))
-    try:
-        return messages.ToolResult(
-            call_id=call.id, name=call.name, content=tools[call.name].call(call.arguments)
-        )
-    except errors.ToolError as error:
-        return _error(call, str(error))
+    return _answered(call, tools[call.name].call)
 
 
 def _submit(call: messages.ToolCall, terminal: Terminal) -> tuple[messages.ToolResult, Record | None]:
-    if call.fault is not None:
-        return _error(call, _fault(call)), None
-    try:
-        result = terminal.submit(dict(call.arguments))
-    except errors.ToolError as error:
-        return _error(call, str(error)), None
-    return messages.ToolResult(
-        call_id=call.id, name=call.name, content=(messages.Text(text="Received."),)
-    ), result
+    accepted: list[Record] = []
+
+    def submit(arguments: dict[str, object]) -> tuple[messages.Content, ...]:
+        accepted.append(terminal.submit(arguments))
+        return (messages.Text(text="Received."),)
+
+    return _answered(call, submit), next(iter(accepted), None)
 
 
 _UNREADABLE_ARGUMENTS = "The arguments of {name} could not be read"
 
 
-def _fault(call: messages.ToolCall) -> str:
-    said = _UNREADABLE_ARGUMENTS.format(name=call.name)
-    return f"{said} ({call.fault}). Send them again as one JSON object."
+def _answered(
+    call: messages.ToolCall, run: Callable[[dict[str, Any]], tuple[messages.Content, ...]]
+) -> messages.ToolResult:
+    """The result of `run` with the arguments of the call. Unreadable arguments and a ToolError give a result with the error."""
+    if call.fault is not None:
+        said = _UNREADABLE_ARGUMENTS.format(name=call.name)
+        return _error(call, f"{said} ({call.fault}). Send them again as one JSON object.")
+    try:
+        return messages.ToolResult(call_id=call.id, name=call.name, content=run(dict(call.arguments)))
+    except errors.ToolError as error:
+        return _error(call, str(error))
 
 
 def _error(call: messages.ToolCall, text: str) -> messages.ToolResult:
-    return messages.ToolResult(
-        call_id=call.id, name=call.name, content=(messages.Text(text=text),), is_error=True
-    )
+    content = (messages.Text(text=text),)
+    return messages.ToolResult(call_id=call.id, name=call.name, content=content, is_error=True)
 
 
 def same_call(a: messages.ToolCall, b: messages.ToolCall) -> bool:
@@ -345,8 +344,7 @@ def _turn(
     except errors.ContextOverflowError as error:
         return GiveUp(GiveUpReason.CONTEXT_OVERFLOW, str(error))
     state.responses.append(response)
-    names = " or ".join(terminal.name for terminal in spec.terminals)
-    step = decide(response, state, spec.limits, names)
+    step = decide(response, state, spec.limits, spec.ends)
     if spec.reads_text:
         step = from_text(step, response, spec.terminals)
     step = after_cut(step, response, state, spec, model.spec.max_output_tokens)
@@ -355,7 +353,7 @@ def _turn(
         state.refusal = fault or ""
         if fault is not None and state.faulty + 1 >= spec.limits.max_faulty_turns:
             return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty + 1} turns in a row, the last: {fault}")
-        return _act(step, spec, tools, state, response, names, faulty=fault is not None)
+        return _act(step, spec, tools, state, response)
     if isinstance(step, Nudge):
         state.nudges += 1
         if response.message.content:
@@ -364,12 +362,10 @@ def _turn(
     return step
 
 
-def _misfits(
-    results: Sequence[messages.ToolResult], state: RunState, spec: AgentSpec, *, faulty: bool
-) -> GiveUp | None:
+def _misfits(results: Sequence[messages.ToolResult], state: RunState, spec: AgentSpec) -> GiveUp | None:
     """Count the calls of a turn that were refused for their form. Returns the end of the run if there were too many."""
     forms: dict[str, str] = {}
-    state.refusal = ""
+    faulty, state.refusal = bool(state.refusal), ""
     for one in results:
         text = one.content[0].text if isinstance(one.content[0], messages.Text) else ""
         said, not_run = " ".join(text[:300].split()), text.startswith(_NOT_RUN)
@@ -391,14 +387,7 @@ def _misfits(
 
 
 def _act(
-    step: RunTools,
-    spec: AgentSpec,
-    tools: dict[str, Tool],
-    state: RunState,
-    response: messages.Response,
-    names: str,
-    *,
-    faulty: bool,
+    step: RunTools, spec: AgentSpec, tools: dict[str, Tool], state: RunState, response: messages.Response
 ) -> Step:
     repeated = [any(same_call(call, earlier) for earlier in state.used) for call in step.calls]
     outcome = dispatch(step.calls, tools, {terminal.name: terminal for terminal in spec.terminals})
@@ -406,7 +395,7 @@ def _act(
     state.used.extend(step.calls)
     if outcome.finished is not None:
         return Finish(*outcome.finished)
-    ended = _misfits(outcome.results, state, spec, faulty=faulty)
+    ended = _misfits(outcome.results, state, spec)
     if ended is not None:
         return ended
     left = spec.limits.max_turns - state.turns
@@ -415,7 +404,7 @@ def _act(
         for result, again in zip(outcome.results, repeated, strict=True)
     ]
     if left <= 3:
-        results[-1] = _with_note(results[-1], LAST_TURNS.format(left=left, terminals=names))
+        results[-1] = _with_note(results[-1], LAST_TURNS.format(left=left, terminals=spec.ends))
     state.messages.append(response.message)
     state.messages.append(messages.ToolMessage(results=tuple(results)))
     return step
@@ -426,13 +415,6 @@ def _with_note(result: messages.ToolResult, note: str) -> messages.ToolResult:
 
 
 def call_summaries(
-    run: AgentRun, role: str, spec: ModelSpec, document_id: str, attempt: int
-) -> tuple[CallSummary, ...]:
-    """The summaries of the calls of a run, one for each response."""
-    return response_summaries(run.responses, role, spec, document_id, attempt)
-
-
-def response_summaries(
     responses: Iterable[messages.Response], role: str, spec: ModelSpec, document_id: str, attempt: int
 ) -> tuple[CallSummary, ...]:
     """The summary of the call behind each response."""

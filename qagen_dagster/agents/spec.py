@@ -102,6 +102,11 @@ class AgentSpec:
     limits: AgentLimits = field(default_factory=AgentLimits)
     reads_text: bool = False
 
+    @property
+    def ends(self) -> str:
+        """The names of the terminals, as the model is told them."""
+        return " or ".join(terminal.name for terminal in self.terminals)
+
 
 def without_tools(name: str, role: str, prompt: Prompt, terminal: Terminal, max_nudges: int = 3) -> AgentSpec:
     """An agent that only submits a result, in at most four turns."""

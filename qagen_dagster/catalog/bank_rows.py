@@ -64,11 +64,7 @@ def sitting_rows(sitting: Sitting) -> Iterator[TableRow]:
             "suspected_key": one.suspected,
             "flags": one.flags,
         }
-        estimates = {
-            "facility": one.facility,
-            "discrimination": one.discrimination,
-            "kr20": form.reliability,
-        }
+        estimates = {"facility": one.facility, "discrimination": one.discrimination, "kr20": form.reliability}
         for name, found in estimates.items():
             if found is not None:
                 row |= {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}

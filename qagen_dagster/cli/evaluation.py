@@ -86,12 +86,7 @@ _COLUMNS = (
 @json_option
 @click.pass_obj
 def evaluate(
-    settings: Settings,
-    chosen: Selection,
-    only: tuple[Kind, ...],
-    force: bool,
-    models: Models,
-    as_json: bool,
+    settings: Settings, chosen: Selection, only: tuple[Kind, ...], force: bool, models: Models, as_json: bool
 ) -> int:
     """Evaluate published question sets.
 
@@ -154,12 +149,7 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
 
 
 def _due(
-    space: Workspace,
-    combinations: list[Combination],
-    kinds: tuple[Kind, ...],
-    models: Models,
-    *,
-    force: bool,
+    space: Workspace, combinations: list[Combination], kinds: tuple[Kind, ...], models: Models, *, force: bool
 ) -> tuple[dict[Combination, list[Kind]], list[str]]:
     """The evaluations to make for each combination that has any, and a line for each combination that cannot be evaluated."""
     due: dict[Combination, list[Kind]] = {}

@@ -15,15 +15,7 @@ from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import Models, OneOf, json_option, model_options
-from qagen_dagster.cli.output import (
-    OUTPUT,
-    Terminal,
-    fail,
-    file_to_write,
-    slashed,
-    warn,
-    write_output,
-)
+from qagen_dagster.cli.output import OUTPUT, Terminal, fail, file_to_write, slashed, warn, write_output
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.grounding.grade import MIN_MEASURED
 from qagen_dagster.ingest.files import parse_options

@@ -20,12 +20,7 @@ from qagen_dagster.settings import Settings
 @model_options
 @json_option
 @click.pass_obj
-def index(
-    settings: Settings,
-    corpus: str | None,
-    models: Models,
-    as_json: bool,
-) -> int:
+def index(settings: Settings, corpus: str | None, models: Models, as_json: bool) -> int:
     """Build or update the search index of corpora.
 
     The index finds parts of documents by meaning (embeddings) and by words. Only new and changed documents are

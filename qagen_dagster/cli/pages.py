@@ -84,11 +84,7 @@ def ui(settings: Settings, port: int) -> None:
 )
 @click.pass_context
 def review(
-    context: click.Context,
-    chosen: Selection,
-    read_only: bool,
-    reviewer: str | None,
-    port: int,
+    context: click.Context, chosen: Selection, read_only: bool, reviewer: str | None, port: int
 ) -> None:
     """Review published questions, exam items and problems in the browser.
 

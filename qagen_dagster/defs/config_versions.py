@@ -68,12 +68,7 @@ def all_versions(layout: Layout, space: Workspace, partitions: Mapping[str, Iter
 
 
 def _explained(
-    row: Row,
-    space: Workspace,
-    key: str,
-    before: Configuration | None,
-    wanted: Configuration,
-    observed: bool,
+    row: Row, space: Workspace, key: str, before: Configuration | None, wanted: Configuration, observed: bool
 ) -> tuple[str, ...]:
     if before is None or before.version == wanted.version:
         return ()

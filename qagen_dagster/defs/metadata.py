@@ -233,11 +233,7 @@ def check_event(asset: dg.AssetKey, name: str, found: dg.AssetCheckResult) -> dg
     """A result as an event that a sensor or a job records."""
     values: Any = found.metadata
     return dg.AssetCheckEvaluation(
-        asset_key=asset,
-        check_name=name,
-        passed=found.passed,
-        severity=found.severity,
-        metadata=values,
+        asset_key=asset, check_name=name, passed=found.passed, severity=found.severity, metadata=values
     )
 
 

@@ -36,12 +36,7 @@ _SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the 
 
 
 def grade_question(
-    question: str,
-    source: Source,
-    *,
-    metadata: str = "",
-    hypothetical: bool = False,
-    own_words: bool = False,
+    question: str, source: Source, *, metadata: str = "", hypothetical: bool = False, own_words: bool = False
 ) -> grading.AnswerGrade:
     """Grade a question. It is grounded if the document has everything that the question names, and enough of its words.
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.runner import response_summaries, run_agent
+from qagen_dagster.agents.runner import call_summaries, run_agent
 from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
@@ -300,4 +300,4 @@ class RecordingModel:
 
     def calls(self, role: str, document_id: str, attempt: int) -> tuple[CallSummary, ...]:
         """The summaries of the responses so far, for the account of costs."""
-        return response_summaries(self.responses, role, self.spec, document_id, attempt)
+        return call_summaries(self.responses, role, self.spec, document_id, attempt)

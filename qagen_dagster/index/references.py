@@ -139,12 +139,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Reference:
-    """A passage that a search has found. `score` (0-1) is computed from the scores `words` and `meaning` of the two methods."""
+    """A passage that a search has found. `score` (0-1) is computed from the scores of the two methods, words and meaning."""
 
     passage: Passage
     score: float
-    words: float
-    meaning: float
 
 
 @dataclass(frozen=True)
@@ -194,9 +192,7 @@ class ReferenceStore:
             ):
                 continue
             taken[passage.path] += 1
-            found.append(
-                Reference(passage, float(total[place]), float(shares[place]), float(meanings[place]))
-            )
+            found.append(Reference(passage, float(total[place])))
         return found
 
     def _label(self, passage: Passage) -> str:

@@ -77,13 +77,9 @@ class Searcher:
         """
         if self._table is None or not query.strip() or not self._table.holds(document_id):
             return []
+        words, vector = words_of(query), self._vector(query)
         return self._table.search(
-            document_id,
-            words_of(query),
-            self._vector(query),
-            limit=limit,
-            threshold=threshold,
-            ranking=ranking,
+            document_id, words, vector, limit=limit, threshold=threshold, ranking=ranking
         )
 
     def chunks(self, document_id: str) -> list[Chunk]:

@@ -201,14 +201,8 @@ def _place(documents: Column, numbers: Column) -> Column:
 
 
 def _chunk(columns: Columns, row: int) -> Chunk:
-    named = {
-        "number": "number",
-        "start": "start_at",
-        "end": "end_at",
-        "start_line": "start_line",
-        "end_line": "end_line",
-    }
-    return Chunk(**{field: int(columns[column][row]) for field, column in named.items()})
+    renamed = {"start": "start_at", "end": "end_at"}
+    return Chunk(**{field: int(columns[renamed.get(field, field)][row]) for field in Chunk.model_fields})
 
 
 def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[EmbeddedDocument]) -> None:

@@ -114,7 +114,7 @@ def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     return hashlib.sha256(f"{said}{limits}".encode()).hexdigest()[:12]
 
 
-def file_hash(file: CorpusFile, max_bytes: int, stopped: Event) -> str:
+def file_hash(file: FileSource, max_bytes: int, stopped: Event) -> str:
     """The SHA-256 of a file, which is read in pieces. Raises OSError, TooLargeError before anything is read,
     and CancelledError when `stopped` is set."""
     sha256 = hashlib.sha256()
@@ -170,9 +170,7 @@ def visual_image(
         return None
     source, options = source_of(corpus, entry.source), parse_options(corpus.config.documents)
     try:
-        known = file_hash(
-            CorpusFile(source.name, Path(source.path), within=source.within), options.max_bytes, Event()
-        )
+        known = file_hash(source, options.max_bytes, Event())
     except OSError as error:
         raise DocumentError("corrupt", f"{source.name} cannot be read: {error.strerror}") from error
     if known != entry.source_sha256:

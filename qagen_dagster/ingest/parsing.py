@@ -227,7 +227,7 @@ def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFil
     if file.refused is not None:
         return ParsedFile(file.name, Outcome.UNSUPPORTED, file.refused)
     try:
-        return file_hash(file, max_bytes, stopped)
+        return file_hash(file.source, max_bytes, stopped)
     except TooLargeError as error:
         return ParsedFile(file.name, Outcome.TOO_LARGE, error.detail, bytes=error.size)
     except OSError as error:

@@ -159,6 +159,12 @@ class Expressions:
         self._place += 1
         return token
 
+    def _accept(self, text: str) -> bool:
+        """Take the next token if it is `text`. Returns whether it was taken."""
+        found = self._text() == text
+        self._place += found
+        return found
+
     def _expect(self, text: str) -> None:
         token = self._take()
         if token.text != text:
@@ -192,7 +198,7 @@ class Expressions:
             elif self._starts(0):
                 if (token := self._peek()) and token.kind is Kind.NUMBER:
                     raise Unreadable("several values: a number follows without a sign")
-                if divided and not self._closed_before():
+                if divided and self._tokens[self._place - 1].text not in ")}":
                     raise Unreadable("ambiguous: what is left of the / and what is right of it")
                 result += "*" + self._power()
             else:
@@ -204,12 +210,8 @@ class Expressions:
         token = self._peek()
         return bool(token and token.kind is Kind.WORD and token.text == "x" and self._text(1) == "10")
 
-    def _closed_before(self) -> bool:
-        return self._tokens[self._place - 1].text in ")}"
-
     def _signed(self) -> str:
-        if self._text() == "-":
-            self._take()
+        if self._accept("-"):
             return f"(-{self._power()})"
         return self._power()
 
@@ -242,11 +244,9 @@ class Expressions:
     def _power(self) -> str:
         base = self._primary()
         while True:
-            if self._text() == "!":
-                self._take()
+            if self._accept("!"):
                 base = f"factorial({base})"
-            elif self._text() == "^" and not self._degrees_next():
-                self._take()
+            elif not self._degrees_next() and self._accept("^"):
                 base = f"({base})**{self._argument()}"
             else:
                 return base
@@ -256,18 +256,14 @@ class Expressions:
 
     def _argument(self) -> str:
         """A group in braces, or the single token that LaTeX would take."""
-        token = self._peek()
-        if token is None:
-            raise Unreadable("an expression that breaks off")
-        if token.text == "{":
-            self._take()
+        if self._accept("{"):
             result = self._sum()
             self._expect("}")
             return result
-        if token.text == "-":
-            self._take()
+        if self._accept("-"):
             return f"(-{self._argument()})"
-        if token.kind is Kind.NUMBER:
+        token = self._peek()
+        if token is not None and token.kind is Kind.NUMBER:
             return self._number(self._take().text)
         return self._primary()
 
@@ -325,8 +321,7 @@ class Expressions:
     def _symbol(self, name: str) -> str:
         if name == "e":
             return "exp(1)"
-        if self._text() == "_":
-            self._take()
+        if self._accept("_"):
             name += "_" + self._subscript()
         if name == "lambda":
             name = "lambda_"
@@ -365,8 +360,7 @@ class Expressions:
         raise Unreadable(_SEVERAL.get(name, f"words: {name!r}"))
 
     def _root(self) -> str:
-        if self._text() == "[":
-            self._take()
+        if self._accept("["):
             degree = self._sum()
             self._expect("]")
             return f"(({self._argument()})**(1/{degree}))"
@@ -374,15 +368,13 @@ class Expressions:
 
     def _logarithm(self) -> str:
         base = "10"
-        if self._text() == "_":
-            self._take()
+        if self._accept("_"):
             base = self._argument()
         return f"(log({self._inner()})/log({base}))"
 
     def _function(self, name: str) -> str:
         power = ""
-        if self._text() == "^":
-            self._take()
+        if self._accept("^"):
             power = self._argument()
             if power in ("(-1)", "((-1))"):
                 name, power = f"a{name}", ""
@@ -393,8 +385,7 @@ class Expressions:
     def _inner(self) -> str:
         """The argument of a function: a group, or a product without signs; degrees become radians."""
         inner = self._power() if self._text() in ("(", "{") else self._bare_product()
-        if self._text() == "\u00b0":
-            self._take()
+        if self._accept("\u00b0"):
             return f"({inner})*pi/180"
         if self._text() == "^" and self._degrees_next():
             self._place += 4 if self._text(1) == "{" else 2

@@ -65,11 +65,8 @@ def _of_node(node: ast.expr, kind: type[float] | type[Fraction]) -> _Function:
             value = _of_node(node.operand, kind)
             return (lambda names: -value(names)) if isinstance(sign, ast.USub) else value
         case ast.BinOp(op=sign) if type(sign) in OPERATORS:
-            operate, left, right = (
-                OPERATORS[type(sign)],
-                _of_node(node.left, kind),
-                _of_node(node.right, kind),
-            )
+            operate = OPERATORS[type(sign)]
+            left, right = _of_node(node.left, kind), _of_node(node.right, kind)
             return lambda names: operate(left(names), right(names))
         case ast.Call(func=ast.Name(id="Rational"), args=[one, other]):
             above, below = _of_node(one, kind), _of_node(other, kind)

@@ -275,13 +275,12 @@ class Batcher:
         self.book.close(job, lost=lost, note=status.note)
 
     def _retried(self, function: Callable[[], T]) -> T:
-        value, _ = call_with_retry(
+        return call_with_retry(
             function,
             max_attempts=self._spec.max_attempts,
             deadline_seconds=self._spec.deadline_seconds,
             sleep=self._sleep,
         )
-        return value
 
 
 class BatchModel(LedgeredModel):

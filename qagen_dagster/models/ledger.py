@@ -189,7 +189,7 @@ class Ledger:
                         meter.record(spent)
                 return read(body), entry
 
-            (value, entry), _ = call_with_retry(
+            value, entry = call_with_retry(
                 attempt, max_attempts=spec.max_attempts, deadline_seconds=spec.deadline_seconds, sleep=sleep
             )
             return value, entry, False
@@ -325,12 +325,9 @@ class LocalModel:
             response = self._provider.read(self._provider.send(request))
             if self._meter is not None:
                 self._meter.record(cost_of(self.spec, response.usage))
-        return response.model_copy(
-            update={
-                "request_key": request_key(self.spec, request),
-                "seconds": round(time.monotonic() - started, 6),
-            }
-        )
+        seconds = round(time.monotonic() - started, 6)
+        told = {"request_key": request_key(self.spec, request), "seconds": seconds}
+        return response.model_copy(update=told)
 
 
 def _seal(entry: Entry) -> bytes:
@@ -361,22 +358,18 @@ def unseal(data: bytes, key: str) -> Entry:
 @contextmanager
 def _among_processes(path: Path) -> Generator[int | None]:
     """Hold the lock file at `path`. Yields the open file, or None if its file system has no locks."""
-    file = _locked(path)
+    file = None
+    try:
+        file = lock(path, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in _WITHOUT_LOCKS:
+            raise
     try:
         yield file
     finally:
         if file is not None:
             path.unlink(missing_ok=True)  # still locked; waiting processes notice, and lock a new file
             unlock(file)
-
-
-def _locked(path: Path) -> int | None:
-    try:
-        return lock(path, fcntl.LOCK_EX)
-    except OSError as error:
-        if error.errno not in _WITHOUT_LOCKS:
-            raise
-        return None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from uuid import uuid4
@@ -64,7 +65,8 @@ _ABOUT_KEYS = re.compile(r"api.?key|unauthori[sz]ed|authenticat", re.IGNORECASE)
 _NO_PICTURES = "set images: false, or bind a model that sees under `visual`"
 
 
-class Finding(Record):
+@dataclass(frozen=True)
+class Finding:
     """The result of one check.
 
     Attributes:
@@ -76,10 +78,6 @@ class Finding(Record):
     what: str
     good: bool | None
     detail: str
-
-
-def _found(what: str, good: bool | None, detail: str) -> Finding:
-    return Finding(what=what, good=good, detail=detail)
 
 
 class _Choice(Record):
@@ -118,8 +116,8 @@ def _in_process(spec: ModelSpec, secret: Callable[[str], str | None]) -> Finding
     try:
         build_provider(spec, secret)
     except errors.ConfigError as error:
-        return _found("model", False, error.message)
-    return _found("model", True, IN_PROCESS)
+        return Finding("model", False, error.message)
+    return Finding("model", True, IN_PROCESS)
 
 
 def built(build: Callable[[], T], variable: str | None) -> tuple[Finding, T | None]:
@@ -129,9 +127,9 @@ def built(build: Callable[[], T], variable: str | None) -> tuple[Finding, T | No
         made = build()
     except errors.ConfigError as error:
         of_key = (error.key or "").endswith("api_key_env")
-        return _found("key" if of_key else "settings", False, error.message), None
+        return Finding("key" if of_key else "settings", False, error.message), None
     said = "no key is sent" if variable is None else f"{variable} is set"
-    return _found("key", None if variable is None else True, said), made
+    return Finding("key", None if variable is None else True, said), made
 
 
 class _Probe:
@@ -172,19 +170,19 @@ class _Probe:
             except errors.ModelError as error:
                 return _undecided(what, error)
             said = f"{refusals[0]}: runs show smaller parts" if refusals else f"{size:,} characters are read"
-            return _found(what, None if refusals else True, said)
+            return Finding(what, None if refusals else True, said)
         advice = "give the server a larger context, or set opening_characters to less"
-        return _found(what, False, f"{refusals[-1]}: {advice}")
+        return Finding(what, False, f"{refusals[-1]}: {advice}")
 
     def _server(self) -> Finding:
         """Make the smallest possible call. If it fails, the connection, the key, the model's name or an option is wrong."""
         try:
             self.respond(HELLO)
         except errors.MalformedResponseError as error:
-            return _found("server", False, f"{error}: is base_url the right one for this provider?")
+            return Finding("server", False, f"{error}: is base_url the right one for this provider?")
         except errors.ModelError as error:
             return unreachable(self.spec, self._variable, error)
-        return _found("server", True, f"{place_of(self.spec)} answers")
+        return Finding("server", True, f"{place_of(self.spec)} answers")
 
     def _structured(self) -> Finding:
         what, mode = "structured output", self.spec.structured_output
@@ -200,10 +198,10 @@ class _Probe:
             advice = "bind a model that can write JSON" + (
                 f", or set structured_output: {weaker}" if weaker else ""
             )
-            return _found(what, False, f"{mode} gives no usable object ({answer.fault}): {advice}")
+            return Finding(what, False, f"{mode} gives no usable object ({answer.fault}): {advice}")
         if len(answer.responses) > 1:
-            return _found(what, None, f"{mode} is not enforced: the model needed a second attempt")
-        return _found(what, True, mode)
+            return Finding(what, None, f"{mode} is not enforced: the model needed a second attempt")
+        return Finding(what, True, mode)
 
     def _tools(self) -> tuple[Finding, tuple[Message, ...]]:
         """Returns (finding, conversation). The conversation ends with a correct call; it is empty if no call was correct."""
@@ -215,7 +213,7 @@ class _Probe:
             return response, ()
         calls = response.message.tool_calls
         if calls and _as_asked(calls[0]):
-            told = _found(what, True, f"called as asked, {self.spec.tool_calling}")
+            told = Finding(what, True, f"called as asked, {self.spec.tool_calling}")
             return told, (*request.messages, response.message)
         if response.stop is Stop.LENGTH:
             return self._cut_off(what), ()
@@ -224,7 +222,7 @@ class _Probe:
         else:
             made = calls[0].fault or f"{calls[0].name} {calls[0].arguments}"
             detail = f"tools are not called as asked ({made[:120]}): {advice}"
-        return _found(what, False, detail), ()
+        return Finding(what, False, detail), ()
 
     def _forced(self) -> Finding:
         what, request = "forced tool", _request(_CALL, tools=(_LOOK,))
@@ -233,22 +231,22 @@ class _Probe:
         except errors.ModelError as error:
             if refuses_forcing(error):
                 detail = f"a forced tool call is refused ({_told(error)}): runs ask without forcing it"
-                return _found(what, None, detail)
+                return Finding(what, None, detail)
             if isinstance(error, errors.TransientModelError):
                 return _undecided(what, error)
-            return _found(what, False, f"a forced tool call is refused ({_told(error)})")
+            return Finding(what, False, f"a forced tool call is refused ({_told(error)})")
         if response.message.tool_calls:
-            return _found(what, True, "called")
+            return Finding(what, True, "called")
         if response.stop is Stop.LENGTH:
             return self._cut_off(what)
-        return _found(what, None, f"not enforced (the model replied {_quoted(response)})")
+        return Finding(what, None, f"not enforced (the model replied {_quoted(response)})")
 
     def _pictures(self, turn: tuple[Message, ...]) -> Finding:
         """Show a picture in the result of the tool that the model called, because runs show pictures in this way. `turn`
         is the conversation with that call. If it is empty, the picture is shown in a user message."""
         what = "pictures"
         if not self.spec.images:
-            return _found(what, None, "images: false: visual mode is refused")
+            return Finding(what, None, "images: false: visual mode is refused")
         request = _request(_SEE, picture=True)
         if turn:
             request = _request("", tools=(_LOOK,), messages=_looked(turn))
@@ -257,16 +255,16 @@ class _Probe:
             return response
         said = response.message.text.casefold()
         if all(colour in said for colour in COLOURS):
-            return _found(what, True, "seen")
+            return Finding(what, True, "seen")
         if response.stop is Stop.LENGTH:
             return self._cut_off(what)
         said = f"the model described a yellow and blue one as {_quoted(response)}"
-        return _found(what, False, f"pictures are not seen ({said}): {_NO_PICTURES}")
+        return Finding(what, False, f"pictures are not seen ({said}): {_NO_PICTURES}")
 
     def _cut_off(self, what: str) -> Finding:
         tokens = short(self.spec).max_output_tokens
         detail = f"not decided: the reply was cut off after {tokens} tokens; models that think may need more"
-        return _found(what, None, detail)
+        return Finding(what, None, detail)
 
 
 def _tried(what: str, ask: Callable[[], T], refused: str, advice: str) -> T | Finding:
@@ -276,7 +274,7 @@ def _tried(what: str, ask: Callable[[], T], refused: str, advice: str) -> T | Fi
     except errors.TransientModelError as error:
         return _undecided(what, error)
     except errors.ModelError as error:
-        return _found(what, False, f"{refused} ({_told(error)}): {advice}")
+        return Finding(what, False, f"{refused} ({_told(error)}): {advice}")
 
 
 def place_of(spec: ModelSpec) -> str:
@@ -290,9 +288,9 @@ def unreachable(spec: ModelSpec, variable: str | None, error: errors.ModelError)
     status = int(found[1]) if found else 0
     if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
         advice = f"correct {variable}" if variable else "set api_key_env to the variable of its key"
-        return _found("key", False, f"the server refuses the key ({text}): {advice}")
+        return Finding("key", False, f"the server refuses the key ({text}): {advice}")
     if isinstance(error, errors.RateLimitedError):
-        return _found("server", None, f"not decided: the server is busy ({text}): try again later")
+        return Finding("server", None, f"not decided: the server is busy ({text}): try again later")
     if status == 404:
         advice = f"is {spec.model!r} the server's name of the model? If it is, correct base_url"
     elif status == 0 and isinstance(error, errors.TransientModelError):
@@ -305,7 +303,7 @@ def unreachable(spec: ModelSpec, variable: str | None, error: errors.ModelError)
             "correct temperature, options or model" if status else "correct the environment or the settings"
         )
     place = "" if text.startswith("http") else f"{place_of(spec)}: "
-    return _found("server", False, f"{place}{text}: {advice}")
+    return Finding("server", False, f"{place}{text}: {advice}")
 
 
 def short(spec: ModelSpec) -> ModelSpec:
@@ -376,7 +374,7 @@ def _quoted(response: Response) -> str:
 
 
 def _undecided(what: str, error: errors.ModelError) -> Finding:
-    return _found(what, None, f"not decided ({_told(error)}): try again later")
+    return Finding(what, None, f"not decided ({_told(error)}): try again later")
 
 
 _ALIKE = ("The ferry leaves at nine in the morning.", "At 9 a.m. the boat departs.")
@@ -388,7 +386,7 @@ def probe_embedder(
 ) -> Iterator[Finding]:
     """Check one embedder. `secret` looks up an environment variable; processes share limits in the folder `state`."""
     if spec.local:
-        yield _found("embedder", True, IN_PROCESS)
+        yield Finding("embedder", True, IN_PROCESS)
         return
     variable = key_variable(spec.provider, spec.api_key_env)
     seconds = min(spec.timeout_seconds, SECONDS)
@@ -407,16 +405,16 @@ def _asked(spec: EmbedderSpec, variable: str | None, embedder: Embedder) -> Find
     try:
         vectors = embedder.passages([*_ALIKE, _OTHER])
     except errors.MalformedResponseError as error:
-        return _found("vectors", False, f"{error}: is {spec.model!r} an embedding model?")
+        return Finding("vectors", False, f"{error}: is {spec.model!r} an embedding model?")
     except errors.ModelError as error:
         return unreachable(server, variable, error)
     size = int(vectors.shape[1])
     if spec.dimensions not in (None, size):
         detail = f"{size} dimensions instead of the requested {spec.dimensions}: remove `dimensions`"
-        return _found("vectors", False, detail)
+        return Finding("vectors", False, detail)
     near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
     if near <= far:
         found = f"texts with the same meaning are no closer ({near:.2f}) than others ({far:.2f})"
         detail = f"{found}: is {spec.model!r} an embedding model?"
-        return _found("vectors", None, detail)
-    return _found("vectors", True, f"{size} dimensions, from {place_of(server)}")
+        return Finding("vectors", None, detail)
+    return Finding("vectors", True, f"{size} dimensions, from {place_of(server)}")

@@ -20,6 +20,7 @@ import stat
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,6 +62,12 @@ class RateLimits(Record):
     @property
     def unlimited(self) -> bool:
         return self.requests is None and self.tokens is None and self.concurrency is None
+
+    @classmethod
+    def of(cls, spec: ModelSpec) -> "RateLimits":
+        return cls(
+            requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
+        )
 
 
 class RateState(Record):
@@ -161,13 +168,6 @@ def _opens(full: float, cost: float, per_minute: float | None) -> float:
     return full - max(0.0, held - cost) / _rate(per_minute)
 
 
-class Turn:
-    """The state while the file is locked. Assign to `state` to replace it."""
-
-    def __init__(self, state: RateState) -> None:
-        self.state = state
-
-
 def _load(file: int, now: float) -> RateState:
     try:
         state = RateState.model_validate(json.loads(os.pread(file, _SIZE, 0)))
@@ -225,11 +225,8 @@ def _parts(messages: Iterable[Message]) -> Generator[Any]:
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:
     """`provider`, wrapped so that attempts wait for the limits of its spec and for pauses that its server asks for.
     Raises ConfigError if the shared state cannot be kept under `folder`."""
-    spec = provider.spec
-    limits = RateLimits(
-        requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
-    )
-    return LimitedProvider(provider, shared_limiter(spec, key_variable, folder, limits))
+    limits = RateLimits.of(provider.spec)
+    return LimitedProvider(provider, shared_limiter(provider.spec, key_variable, folder, limits))
 
 
 def shared_limiter(
@@ -319,8 +316,7 @@ class Limiter:
         """Count an answer. If this cannot be stored, nothing is raised."""
         with suppress(TransientModelError):
             if not self.limits.unlimited:
-                with self.turn() as turn:
-                    turn.state = settle(turn.state, self.limits, estimated=estimated, used=used)
+                self.update(lambda state: settle(state, self.limits, estimated=estimated, used=used))
 
     def refused(self, error: TransientModelError, started: float) -> None:
         """Count a failed attempt, which began when the factor was `started`. All callers slow down if the error is a
@@ -328,10 +324,9 @@ class Limiter:
         slower, pause = isinstance(error, RateLimitedError), error.retry_after
         with suppress(TransientModelError):
             if slower or pause is not None:
-                with self.turn() as turn:
-                    turn.state = refuse(
-                        turn.state, self.limits, started=started, slower=slower, retry_after=pause
-                    )
+                self.update(
+                    partial(refuse, limits=self.limits, started=started, slower=slower, retry_after=pause)
+                )
 
     @contextmanager
     def attempt(self, tokens: int, ends: float) -> Generator[float]:
@@ -350,12 +345,8 @@ class Limiter:
                 self._semaphore.release(permit)
 
     def _acquire(self, most: int, ends: float) -> int:
-        def allowed() -> int:
-            with self.turn() as turn:
-                return math.ceil(most * turn.state.factor)
-
         try:
-            return self._semaphore.acquire(allowed, ends)
+            return self._semaphore.acquire(lambda: math.ceil(most * self.update().factor), ends)
         except TimeoutError:
             raise TransientModelError(
                 f"{self._name}: all {most} concurrent calls were in use until the call's deadline"
@@ -365,17 +356,21 @@ class Limiter:
 
     def _start(self, tokens: int, ends: float) -> float:
         """Wait until the attempt may start. Returns the rate's factor at that moment."""
+        start = seconds = 0.0
+
+        def promise(state: RateState) -> RateState:
+            nonlocal start, seconds
+            start, promised = reserve(state, self.limits, tokens)
+            seconds = self._seconds(promised, start, ends)
+            return promised
+
         while True:
-            with self.turn() as turn:
-                start, promised = reserve(turn.state, self.limits, tokens)
-                seconds = self._seconds(promised, start, ends)
-                turn.state = known = promised
+            known = promised = self.update(promise)
             together = seconds > _SOON and self.limits.unlimited
             while seconds > _SOON and known.clock >= promised.clock:
                 self._sleep(min(seconds, _POLL))
-                with self.turn() as turn:
-                    known = turn.state
-                    seconds = self._seconds(known, start, ends)
+                known = self.update()
+                seconds = self._seconds(known, start, ends)
             if known.clock >= promised.clock:
                 if together:
                     self._sleep(_CHANCE.uniform(0.0, _SPREAD))
@@ -392,20 +387,18 @@ class Limiter:
             )
         return seconds
 
-    @contextmanager
-    def turn(self) -> Generator[Turn]:
-        """Lock the file of the shared state and yield the state. If the caller replaces it, it is written before the
-        file is unlocked. A file whose content is not a state counts as missing. Raises TransientModelError."""
+    def update(self, change: Callable[[RateState], RateState] = lambda state: state) -> RateState:
+        """Lock the file of the shared state, and replace the state by what `change` makes of it. Returns the new state.
+        A file whose content is not a state counts as missing. Raises TransientModelError."""
         try:
             file = lock(self._path, fcntl.LOCK_EX)
             try:
                 now = self._clock()
-                turn = Turn(at(_load(file, now), now))
-                before = turn.state
-                yield turn
-                if turn.state is not before:
-                    data = turn.state.model_dump_json().encode("ascii")
-                    os.pwrite(file, data.ljust(_SIZE), 0)
+                before = at(_load(file, now), now)
+                state = change(before)
+                if state is not before:
+                    os.pwrite(file, state.model_dump_json().encode("ascii").ljust(_SIZE), 0)
+                return state
             finally:
                 unlock(file)
         except OSError as error:

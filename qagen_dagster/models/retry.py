@@ -136,8 +136,8 @@ def call_with_retry(
     max_attempts: int,
     deadline_seconds: float,
     sleep: Callable[[float], None] = time.sleep,
-) -> tuple[T, int]:
-    """Call `function` until it succeeds; return its value and the number of retries.
+) -> T:
+    """Call `function` until it succeeds, and return its value.
 
     Only TransientModelError and MalformedResponseError are retried, with at most `max_attempts` attempts in all. No
     attempt begins or lasts beyond `deadline_seconds`. A pause that the server asks for is waited for in full if it ends before the
@@ -152,8 +152,7 @@ def call_with_retry(
         retry_error_callback=_give_up,
     )
     with call_deadline(deadline_seconds):
-        value = retrying(function)
-    return value, int(retrying.statistics["attempt_number"]) - 1
+        return retrying(function)
 
 
 def _wait(state: RetryCallState) -> float:

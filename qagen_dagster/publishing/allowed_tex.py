@@ -109,17 +109,10 @@ def names() -> Names:
             chosen = sections.setdefault(line.strip("[]"), set())
         elif not line.startswith("%"):
             chosen.update(line.split())
-    structure = sections["structure"] | sections["paths"] | set(_HEADS)
-    return Names(
-        commands=frozenset(sections["commands"] | structure),
-        environments=frozenset(sections["environments"] | sections["pictures"]),
-        pictures=frozenset(sections["pictures"]),
-        paths=frozenset(sections["paths"]),
-        operations=frozenset(sections["operations"]),
-        handlers=frozenset(sections["handlers"]),
-        structure=frozenset(structure),
-        reserved=frozenset(sections["reserved"]),
-    )
+    sections["structure"] |= sections["paths"] | set(_HEADS)
+    sections["commands"] |= sections["structure"]
+    sections["environments"] |= sections["pictures"]
+    return Names(**{section: frozenset(one) for section, one in sections.items()})
 
 
 def clean(latex: str) -> str:

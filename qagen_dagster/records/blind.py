@@ -35,8 +35,7 @@ class BlindSolution(Record):
         tuple[SaidLetter, ...], Field(description="Every option that is right by your own work.")
     ]
     chosen_option: Annotated[
-        SaidLetter | None,
-        Field(description="The one option that is right; null if none is, or several are."),
+        SaidLetter | None, Field(description="The one option that is right; null if none is, or several are.")
     ]
 
     @property

@@ -171,11 +171,7 @@ class Hops(StrEnum):
 
 
 # The groups that a mix counts: a question has one kind of each group. A type comes before the preset that contains it.
-MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = (
-    (QuestionType, Complexity),
-    (Hops,),
-    (VisualType,),
-)
+MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = ((QuestionType, Complexity), (Hops,), (VisualType,))
 Staged = NoAnswerKind | Span  # kinds that are made after the other questions of a document
 MixKind = Staged | QuestionType | Complexity | Hops | VisualType
 

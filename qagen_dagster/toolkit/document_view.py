@@ -96,8 +96,8 @@ class DocumentView:
     """A document opened for an agent. Safe to share between threads.
 
     `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` gives a picture of
-    a 1-based page, or None if the format has no pages, and raises DocumentError. `max_image_pixels` and
-    `max_image_side` are the model's limits for one picture.
+    a 1-based page, or None if the format has no pages, and raises DocumentError. `max_image_pixels`
+    is the model's limit for one picture.
     """
 
     document: Document
@@ -105,7 +105,6 @@ class DocumentView:
     visuals: tuple[Visual, ...] = ()
     render: Callable[[int, RenderOptions], PageImage | None] = lambda _page, _how: None
     max_image_pixels: int = 1_150_000
-    max_image_side: int = 1_568
 
     @property
     def has_text(self) -> bool:

@@ -161,7 +161,7 @@ def _check_page(view: DocumentView, page: int) -> None:
 
 
 def _options(view: DocumentView, crop: Box | None = None) -> RenderOptions:
-    return RenderOptions(max_pixels=view.max_image_pixels, max_side=view.max_image_side, crop=crop)
+    return RenderOptions(max_pixels=view.max_image_pixels, crop=crop)
 
 
 def _render(view: DocumentView, page: int, how: RenderOptions) -> PageImage | None:
@@ -274,11 +274,6 @@ def _picture(view: DocumentView, page: int, what: str, image: PageImage | None, 
     labels = [shown_label(visual.label) for visual in view.visuals if visual.page == page]
     known = f" Visuals on this page: {', '.join(labels[:_MAX_NAMED])}." if labels else ""
     title = f"page {page} of {view.document.page_count}, {what}, {image.width}x{image.height} pixels"
-    return (
-        Text(text=f"{title}.{more}{known}"),
-        Image(
-            media_type=cast("Literal['image/png', 'image/jpeg']", image.media_type),
-            data=image.data,
-            title=f"page {page}, {what}",
-        ),
-    )
+    kind = cast("Literal['image/png', 'image/jpeg']", image.media_type)
+    picture = Image(media_type=kind, data=image.data, title=f"page {page}, {what}")
+    return Text(text=f"{title}.{more}{known}"), picture

@@ -33,6 +33,7 @@ from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.paper import ItemStatistics, Sitting
 from qagen_dagster.records.review import exam_key
 from qagen_dagster.web import review_set
+from qagen_dagster.web.review_set import Entry, Section
 
 _PROOFS = {
     ProofStatus.PROVEN: "proven: the checkable form gives the value of the key and of no other option",
@@ -169,35 +170,29 @@ def _answer(question: submissions.ExamQuestion) -> str:
     return f"{question.correct_option}: {question.options[question.correct_option]}"
 
 
-def _sections(one: Ended) -> Iterator[review_set.Section]:
+def _sections(one: Ended) -> Iterator[Section]:
     given = one.given
     if given.question_package is None:
-        yield review_set.Section(title="Question", entries=(review_set.Entry(text="There is no question."),))
+        yield Section.of("Question", Entry(text="There is no question."))
     else:
         yield from _question(given.question_package)
-        yield review_set.Section(title="Key", entries=tuple(_checks(one)))
+        yield Section.of("Key", *_checks(one))
     if given.idea_plan is not None:
-        idea = (review_set.Entry(markup=_markup(given.idea_plan.idea_summary)),)
-        yield review_set.Section(title="Idea", entries=idea, is_open=False)
+        yield Section.of("Idea", Entry(markup=_markup(given.idea_plan.idea_summary)), is_open=False)
     if len(one.result.attempts) > 1:
-        yield review_set.Section(
-            title="Earlier attempts", entries=tuple(_attempts(one.result)), is_open=False
-        )
+        yield Section.of("Earlier attempts", *_attempts(one.result), is_open=False)
 
 
-def _flaws(given: ExamItem | RejectedItem) -> Iterator[review_set.Section]:
+def _flaws(given: ExamItem | RejectedItem) -> Iterator[Section]:
     package = given.question_package
     if package is None:
         return
     found = flaws_of(package, given.style_report).items()
-    entries = [review_set.Entry(label=name.replace("_", " "), text=why, mark="no") for name, why in found]
-    none = review_set.Entry(text="none")
-    yield review_set.Section(
-        title="Item-writing flaws", entries=tuple(entries) or (none,), is_open=bool(entries)
-    )
+    entries = [Entry(label=name.replace("_", " "), text=why, mark="no") for name, why in found]
+    yield Section.of("Item-writing flaws", *(entries or [Entry(text="none")]), is_open=bool(entries))
 
 
-def _answers(found: ItemStatistics | None) -> Iterator[review_set.Section]:
+def _answers(found: ItemStatistics | None) -> Iterator[Section]:
     """The statistics of the answers of candidates to the item."""
     if found is None:
         return
@@ -207,39 +202,28 @@ def _answers(found: ItemStatistics | None) -> Iterator[review_set.Section]:
         "thirds": f"upper {found.upper:.2f}, lower {found.lower:.2f}, difference {found.thirds}",
         "chosen": ", ".join(f"{letter} {count}" for letter, count in sorted(found.chosen.items())),
     }
-    entries = [review_set.Entry(label=label, text=text) for label, text in values.items()]
-    entries += [review_set.Entry(label="found", text=text, mark="no") for text in found.findings]
-    yield review_set.Section(title="Answers of candidates (intervals of 95 %)", entries=tuple(entries))
+    entries = [Entry(label=label, text=text) for label, text in values.items()]
+    entries += [Entry(label="found", text=text, mark="no") for text in found.findings]
+    yield Section.of("Answers of candidates (intervals of 95 %)", *entries)
 
 
-def _question(package: submissions.QuestionPackage) -> Iterator[review_set.Section]:
+def _question(package: submissions.QuestionPackage) -> Iterator[Section]:
     asked = package.question
-    stem = review_set.Entry(markup=_markup(asked.stem))
+    stem = Entry(markup=_markup(asked.stem))
     options = (
-        review_set.Entry(
-            label=letter,
-            markup=_markup(asked.options[letter]),
-            mark="yes" if letter == asked.correct_option else "",
-        )
-        for letter in sorted(asked.options)
+        Entry(label=letter, markup=_markup(text), mark="yes" if letter == asked.correct_option else "")
+        for letter, text in sorted(asked.options.items())
     )
-    yield review_set.Section(title="Question", entries=(stem, *options))
-    solution = package.solution
-    yield review_set.Section(
-        title="Solution",
-        entries=(
-            review_set.Entry(label="insight", markup=_markup(solution.key_insight)),
-            review_set.Entry(markup=_markup(solution.reasoning)),
-        ),
-    )
+    yield Section.of("Question", stem, *options)
+    insight = Entry(label="insight", markup=_markup(package.solution.key_insight))
+    yield Section.of("Solution", insight, Entry(markup=_markup(package.solution.reasoning)))
     paths = (
-        review_set.Entry(label=letter, markup=_markup(why))
-        for letter, why in sorted(package.distractor_map.items())
+        Entry(label=letter, markup=_markup(why)) for letter, why in sorted(package.distractor_map.items())
     )
-    yield review_set.Section(title="Mistakes behind the wrong options", entries=tuple(paths), is_open=False)
+    yield Section.of("Mistakes behind the wrong options", *paths, is_open=False)
 
 
-def _checks(one: Ended) -> Iterator[review_set.Entry]:
+def _checks(one: Ended) -> Iterator[Entry]:
     given = one.given
     if isinstance(given, ExamItem):
         yield _proof(given.proof)
@@ -250,38 +234,36 @@ def _checks(one: Ended) -> Iterator[review_set.Entry]:
     if given.style_report is not None:
         style = given.style_report.scores
         scores = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in style)
-        yield review_set.Entry(label="style", text=f"mean {style.mean:.1f} ({scores})")
+        yield Entry(label="style", text=f"mean {style.mean:.1f} ({scores})")
 
 
-def _proof(proof: Proof) -> review_set.Entry:
+def _proof(proof: Proof) -> Entry:
     text = f"{_PROOFS[proof.status]}{f', value {proof.value}' if proof.value else ''}"
     mark = {ProofStatus.PROVEN: "yes", ProofStatus.REFUTED: "no"}.get(proof.status, "")
-    return review_set.Entry(label="key", text=text, mark=mark)
+    return Entry(label="key", text=text, mark=mark)
 
 
-def _blind(blind: submissions.BlindSolution, package: submissions.QuestionPackage | None) -> review_set.Entry:
+def _blind(blind: submissions.BlindSolution, package: submissions.QuestionPackage | None) -> Entry:
     is_key = package is not None and blind.chosen_option == package.question.correct_option
     choice = f"<p>{blind.chosen_option or 'no option'}: {with_mathml(blind.value)}</p>"
-    return review_set.Entry(
+    return Entry(
         label="blind answer", markup=choice + _markup(blind.reasoning), mark="yes" if is_key else "no"
     )
 
 
-def _verdict(report: submissions.VerifierReport) -> review_set.Entry:
+def _verdict(report: submissions.VerifierReport) -> Entry:
     fault = ": ".join(part for part in (report.failure_type, " ".join(report.reasons)) if part)
     text = " ".join(part for part in (report.verdict.value, fault) if part)
-    return review_set.Entry(
-        label="verifier", text=text, mark="yes" if report.verdict.value == "PASS" else "no"
-    )
+    return Entry(label="verifier", text=text, mark="yes" if report.verdict.value == "PASS" else "no")
 
 
-def _attempts(result: SlotResult) -> Iterator[review_set.Entry]:
+def _attempts(result: SlotResult) -> Iterator[Entry]:
     """The attempts before the last one, and why each failed."""
     for attempt in result.attempts[:-1]:
         finding = finding_of(attempt, StyleThresholds())
         stem = "" if attempt.package is None else _markup(attempt.package.question.stem)
         why = "" if finding is None else f"{finding.stage.value}: {finding.detail or finding.name}"
-        yield review_set.Entry(label=str(attempt.number), markup=stem, text=why, mark="no")
+        yield Entry(label=str(attempt.number), markup=stem, text=why, mark="no")
 
 
 def _markup(text: str) -> str:

@@ -27,6 +27,7 @@ from qagen_dagster.records.problems.result import (
 )
 from qagen_dagster.records.review import BY_REVIEWER, MOST_TEXT, problem_set_key
 from qagen_dagster.web import review_set
+from qagen_dagster.web.review_set import Entry, Section
 
 _OF_ORIGINAL = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA, Stage.ALTERNATE)
 
@@ -117,16 +118,12 @@ class ProblemItems(review_set.ReviewSet):
         found: dict[str, Made] = {}
         for record in self._bank.problems:
             for item in items_of(record):
-                tasks = (
-                    one
+                whole = item.made == ORIGINAL
+                stored = tuple(
+                    self._stored(record, one)
                     for one in record.tasks
-                    if (
-                        one.task.stage in _OF_ORIGINAL
-                        if item.made == ORIGINAL
-                        else one.task.made == item.made
-                    )
+                    if (one.task.stage in _OF_ORIGINAL if whole else one.task.made == item.made)
                 )
-                stored = tuple(self._stored(record, one) for one in tasks)
                 found.setdefault(item.content_id, Made(record, item, stored))
         return found
 
@@ -157,27 +154,23 @@ class ProblemItems(review_set.ReviewSet):
         )
 
 
-def _sections(one: Made) -> Iterator[review_set.Section]:
+def _sections(one: Made) -> Iterator[Section]:
     item = one.item
     options = (
-        review_set.Entry(
-            label=letter, markup=html(option.text, with_mathml), mark="yes" if option.right else ""
-        )
+        Entry(label=letter, markup=html(option.text, with_mathml), mark="yes" if option.right else "")
         for letter, option in zip("abcdefghijklmnopqrstuvwxyz", item.options, strict=False)
     )
-    statement = review_set.Entry(markup=html(item.statement, with_mathml))
-    yield review_set.Section(title="Question", entries=(statement, *options))
-    yield review_set.Section(
-        title="Solution", entries=(review_set.Entry(markup=html(item.solution, with_mathml)),)
-    )
-    others = tuple(review_set.Entry(markup=html(other, with_mathml)) for other in item.alternates)
+    statement = Entry(markup=html(item.statement, with_mathml))
+    yield Section.of("Question", statement, *options)
+    yield Section.of("Solution", Entry(markup=html(item.solution, with_mathml)))
+    others = [Entry(markup=html(other, with_mathml)) for other in item.alternates]
     if others:
-        yield review_set.Section(title="Other solutions", entries=others, is_open=False)
-    yield review_set.Section(title="LaTeX", entries=(review_set.Entry(text=item.latex),), is_open=False)
-    yield review_set.Section(title="Tasks", entries=tuple(_task(task) for task in one.tasks), is_open=False)
+        yield Section.of("Other solutions", *others, is_open=False)
+    yield Section.of("LaTeX", Entry(text=item.latex), is_open=False)
+    yield Section.of("Tasks", *map(_task, one.tasks), is_open=False)
 
 
-def _task(task: TaskResult) -> review_set.Entry:
+def _task(task: TaskResult) -> Entry:
     details = (
         task.detail,
         *map(str, task.breaches),
@@ -186,4 +179,4 @@ def _task(task: TaskResult) -> review_set.Entry:
     )
     compiled = () if task.compiled is None else (task.compiled.outcome.value,)
     text = "; ".join((task.end.value, *(one for one in details if one), *compiled))
-    return review_set.Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")
+    return Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")

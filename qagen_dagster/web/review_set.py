@@ -76,6 +76,10 @@ class Section(Record):
     entries: tuple[Entry, ...]
     is_open: bool = True
 
+    @classmethod
+    def of(cls, title: str, *entries: Entry, is_open: bool = True) -> "Section":
+        return cls(title=title, entries=entries, is_open=is_open)
+
 
 class Detail(Record):
     """Everything about one question except its lineage. `notes` say why it was rejected, or why its document is not shown."""

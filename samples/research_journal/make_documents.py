@@ -42,10 +42,7 @@ DECAY = line_chart(
     {"W1, dolerite": decay(9.9, 7.9), "W4, sandstone": decay(8.1, 5.8)},
 )
 LIZARDS = bar_chart(
-    "Wall",
-    list(WALLS),
-    Axis("Lizards per evening", (0, 1, 2, 3, 4, 5, 6)),
-    (5.4, 3.8, 3.1, 2.6, 2.0, 1.1),
+    "Wall", list(WALLS), Axis("Lizards per evening", (0, 1, 2, 3, 4, 5, 6)), (5.4, 3.8, 3.1, 2.6, 2.0, 1.1)
 )
 ENERGY = line_chart(
     Axis("Temperature (°C)", (-30, -20, -10, 0, 10, 20)),

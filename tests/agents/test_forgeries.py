@@ -131,6 +131,8 @@ def test_only_the_agent_loop_fills_prompts_and_only_the_layout_makes_blocks() ->
     }
     assert places == {
         ("fill", "agents/runner.py"),
+        ("fill", "agents/questions/validator.py"),  # a part of its prompt, once for each candidate
+        ("Block", "agents/questions/validator.py"),
         ("Block", "toolkit/excerpt.py"),
         ("Block", "agents/answering/answerer.py"),
         ("OwnText", "agents/exams.py"),

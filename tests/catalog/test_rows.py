@@ -35,11 +35,7 @@ from tests.catalog.conftest import Source
 
 def removed(reason: RejectionReason) -> RejectedQA:
     return RejectedQA(
-        question="Who?",
-        answer="she",
-        rejection_reason=reason,
-        rejection_detail="",
-        question_type="factual",
+        question="Who?", answer="she", rejection_reason=reason, rejection_detail="", question_type="factual"
     )
 
 

@@ -127,9 +127,7 @@ def test_lineage_survives_a_changed_document_and_missing_records(path: Path, mak
     source = world.source()
     rebuild(
         Source(
-            documents=source.documents,
-            results=[row.model_copy(update={"result": older})],
-            sets=source.sets,
+            documents=source.documents, results=[row.model_copy(update={"result": older})], sets=source.sets
         ),
         path,
     )

@@ -26,10 +26,7 @@ def test_what_is_no_regular_file_is_one_line(qagen: Command, tmp_path: Path) -> 
     assert told(qagen, "scan", "-i", "/dev/zero")[1] == "qagen: error: /dev/zero is not a regular file"
     assert "is not a file" in told(qagen, "answer", pipe, "Who?", "--profile", "embedded")[1]
     asked = ("answer", note, "Who?", "--profile", "embedded", "--fulltext")
-    assert told(qagen, *asked, pipe) == (
-        2,
-        f"qagen: error: {pipe} cannot be read: it is not a regular file",
-    )
+    assert told(qagen, *asked, pipe) == (2, f"qagen: error: {pipe} cannot be read: it is not a regular file")
     assert "not a regular file" in told(qagen, *asked, "/dev/zero")[1]
 
 

@@ -68,12 +68,7 @@ def test_a_block_is_read_as_it_stands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
-        (
-            "### Contexts:",
-            "### Context",
-            11,
-            "'### Context' is not a part of a schema (parts: Core thinking",
-        ),
+        ("### Contexts:", "### Context", 11, "'### Context' is not a part of a schema (parts: Core thinking"),
         ("### Notes", "### Contexts", 19, "'### Contexts' is given twice"),
         ("### WRONG PATHS", "### Notes", 19, "is given twice"),
         ("### Core thinking move\n", "", 7, "there is text before the first '###' part"),

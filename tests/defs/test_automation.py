@@ -99,10 +99,7 @@ def test_a_task_that_changed_nothing_is_not_launched_again_until_it_changes(proj
     ],
 )
 def test_paid_models_without_a_budget_are_refused_in_one_line(
-    parsed: Project,
-    price: str,
-    limits: tuple[float | None, float | None],
-    said: str,
+    parsed: Project, price: str, limits: tuple[float | None, float | None], said: str
 ) -> None:
     parsed.profile("paid", PAID.format(price=price))
     per_tick, per_day = limits

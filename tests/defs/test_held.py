@@ -60,11 +60,7 @@ def test_a_held_instance_is_one_line_without_sql(
     project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, how: str
 ) -> None:
     monkeypatch.setattr(in_process, "HELD_SECONDS", 0.5)
-    with (
-        caplog.at_level(logging.WARNING),
-        holding(files(project), how),
-        pytest.raises(StoreError) as failed,
-    ):
+    with caplog.at_level(logging.WARNING), holding(files(project), how), pytest.raises(StoreError) as failed:
         open_graph(project.settings(), Told())
     assert str(failed.value).startswith(f"another process holds the Dagster instance {project.home}; ")
     assert "\n" not in str(failed.value)

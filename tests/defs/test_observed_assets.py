@@ -58,10 +58,7 @@ CHANGES = {
         "\nvisual: {validator: {provider: scripted, model: cloze-compare}}",
     ),
     "description of one scenario": Change(
-        ["rail/facts/textual"],
-        "corpora/rail/corpus.yaml",
-        "Single facts.",
-        "Single facts with dates.",
+        ["rail/facts/textual"], "corpora/rail/corpus.yaml", "Single facts.", "Single facts with dates."
     ),
     "limit of one scenario": Change(
         ["water/reading/textual"],

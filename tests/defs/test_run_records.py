@@ -67,11 +67,7 @@ def test_a_failed_run_has_its_error_and_what_it_was_asked_for(past: History) -> 
 
 def test_every_version_of_the_set_stays(past: History) -> None:
     versions = rows(past.catalog, "SELECT version, run_id, questions, current FROM sets")
-    assert versions == [
-        (1, past.runs[0], 4, False),
-        (2, past.runs[1], 4, False),
-        (3, past.runs[2], 3, True),
-    ]
+    assert versions == [(1, past.runs[0], 4, False), (2, past.runs[1], 4, False), (3, past.runs[2], 3, True)]
     changed = rows(
         past.catalog,
         "SELECT version, change, source_document, regexp_extract(question, 'the (\\w+) valve', 1) FROM set_changes "

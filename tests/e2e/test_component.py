@@ -60,10 +60,7 @@ FIRST = {
     '# schedule: "0 2 * * *"': 'schedule: "0 4 * * *"',
     "# max_usd: 5": "max_usd: 1",
 }
-SECOND = {
-    "corpora: corpora": "corpora: data/corpora",
-    "store: assets/others": "store: data/others",
-}
+SECOND = {"corpora: corpora": "corpora: data/corpora", "store: assets/others": "store: data/others"}
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.english.answers import (
-    Match,
-    clearly_different,
-    contradiction,
-    equal,
-    informative,
-    match,
-)
+from qagen_dagster.english.answers import Match, clearly_different, contradiction, equal, informative, match
 
 SAME = [
     ("£85", "85 pounds"),

@@ -52,8 +52,7 @@ def test_a_good_document_comes_back_whole(pool: ParserPool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
-    [("abort", "SIGABRT"), ("segfault", "SIGSEGV"), ("exit", "exit code 3")],
+    ("words", "said"), [("abort", "SIGABRT"), ("segfault", "SIGSEGV"), ("exit", "exit code 3")]
 )
 def test_a_dead_parser_is_a_crashed_document(pool: ParserPool, words: str, said: str) -> None:
     parsed = pool.parse(order(words), OPTIONS)

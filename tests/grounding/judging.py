@@ -72,9 +72,7 @@ FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
     ),
     "other_tool": (lambda: judge(call("search", query="x"), call("search", query="y")), "faulty_calls"),
     "both_verdicts": (
-        lambda: judge(
-            *[say("verdict: SUPPORTED or verdict: NOT_SUPPORTED, confidence: 0.5")] * 2,
-        ),
+        lambda: judge(*[say("verdict: SUPPORTED or verdict: NOT_SUPPORTED, confidence: 0.5")] * 2),
         "no_tool_call",
     ),
     "refusal": (lambda: judge(_stopped(Stop.REFUSAL, "I cannot help with that.")), "refused"),
@@ -89,8 +87,5 @@ FAILURES: dict[str, tuple[Callable[[], FakeModel], str]] = {
     "bad_key": (lambda: judge(PermanentModelError("401")), "Permanent"),
     "budget": (lambda: judge(BudgetExhaustedError("run: 1.00 usd")), "BudgetExhausted: run: 1.00 usd"),
     "malformed": (lambda: judge(MalformedResponseError("no choices")), "malformed: no choices"),
-    "too_large": (
-        lambda: judge(ContextOverflowError("8k")),
-        "context_overflow: 8k",
-    ),
+    "too_large": (lambda: judge(ContextOverflowError("8k")), "context_overflow: 8k"),
 }

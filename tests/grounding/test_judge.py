@@ -105,8 +105,7 @@ def test_verdicts_in_words_are_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["SUPPORTED", "It is not supported.", "verdict: SUPPORTED", '{"confidence": 0.9}', "[1, 2]"],
+    "text", ["SUPPORTED", "It is not supported.", "verdict: SUPPORTED", '{"confidence": 0.9}', "[1, 2]"]
 )
 def test_what_is_no_verdict_is_not_made_one(text: str) -> None:
     assert graded(say(text), say(text)).llm_verdict is None

@@ -90,10 +90,7 @@ def test_a_sentence_that_opens_like_a_longer_one_is_found() -> None:
 
 
 def test_a_claim_that_says_more_than_its_copy_is_none() -> None:
-    assert copied("The tank holds (40) litres. The tank holds (40) litres and 7 more of them") == [
-        8,
-        None,
-    ]
+    assert copied("The tank holds (40) litres. The tank holds (40) litres and 7 more of them") == [8, None]
 
 
 def test_a_document_that_is_split_otherwise_is_copied_all_the_same() -> None:

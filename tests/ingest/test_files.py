@@ -12,8 +12,8 @@ from PIL import Image
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import RenderOptions
+from qagen_dagster.formats.parser_pool import FileSource
 from qagen_dagster.ingest.files import (
-    CorpusFile,
     discover,
     file_hash,
     open_view,
@@ -127,7 +127,7 @@ def test_options_and_limits_have_a_mark_without_secrets(desk: Desk, monkeypatch:
 def test_a_files_hash_is_its_contents(tmp_path: Path) -> None:
     data = b"x" * 3_000_000
     (tmp_path / "a").write_bytes(data)
-    found = file_hash(CorpusFile("a", tmp_path / "a"), len(data), Event())
+    found = file_hash(FileSource("a", tmp_path / "a"), len(data), Event())
     assert found == hashlib.sha256(data).hexdigest()
 
 

@@ -318,11 +318,7 @@ def configure(desk: Desk) -> None:
         (lose_text, "files with a damaged or missing record (1): a.txt", False),
         (lose_manifest, "documents without a list of their tables and figures (1): a.txt", False),
         (stop_before_manifests, "documents without a list of their tables and figures (1): a.txt", True),
-        (
-            configure,
-            "files parsed with other options (4): a.txt, empty.txt, n.jsonl and 1 more",
-            True,
-        ),
+        (configure, "files parsed with other options (4): a.txt, empty.txt, n.jsonl and 1 more", True),
     ],
 )
 def test_a_corpus_is_current_until_something_changes(

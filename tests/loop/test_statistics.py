@@ -20,10 +20,7 @@ from qagen_dagster.loop.statistics import (
     ("pairs", "value"),
     [
         ([("a", "a")] * 20 + [("a", "r")] * 5 + [("r", "a")] * 10 + [("r", "r")] * 15, 0.4),
-        (
-            [("a", "a")] * 9 + [("e", "a")] * 2 + [("r", "r")] * 3 + [("f", "r")] + [("a", "e")],
-            0.5151515152,
-        ),
+        ([("a", "a")] * 9 + [("e", "a")] * 2 + [("r", "r")] * 3 + [("f", "r")] + [("a", "e")], 0.5151515152),
     ],
 )
 def test_kappa_is_that_of_scikit_learn(pairs: list[tuple[str, str]], value: float) -> None:

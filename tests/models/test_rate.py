@@ -6,6 +6,7 @@ import json
 import os
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -42,10 +43,7 @@ def test_without_limits_everything_starts_at_once() -> None:
     assert starts(NONE, [(0.0, 10**9)] * 50) == [0.0] * 50
 
 
-@given(
-    st.integers(1, 5_000),
-    st.lists(st.floats(0, 100), min_size=1, max_size=200),
-)
+@given(st.integers(1, 5_000), st.lists(st.floats(0, 100), min_size=1, max_size=200))
 def test_no_minute_holds_more_requests_than_the_limit(limit: int, pauses: list[float]) -> None:
     found = starts(RateLimits(requests=limit), [(pause, 1) for pause in pauses])
     assert found == sorted(found)
@@ -184,14 +182,13 @@ def test_the_file_keeps_the_pace_between_turns(
     tmp_path: Path, now: list[float], clock: Callable[[], float]
 ) -> None:
     path = tmp_path / "limits" / "shared.json"
-    with Limiter("m", LIMITS, path, clock).turn() as turn:
-        assert turn.state == fresh(100.0)
-        turn.state = refuse(turn.state, LIMITS, started=0.5, slower=True, retry_after=None)
-        kept = turn.state
+    assert Limiter("m", LIMITS, path, clock).update() == fresh(100.0)
+    slower = partial(refuse, limits=LIMITS, started=0.5, slower=True, retry_after=None)
+    kept = Limiter("m", LIMITS, path, clock).update(slower)
     now[0] = 103.0
-    with Limiter("m", LIMITS, path, clock).turn() as turn:
-        assert turn.state == at(kept, 103.0)
-        assert turn.state.clock == pytest.approx(3.0 * 0.475)
+    state = Limiter("m", LIMITS, path, clock).update()
+    assert state == at(kept, 103.0)
+    assert state.clock == pytest.approx(3.0 * 0.475)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
@@ -219,9 +216,8 @@ def test_a_file_that_cannot_be_used_is_replaced(
     path = tmp_path / "shared.json"
     path.write_bytes(content)
     for _ in range(2):
-        with Limiter("m", LIMITS, path, clock).turn() as turn:
-            assert turn.state.clock == 0.0
-            turn.state = turn.state.model_copy(update={"factor": 0.25})
+        limiter = Limiter("m", LIMITS, path, clock)
+        assert limiter.update(lambda state: state.model_copy(update={"factor": 0.25})).clock == 0.0
     if len(content) <= 512:
         assert json.loads(path.read_bytes())["factor"] == 0.25
 
@@ -229,18 +225,20 @@ def test_a_file_that_cannot_be_used_is_replaced(
 def test_a_folder_that_was_tidied_up_is_made_again(tmp_path: Path, clock: Callable[[], float]) -> None:
     path = tmp_path / "limits" / "shared.json"
     file = Limiter("m", LIMITS, path, clock)
-    with file.turn() as turn:
-        turn.state = turn.state.model_copy(update={"factor": 0.25})
+
+    def tidied_up(state: RateState) -> RateState:
         path.unlink()
         path.parent.rmdir()
-    with file.turn() as turn:
-        assert turn.state.factor == 1.0
+        return state.model_copy(update={"factor": 0.25})
+
+    file.update(tidied_up)
+    assert file.update().factor == 1.0
 
 
 def test_nothing_is_written_through_a_link(tmp_path: Path, clock: Callable[[], float]) -> None:
     (tmp_path / "treasure").write_text("gold")
     os.symlink(tmp_path / "treasure", tmp_path / "shared.json")
     limiter = Limiter("m", LIMITS, tmp_path / "shared.json", clock)
-    with pytest.raises(TransientModelError, match=r"shared\.json"), limiter.turn():
-        pass
+    with pytest.raises(TransientModelError, match=r"shared\.json"):
+        limiter.update()
     assert (tmp_path / "treasure").read_text() == "gold"

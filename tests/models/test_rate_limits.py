@@ -203,8 +203,8 @@ def test_limits_are_shared_by_provider_address_model_and_key(
     for spec in (_spec(), _spec(**change)):
         provider = limited(Answers(spec), "K", tmp_path)
         assert isinstance(provider, LimitedProvider)
-        with provider._limiter.turn() as turn:  # pyright: ignore[reportPrivateUsage]
-            turn.state = turn.state.model_copy(update={"factor": 0.5})
+        limiter = provider._limiter  # pyright: ignore[reportPrivateUsage]
+        limiter.update(lambda state: state.model_copy(update={"factor": 0.5}))
     assert len(list((tmp_path / "limits").iterdir())) == 1 + apart
     limited(Answers(_spec()), "OTHER", tmp_path)
 
@@ -278,8 +278,8 @@ def test_every_attempt_takes_a_permit_and_waits_are_no_attempts(
         response = LedgeredModel(provider, Ledger(MemoryBlobs()), sleep=naps.append).respond(ask())
     assert (response.message.text, response.retries, len(naps)) == ("ok", 2, 2)
     assert sum(clock.naps) == pytest.approx(2 * 60 / 0.95 / 3)
-    with limiter.turn() as turn:
-        assert turn.state.tokens == pytest.approx(turn.state.clock + 6_000 / 9_500)
+    state = limiter.update()
+    assert state.tokens == pytest.approx(state.clock + 6_000 / 9_500)
 
 
 def test_a_refusal_over_http_slows_the_sharers_down(wire: str, tmp_path: Path) -> None:

@@ -90,8 +90,5 @@ def test_what_products_pay_for_one_run_lies_in_one_folder() -> None:
 def test_no_document_is_called_like_a_file_beside_the_documents(key: str) -> None:
     """A stray index.json among a corpus' files must not stand where the index belongs."""
     folder, _, name = key.rpartition("/")
-    taken = {
-        Document.key("c", document_id(name)),
-        GenerationResult.key(COMBINATION, document_id(name), "f"),
-    }
+    taken = {Document.key("c", document_id(name)), GenerationResult.key(COMBINATION, document_id(name), "f")}
     assert not any(one.startswith(f"{folder}/{name}/") for one in taken)

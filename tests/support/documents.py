@@ -26,9 +26,7 @@ SCENARIO = ScenarioConfig(
     name="Service desk", description="Short questions of technicians.", target_count=3, closed_book=False
 )
 CORPUS = CorpusConfig(
-    name="Probe manuals",
-    corpus_context="Manuals of conductivity probes.",
-    scenarios={"service": SCENARIO},
+    name="Probe manuals", corpus_context="Manuals of conductivity probes.", scenarios={"service": SCENARIO}
 )
 TABLE = Visual(label="Table 1", type=VisualType.TABLE, page=2, caption="Drift of the probe", start_line=8)
 

@@ -141,9 +141,7 @@ class GraphRun:
     def stale(self, asset: str, partitions: Sequence[str]) -> list[str]:
         """Those that the UI shows as stale."""
         resolver = CachingStaleStatusResolver(
-            self.instance,
-            self.definitions.resolve_asset_graph(),
-            LoadingContextForTest(self.instance),
+            self.instance, self.definitions.resolve_asset_graph(), LoadingContextForTest(self.instance)
         )
         key = dg.AssetKey(asset)
         return [name for name in partitions if resolver.get_status(key, name) == StaleStatus.STALE]

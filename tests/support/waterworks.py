@@ -65,9 +65,7 @@ def sheet(station: str, valves: Iterable[str] = VALVES[:3], *, alike: bool = Fal
         fontsize=10,
     )
     page.insert_text(
-        (50, 165),
-        f"Table 1. Opening pressure of the valves of the {station} station, in bar.",
-        fontsize=9,
+        (50, 165), f"Table 1. Opening pressure of the valves of the {station} station, in bar.", fontsize=9
     )
     rows = [("valve", "pressure"), *((valve, str(pressure(station, valve, alike=alike))) for valve in valves)]
     for number, row in enumerate(rows):
@@ -137,7 +135,7 @@ def stations(asked: Asked, known: Iterable[str]) -> set[str]:
 
 def _facts(asked: Asked) -> list[tuple[int, str, str, str, str]]:
     """Line, quote, valve, station and pressure of every fact that was read."""
-    told = "\n".join(asked.results or (asked.user,))
+    told = "\n".join((*asked.results, asked.user))
     found = [(int(n), quote, valve, station, bar) for n, quote, valve, station, bar in _FACT.findall(told)]
     station = _STATION.findall(asked.user)[0]
     return found or [

@@ -102,7 +102,7 @@ def _said(tool: Tool, **arguments: object) -> str:
 
 
 def _found(text: str, headings: tuple[str, ...] = ("Paths", "Springs")) -> Reference:
-    return Reference(Passage("tikz/manual.tex", 41, 42, headings, text), 0.5, 0.5, 0.5)
+    return Reference(Passage("tikz/manual.tex", 41, 42, headings, text), 0.5)
 
 
 def test_passages_are_shown_with_their_place_and_cannot_end_the_excerpt() -> None:

@@ -56,11 +56,7 @@ def test_arguments_are_checked_and_explained() -> None:
     assert painter.call({"colour": "red", "coats": None}) == (Text(text="red x1"),)
     with pytest.raises(ToolError, match=r"paint was not accepted: colour.*Correct the arguments"):
         painter.call({"colour": "blue"})
-    for wrong in (
-        {},
-        {"colour": "red", "coats": "two"},
-        {"colour": "red", "x": 1},
-    ):
+    for wrong in ({}, {"colour": "red", "coats": "two"}, {"colour": "red", "x": 1}):
         with pytest.raises(ToolError, match=r"paint was not run: \w+: ") as failed:
             painter.call(wrong)
         assert is_misfit(str(failed.value), "paint")

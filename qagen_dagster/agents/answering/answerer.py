@@ -100,7 +100,7 @@ def answer_from_excerpts(
         "excerpts": Block("\n\n".join(_shown(one, above) for one in excerpts)),
     }
     run = run_agent(spec, model, {}, values)
-    calls = call_summaries(run, role, model.spec, document_id, attempt)
+    calls = call_summaries(run.responses, role, model.spec, document_id, attempt)
     if not isinstance(run.end, Finish):
         return AnswerRun(None, str(run.end)[:500], _thinking(run), calls)
     submitted = SubmittedAnswer.model_validate(run.end.result)

@@ -70,14 +70,7 @@ def propose(
 
     terminal = Terminal("submit_across", SubmitAcross, items="questions")
     return ask(
-        "questions across documents",
-        prompt(),
-        terminal,
-        context,
-        model,
-        values,
-        candidates_of,
-        sample,
+        "questions across documents", prompt(), terminal, context, model, values, candidates_of, sample
     )
 
 

@@ -58,7 +58,7 @@ def find_duplicate(
         "accepted": block(f"{n}. {q} [answer: {a}]" for n, (q, a) in enumerate(accepted, 1)),
     }
     run = run_agent(spec, model, {}, values, sample=attempt)
-    calls = call_summaries(run, ROLE, model.spec, document_id, attempt)
+    calls = call_summaries(run.responses, ROLE, model.spec, document_id, attempt)
     if not isinstance(run.end, Finish):
         why = f"no verdict ({run.end.reason.value}): kept as unique"
         return Compared(duplicate_of=None, detail=why, step="model", calls=calls)

@@ -91,12 +91,7 @@ def propose(context: QAContext, model: Model, history: History, attempt: int) ->
 
 
 def mend(
-    context: QAContext,
-    model: Model,
-    history: History,
-    attempt: int,
-    refused: Candidate,
-    why: str,
+    context: QAContext, model: Model, history: History, attempt: int, refused: Candidate, why: str
 ) -> Mended:
     """Repeat the conversation, but refuse the submission that became `refused`, so that the generator may correct it once.
 
@@ -148,7 +143,7 @@ def _asked(
     style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = prompt_values(context, history)
     run = context.explore(spec, model, values, attempt, style=style, wanted=history.wanted)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     pages = tuple(
         dict.fromkeys(page for call in run.used if (page := evidence_check.viewed_page(call)) is not None)
     )
@@ -211,7 +206,7 @@ def ask(
         run = context.explore(spec, model, values, sample)
     else:
         run = run_agent(spec, model, {}, values, sample=sample)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, sample)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, sample)
     last = candidates_of(run.end.result) if isinstance(run.end, Finish) else ()
     found = {one.question: one for one in last} | kept
     ended = isinstance(run.end, Finish) or bool(kept)

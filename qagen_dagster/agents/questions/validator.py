@@ -107,7 +107,7 @@ def answer_blind(
         if not several or len(context.openings(model.spec)) == 1:
             raise
         return Replies({})
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return Replies({}, calls, str(run.end), run.was_cut)
     kind = JudgingAnswer if context.mode is Mode.TEXTUAL else BlindAnswer
@@ -212,7 +212,7 @@ def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: in
         "pairs": block(_shown(context, number, one) for number, one in enumerate(pairs, 1)),
     }
     run = run_agent(spec, model, {}, values, sample=attempt)
-    calls = call_summaries(run, ROLE, model.spec, context.view.document.id, attempt)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return Replies({}, calls, str(run.end))
     given = _by_number(pairs, SubmitComparisons.model_validate(run.end.result).comparisons)

@@ -24,14 +24,7 @@ from qagen_dagster.cli.exams.paper import (
     weights_of,
 )
 from qagen_dagster.cli.graph import Progress, open_quietly
-from qagen_dagster.cli.options import (
-    Command,
-    Models,
-    folder_option,
-    json_option,
-    model_options,
-    with_options,
-)
+from qagen_dagster.cli.options import Command, Models, folder_option, json_option, model_options, with_options
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.profiles import EXAM_ROLES
@@ -111,10 +104,7 @@ def show(console: Console, exam_report: Mapping[str, Any], assets: str) -> None:
         )
         folder = f"{assets}/exams/{exam_report['exam']}"
         console.print(f"keys of {stats.accepted} accepted items, by what showed that they are right: {shown}")
-        console.print(
-            f"items: {folder}/accepted.jsonl; exports: {folder}/exports/",
-            soft_wrap=True,
-        )
+        console.print(f"items: {folder}/accepted.jsonl; exports: {folder}/exports/", soft_wrap=True)
 
 
 def _share(counts: Counts) -> str:
@@ -187,12 +177,7 @@ def replaces_all(options: ExamOptions) -> bool:
 @json_option
 @click.pass_obj
 def run(
-    settings: Settings,
-    exam_key: str | None,
-    force: bool,
-    models: Models,
-    as_json: bool,
-    **wished: Any,
+    settings: Settings, exam_key: str | None, force: bool, models: Models, as_json: bool, **wished: Any
 ) -> int:
     """Make exam items: design, write, prove, verify, judge.
 

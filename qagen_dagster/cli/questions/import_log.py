@@ -9,11 +9,7 @@ import click
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress
-from qagen_dagster.cli.options import (
-    Models,
-    json_option,
-    model_options,
-)
+from qagen_dagster.cli.options import Models, json_option, model_options
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.questions.run import materialize
 from qagen_dagster.errors import ConfigError

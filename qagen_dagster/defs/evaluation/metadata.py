@@ -5,13 +5,7 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.defs.metadata import (
-    ROW_COUNT,
-    Metadata,
-    cost,
-    markdown_table,
-    stored_file,
-)
+from qagen_dagster.defs.metadata import ROW_COUNT, Metadata, cost, markdown_table, stored_file
 from qagen_dagster.loop.evaluation.ranking_measures import CUTS, GAIN_CUT, NAMES, UNTITLED, placed
 from qagen_dagster.loop.evaluation.run_questions import earlier_reports
 from qagen_dagster.loop.workspace import Workspace

@@ -149,10 +149,7 @@ def _run_op(stage: Stage) -> Function:
 
 def _collect_op(stage: Stage) -> Function:
     def collect_stage(
-        context: dg.OpExecutionContext,
-        shards: list[Payload],
-        options: Payload,
-        workspace: WorkspaceResource,
+        context: dg.OpExecutionContext, shards: list[Payload], options: Payload, workspace: WorkspaceResource
     ) -> Iterator[dg.Output[None]]:
         """Collect the results of the stage for all problems."""
         space = workspace.open()

@@ -21,13 +21,7 @@ from qagen_dagster.defs.metadata import (
 )
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.loop.figures import rendering
-from qagen_dagster.loop.problems.bank import (
-    EXPORTS,
-    PublishedBank,
-    items_of,
-    not_usable,
-    thumbnail,
-)
+from qagen_dagster.loop.problems.bank import EXPORTS, PublishedBank, items_of, not_usable, thumbnail
 from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml, xml_text

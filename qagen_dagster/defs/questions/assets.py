@@ -120,10 +120,7 @@ def run_documents(context: dg.OpExecutionContext, shard: Payload, work: dg.Resou
 
 
 def collect_candidates(
-    context: dg.OpExecutionContext,
-    shards: list[Payload],
-    options: Payload,
-    work: dg.ResourceParam[Work],
+    context: dg.OpExecutionContext, shards: list[Payload], options: Payload, work: dg.ResourceParam[Work]
 ) -> Iterator[dg.Output[None]]:
     """Collect the results of all documents into the candidate set."""
     space, planned = work.space, PlanConfig(**options["config"]).run(context, work, ()).planned

@@ -180,13 +180,7 @@ class Writer:
         return len(self.lines)
 
     def visual(
-        self,
-        kind: VisualType,
-        label: str,
-        caption: str,
-        start: int,
-        *,
-        reference: str | None = None,
+        self, kind: VisualType, label: str, caption: str, start: int, *, reference: str | None = None
     ) -> None:
         """Record a visual that extends from line `start` to the last line written."""
         name = _name(label) or f"{kind.value} at line {start}"

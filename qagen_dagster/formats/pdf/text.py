@@ -119,9 +119,7 @@ class PdfText:
         for font, letters in self.letters.items():
             weights[font.size] += letters if font.size else 0
         return max(
-            weights,
-            key=lambda size: sum(weights[one] for one in range(size - 3, size + 2)),
-            default=0,
+            weights, key=lambda size: sum(weights[one] for one in range(size - 3, size + 2)), default=0
         )
 
 

@@ -25,13 +25,7 @@ from qagen_dagster.loop.response_matrix import Scores
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.records.document import Ranking
-from qagen_dagster.records.evaluation import (
-    DocumentEvaluation,
-    Kind,
-    PanelAnswer,
-    PanelQuestion,
-    PanelReport,
-)
+from qagen_dagster.records.evaluation import DocumentEvaluation, Kind, PanelAnswer, PanelQuestion, PanelReport
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair
 

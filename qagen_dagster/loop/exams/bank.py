@@ -281,18 +281,14 @@ def _published(workspace: Workspace, key: str) -> set[str]:
 
 def _with_edits(results: Sequence[SlotResult], edits: Mapping[str, Decision]) -> tuple[SlotResult, ...]:
     """The results, with the items that reviewers edited in place of the originals."""
-    return tuple(
-        one
-        if one.item is None or (edit := edits.get(one.item.id)) is None
-        else one.model_copy(
-            update={
-                "item": ExamItem.model_validate_json(edit.new_item).model_copy(
-                    update={"edited": edit.reviewer}
-                )
-            }
-        )
-        for one in results
-    )
+    found = list(results)
+    for place, one in enumerate(results):
+        edit = None if one.item is None else edits.get(one.item.id)
+        if edit is not None:
+            item = ExamItem.model_validate_json(edit.new_item)
+            item = item.model_copy(update={"edited": edit.reviewer})
+            found[place] = one.model_copy(update={"item": item})
+    return tuple(found)
 
 
 def _without_rejections(

@@ -126,11 +126,6 @@ class ItemWork:
     models: Mapping[Role, Model]
     examine: Examiner = code_checks.examine
 
-    @property
-    def model_names(self) -> dict[str, str]:
-        """`provider:model` by role."""
-        return {role.value: model.spec.name for role, model in self.models.items()}
-
 
 class ExamOptions(Allowance):
     """Options of a run that replace settings of the configuration. None leaves a setting as configured.
@@ -214,10 +209,6 @@ class PartPlan:
     def journal(self, slot: int, workspace: Workspace) -> JournalFile[ExamEvent]:
         key = self.part.journal_key(slot, self.fingerprint)
         return JournalFile(workspace.store, key, self.fingerprint, ExamJournal)
-
-    def models(self, workspace: Workspace) -> dict[Role, Model]:
-        """The models of the part by role. Raises ConfigError if one cannot be built."""
-        return {role: workspace.model(spec) for role, spec in self.specs.items()}
 
     def work(self, slot: int, models: Mapping[Role, Model]) -> ItemWork:
         own = own_prompts(prompts(), self.exam.prompts)

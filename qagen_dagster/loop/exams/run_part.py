@@ -14,6 +14,7 @@ from qagen_dagster.agents import exams
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Role
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
+from qagen_dagster.loop.configuration import model_names
 from qagen_dagster.loop.exams import state_machine
 from qagen_dagster.loop.exams.plan import ItemWork, PartPlan, finished_slot
 from qagen_dagster.loop.journal import JournalFile
@@ -112,7 +113,7 @@ class _PartRun:
 
     @cached_property
     def models(self) -> dict[Role, Model]:
-        return self.plan.models(self.workspace)
+        return {role: self.workspace.model(spec) for role, spec in self.plan.specs.items()}
 
     @cached_property
     def spending(self) -> RunSpending:
@@ -162,13 +163,8 @@ class _PartRun:
                 note = "budget exhausted"
             else:
                 outcome.finished.append(slot)
-                note = (
-                    "designed"
-                    if design_only
-                    else "accepted"
-                    if worked.step == state_machine.Ended()
-                    else "rejected"
-                )
+                ended = "accepted" if worked.step == state_machine.Ended() else "rejected"
+                note = "designed" if design_only else ended
             if self.progress is not None:
                 count = len(outcome.finished) + len(outcome.reused)
                 self.progress(count, self.plan.slots, f"{self.plan.part.key} {slot}: {note}")
@@ -329,7 +325,7 @@ def _ended(work: ItemWork, worked: Worked) -> dict[str, Any]:
     return {
         **{name: getattr(work.part, name) for name in ("exam", "schema_id", "difficulty")},
         "schema_title": work.context.schema.title,
-        "models": work.model_names,
+        "models": model_names({role: model.spec for role, model in work.models.items()}),
         "idea_plan": worked.state.plan,
         "question_package": last.package,
         "blind_solution": last.blind,

@@ -114,12 +114,8 @@ def _of_code_checks(examination: Examination) -> Finding | None:
     if not examination.faults:
         return None
     worst = min(examination.faults, key=lambda one: _SEVERITY_ORDER.index(one.severity))
-    return Finding(
-        stage=Stage.GATES,
-        name=worst.name,
-        severity=worst.severity,
-        detail="; ".join(f"{one.name}: {one.detail}" for one in examination.faults),
-    )
+    detail = "; ".join(f"{one.name}: {one.detail}" for one in examination.faults)
+    return Finding(stage=Stage.GATES, name=worst.name, severity=worst.severity, detail=detail)
 
 
 def _of_flaws(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:

@@ -9,11 +9,7 @@ from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_p
 from qagen_dagster.configuration.profiles import problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage, Source
-from qagen_dagster.latex.engine import (
-    USUAL_LIBRARIES,
-    packages_of,
-    sign_declarations,
-)
+from qagen_dagster.latex.engine import USUAL_LIBRARIES, packages_of, sign_declarations
 from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
@@ -23,7 +19,6 @@ from qagen_dagster.loop.problems.inputs import engine_compiler, find_references,
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan, picture_key, plan_set, wishes_of
 from qagen_dagster.loop.problems.run_set import gather_bank, gather_record, pipeline_result
 from qagen_dagster.loop.problems.sources import read_set
-from qagen_dagster.loop.problems.state_machine import FULL
 from qagen_dagster.loop.review import edits_of, rejections_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import exported
@@ -144,7 +139,7 @@ def plan_problem_set(
         space,
         problem_set.key,
         sources if wished.replace else _as_published(sources, former),
-        wishes_of(problem_set, FULL),
+        wishes_of(problem_set),
         wished.model_copy(update={"profile": wished.profile or config.profile, "seed": seed}),
         compiler=engine_compiler(),
         references=find_references(space, problem_set.references)[0],

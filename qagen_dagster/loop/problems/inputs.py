@@ -36,12 +36,7 @@ _ASKS_INTEGER = re.compile(
     re.IGNORECASE,
 )
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
-_SOLVED = (
-    Stage.SCAN,
-    Stage.DIAGRAM,
-    Stage.VARIANT,
-    Stage.CONVERT,
-)  # the stages that make or complete an item
+_SOLVED = (Stage.SCAN, Stage.DIAGRAM, Stage.VARIANT, Stage.CONVERT)  # stages that make or complete an item
 PROBLEM_VERSION = "5"  # increase if the same responses would give another result
 
 

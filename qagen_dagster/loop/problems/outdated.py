@@ -8,18 +8,18 @@ from qagen_dagster.agents.problems import role_prompt
 from qagen_dagster.agents.prompts import own_prompts
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.configuration.profiles import Role, problem_specs
-from qagen_dagster.latex.structure import tikz_pictures
 from qagen_dagster.loop.configuration import Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.problems.bank import plan_problem_set, published_bank, read_sources, reviewed
-from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes, scan_breaches
+from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes
 from qagen_dagster.loop.problems.inputs import PROBLEM_VERSION, ROLE_OF, engine_compiler, find_references
 from qagen_dagster.loop.problems.plan import ProblemOptions, SetPlan
+from qagen_dagster.loop.problems.run_problem import given_result
 from qagen_dagster.loop.problems.run_set import stored_work
 from qagen_dagster.loop.problems.sources import TEX, read_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import content_hash, fingerprint
-from qagen_dagster.records.problems.item import Problem, ProblemInput
-from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage, Task
+from qagen_dagster.records.problems.item import Problem
+from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
 from qagen_dagster.records.text import counted
 
 
@@ -106,27 +106,10 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
         done = {one.task.key for one in worked.state.results}
         for task in work.tasks:
             if task.key not in done:
-                found[ROLE_OF[task.stage].value] += not _is_given(problem, task)
+                found[ROLE_OF[task.stage].value] += given_result(task, problem, worked.state) is None
                 solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # or its scan
                 found[Role.SOLVER.value] += solved + (work.second_reader(task) is not None)
     return +found
-
-
-def _is_given(problem: Problem, task: Task) -> bool:
-    """Whether code has the result of a task, so that its model is not asked."""
-    match task.stage:
-        case Stage.CLASSIFY:
-            return problem.classification is not None
-        case Stage.SCAN:
-            return problem.input is ProblemInput.TEX and not scan_breaches(
-                problem.tex, problem.kind, strict=False
-            )
-        case Stage.DIAGRAM:
-            return bool(tikz_pictures(problem.tex))
-        case Stage.IDEA:
-            return problem.ideas is not None
-        case _:
-            return False
 
 
 def told_calls(calls: Counter[str]) -> str:

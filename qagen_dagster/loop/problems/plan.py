@@ -81,14 +81,6 @@ class SetPlan:
             raise ConfigError(f"there is no problem {problem_id!r} in {self.name}")
         return found
 
-    def models(self, workspace: Workspace) -> dict[Role, Model]:
-        """The model of each role. Raises ConfigError if a model cannot be built."""
-        return {role: workspace.model(spec) for role, spec in self.specs.items()}
-
-    def placeholder_models(self) -> dict[Role, Model]:
-        """Models that cannot be asked. They are enough to read stored results."""
-        return {role: _PlaceholderModel(spec) for role, spec in self.specs.items()}
-
     def work(self, problem: Problem, models: Mapping[Role, Model], store: Store) -> ProblemWork:
         wanted = tasks_of(problem, self.wishes)
         more = (one.task for one in self._kept(problem) if one.task not in wanted)
@@ -118,8 +110,8 @@ class SetPlan:
 
 
 @dataclass(frozen=True)
-class _PlaceholderModel:
-    """A model that must not be asked."""
+class PlaceholderModel:
+    """A model that must not be asked. It is enough to read stored results."""
 
     spec: ModelSpec
 
@@ -129,16 +121,9 @@ class _PlaceholderModel:
         )
 
 
-def wishes_of(problem_set: ProblemSet, stages: tuple[Stage, ...] = FULL) -> Wishes:
+def wishes_of(problem_set: ProblemSet) -> Wishes:
     """The tasks that the author of a set wants for every problem."""
-    config = problem_set.config
-    return Wishes(
-        stages=stages,
-        alternates=config.alternates,
-        variants=config.variants,
-        variants_each=config.variants_each,
-        conversions=config.conversions,
-    )
+    return Wishes(**problem_set.config.shared(Wishes))
 
 
 def plan_set(
@@ -201,11 +186,8 @@ def picture_key(picture: Picture) -> str:
 
 def see_picture(store: Store, picture: Picture) -> Image:
     """The stored picture in the form that a model gets. Raises StoreError if its bytes are missing."""
-    return Image(
-        media_type=picture.media_type,
-        data=store.read_bytes(picture_key(picture)),
-        title="picture of the problem",
-    )
+    data = store.read_bytes(picture_key(picture))
+    return Image(media_type=picture.media_type, data=data, title="picture of the problem")
 
 
 def _checked(name: str) -> str:

@@ -17,13 +17,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems import code_checks, inputs
-from qagen_dagster.loop.problems.solving import (
-    asked,
-    compared,
-    differences,
-    read_differently,
-    unsolvable,
-)
+from qagen_dagster.loop.problems.solving import asked, compared, differences, read_differently, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
     Ended,
     ProblemState,
@@ -74,6 +68,9 @@ class _TaskRun:
     readings: list[_Reading] = field(default_factory=list[_Reading])  # the second one, once it is made
 
     def do(self) -> TaskResult:
+        given = given_result(self.task, self.work.problem, self.state)
+        if given is not None:
+            return self._taken(given)
         return {
             Stage.CLASSIFY: self._classify,
             Stage.SCAN: self._scan,
@@ -86,8 +83,6 @@ class _TaskRun:
 
     def _classify(self) -> TaskResult:
         problem = self.work.problem
-        if problem.classification is not None:
-            return self._taken(problem.classification)
         if self._is_blind():
             return self._blind()
         found = self._ask(self._shown_input(problem.tex), lambda _: ())  # its schema checks property 1
@@ -101,10 +96,6 @@ class _TaskRun:
         known = inputs.classification_of(problem, self.state)
         drawn = known.has_diagram if known is not None else None
         text = problem.tex.strip()
-        if problem.input is items.ProblemInput.TEX and not code_checks.scan_breaches(
-            text, kind, strict=False
-        ):
-            return self._taken(items.ScanResult(latex=text, has_diagram=bool(drawn)), text)
         if self._is_blind():
             return self._blind()
         word = inputs.scanned_as(problem, self.state).value
@@ -155,9 +146,6 @@ class _TaskRun:
         problem = self.work.problem
         known = inputs.classification_of(problem, self.state)
         item = inputs.item_of(problem, self.state)
-        there = tikz_pictures(item)
-        if there:
-            return self._taken(items.TikzResult(tikz_code="\n".join(there)))
         if known is not None and not known.has_diagram:
             return self._without(TaskEnd.SKIPPED, "the problem has no diagram")
         described = self._description()
@@ -181,8 +169,6 @@ class _TaskRun:
         return found
 
     def _read_ideas(self) -> TaskResult:
-        if self.work.problem.ideas is not None:
-            return self._taken(self.work.problem.ideas)
         return self._ask(self._shown_parts(), code_checks.idea_breaches)
 
     def _shown_parts(self) -> dict[str, str]:
@@ -227,10 +213,7 @@ class _TaskRun:
             "ideas": problems.shown_ideas(self._ideas()),
         }
         return self._ask(
-            values,
-            lambda one: code_checks.variant_breaches(kind, item, one.latex, before),
-            _latex_of,
-            item,
+            values, lambda one: code_checks.variant_breaches(kind, item, one.latex, before), _latex_of, item
         )
 
     def _convert(self) -> TaskResult:
@@ -303,9 +286,10 @@ class _TaskRun:
         """The model of the role of the task."""
         return self.work.models[inputs.ROLE_OF[self.task.stage]]
 
-    def _taken(self, result: Record, latex: str = "") -> TaskResult:
-        """The task's result if code provides it without a model. LaTeX is compiled, and solved if there is a solver."""
+    def _taken(self, result: Record) -> TaskResult:
+        """The task's result if code provides it without a model. A scan is compiled, and solved if there is a solver."""
         preamble, solver = self.work.problem.preamble, self.work.solver(self.task)
+        latex = result.latex if isinstance(result, items.ScanResult) else ""
         compiled = self.work.compiler.compile(latex, preamble, ()) if latex else None
         broken = self._solve(solver, latex) if latex and solver is not None else ()
         taken = TaskResult(task=self.task, end=TaskEnd.GIVEN, compiled=compiled)
@@ -370,6 +354,20 @@ class _TaskRun:
         return said or ""
 
 
+def given_result(task: Task, problem: items.Problem, state: ProblemState) -> Record | None:
+    """The result of a task that code has, so that no model is asked; None if there is none."""
+    if task.stage is Stage.CLASSIFY:
+        return problem.classification
+    if task.stage is Stage.IDEA:
+        return problem.ideas
+    if task.stage is Stage.SCAN and problem.input is items.ProblemInput.TEX:
+        text, known = problem.tex.strip(), inputs.classification_of(problem, state)
+        if not code_checks.scan_breaches(text, inputs.kind_of(problem, state), strict=False):
+            return items.ScanResult(latex=text, has_diagram=bool(known and known.has_diagram))
+    drawn = tikz_pictures(inputs.item_of(problem, state)) if task.stage is Stage.DIAGRAM else ()
+    return items.TikzResult(tikz_code="\n".join(drawn)) if drawn else None
+
+
 def result_of(task: Task, said: problems.Reply[Any], model: Model, **fields: Any) -> TaskResult:
     """The result of a task from the reply of a role, without what the role submitted."""
     told = {one.name: getattr(said, one.name) for one in dataclasses.fields(said) if one.name != "result"}
@@ -417,11 +415,9 @@ class TaskResults:
         return TaskResult.key(self.problem_set, self.problem_id, task.key, fingerprint)
 
     def find(self, task: Task, fingerprint: str) -> TaskResult | None:
-        kept = self.kept.get(task.key, fingerprint)
-        found = self.store.find_valid(self.key(task, kept), TaskResult)
-        return found or (
-            self.store.find_valid(self.key(task, fingerprint), TaskResult) if kept != fingerprint else None
-        )
+        names = dict.fromkeys((self.kept.get(task.key, fingerprint), fingerprint))
+        found = (self.store.find_valid(self.key(task, name), TaskResult) for name in names)
+        return next(filter(None, found), None)
 
     def keep(self, result: TaskResult) -> None:
         self.store.write(self.key(result.task, result.fingerprint), result)

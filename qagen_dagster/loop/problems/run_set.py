@@ -8,7 +8,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, counter, work_on_each
 from qagen_dagster.loop.problems.inputs import ROLE_OF, ProblemWork
-from qagen_dagster.loop.problems.plan import SetPlan
+from qagen_dagster.loop.problems.plan import PlaceholderModel, SetPlan
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
@@ -118,7 +118,8 @@ def run_stages(
 
 def stored_work(workspace: Workspace, plan: SetPlan, problem: Problem) -> tuple[ProblemWork, Worked]:
     """The work on a problem, with models that cannot be asked, and its progress by the stored results."""
-    work = plan.work(problem, plan.placeholder_models(), workspace.store)
+    models = {role: PlaceholderModel(spec) for role, spec in plan.specs.items()}
+    work = plan.work(problem, models, workspace.store)
     return work, work_problem(work, plan.results(problem, workspace.store), ())
 
 
@@ -151,7 +152,7 @@ class _SetRun:
 
     @cached_property
     def models(self) -> dict[Role, Model]:
-        return self.plan.models(self.workspace)
+        return {role: self.workspace.model(spec) for role, spec in self.plan.specs.items()}
 
     @cached_property
     def spending(self) -> RunSpending:
@@ -181,13 +182,8 @@ class _SetRun:
         results = self.plan.results(problem, self.workspace.store)
         if not self.plan.budget.unlimited:
             known = work_problem(work, results, ()).state.results
-            meter = BudgetMeter(
-                self.plan.budget,
-                self.spending,
-                total_spent(call for result in known for call in result.calls),
-                "problem",
-            )
-            work = work.metered(meter)
+            spent = total_spent(call for result in known for call in result.calls)
+            work = work.metered(BudgetMeter(self.plan.budget, self.spending, spent, "problem"))
         return work_problem(work, results, self.stages)
 
 

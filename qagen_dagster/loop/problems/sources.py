@@ -186,12 +186,7 @@ def _page_count(space: Workspace, named: Named) -> int:
 
 
 def _of_picture(
-    space: Workspace,
-    named: Named,
-    page: int,
-    problem_id: str,
-    index: int = 0,
-    image: PageImage | None = None,
+    space: Workspace, named: Named, page: int, problem_id: str, index: int = 0, image: PageImage | None = None
 ) -> Problem:
     """The problem on a page, or in `image`, a part of the page; then `index` is its number in the file."""
     image = image or drawn(space, named, page)
@@ -280,13 +275,11 @@ def _look(
     account = f"{_prefix_of(named.path)}-p{page}"
     asking = Asking(model, account, _box_faults, pictures=(see_picture(space.store, picture),))
     said = ask(FIND, find_prompt(), asking, {})
-    result = result_of(
-        Task(stage=Stage.FIND),
-        said,
-        model,
-        fingerprint=fingerprint([model.spec.name, find_prompt().hash, picture.sha256]),
-        at=datetime.now(UTC).isoformat(),
+    known, at = (
+        fingerprint([model.spec.name, find_prompt().hash, picture.sha256]),
+        datetime.now(UTC).isoformat(),
     )
+    result = result_of(Task(stage=Stage.FIND), said, model, fingerprint=known, at=at)
     space.store.write(TaskResult.key(name, account, result.task.key, result.fingerprint), result)
     if said.end is not TaskEnd.DONE or said.result is None:
         raise DocumentError(

@@ -208,12 +208,7 @@ def _retired(pair: QAPair, why: str, before: tuple[str, ...], now: tuple[str, ..
 def _kept(pair: QAPair, evidence: tuple[Evidence, ...], earlier: GenerationResult) -> Kept:
     attempt = pair.generation_metadata.attempt_number
     verdicts = (one for one in earlier.verdicts if (one.attempt, one.question) == (attempt, pair.question))
-    return Kept(
-        id=pair.id,
-        candidate=pair.candidate(evidence),
-        attempt=attempt,
-        verdict=next(verdicts, None),
-    )
+    return Kept(id=pair.id, candidate=pair.candidate(evidence), attempt=attempt, verdict=next(verdicts, None))
 
 
 def _renamed(pair: QAPair, work: DocumentWork) -> QAPair:

@@ -46,7 +46,7 @@ def same_fact(
     if alike in (Match.SAME, Match.CONFLICT):
         return alike is Match.SAME, "", ()
     run = evaluation.marking(model, role, candidate.question, candidate.answer, given)
-    calls = call_summaries(run, role, model.spec, work.context.view.document.id, step.attempt)
+    calls = call_summaries(run.responses, role, model.spec, work.context.view.document.id, step.attempt)
     if isinstance(run.end, Finish):
         return evaluation.Mark.model_validate(run.end.result).right, "", calls
     return False, str(run.end), calls
@@ -64,7 +64,7 @@ def without_document(step: Validate, work: DocumentWork, models: QAModels, judge
         models.validator, validator.ROLE, step.candidate.question, context.corpus.corpus_context
     )
     spec, document = models.validator.spec, context.view.document.id
-    calls = call_summaries(run, validator.ROLE, spec, document, step.attempt)
+    calls = call_summaries(run.responses, validator.ROLE, spec, document, step.attempt)
     same, failure, given = False, "" if isinstance(run.end, Finish) else str(run.end), ""
     if isinstance(run.end, Finish):
         given = evaluation.SubmittedGuess.model_validate(run.end.result).answer.strip()

@@ -71,12 +71,7 @@ def prompt_hashes(
 
 
 def _batch_prompts() -> tuple[Prompt, ...]:
-    return (
-        questioner.prompt(),
-        questioner.rewrite_prompt(),
-        answerer.prompt(),
-        judge.judge_prompt(),
-    )
+    return (questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), judge.judge_prompt())
 
 
 def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[Role, ModelSpec]:

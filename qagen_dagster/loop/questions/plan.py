@@ -134,10 +134,7 @@ class CombinationPlan:
     @property
     def _mix(self) -> list[str]:
         mode = self.combination.mode
-        groups = [
-            self.scenario.staged if mode is Mode.TEXTUAL else {},
-            *self.scenario.mix_groups(mode),
-        ]
+        groups = [self.scenario.staged if mode is Mode.TEXTUAL else {}, *self.scenario.mix_groups(mode)]
         return [f"{kind.value} {share}" for kinds in groups for kind, share in kinds.items()]
 
     def staged(self, document_id: str) -> dict[Staged, int]:
@@ -298,12 +295,7 @@ def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, start
 
 
 def collect(
-    workspace: Workspace,
-    planned: CombinationPlan,
-    *,
-    run_id: str,
-    started: str,
-    ended: str,
+    workspace: Workspace, planned: CombinationPlan, *, run_id: str, started: str, ended: str
 ) -> CandidateSet:
     """Collect the results of all documents in the candidate set of the combination, and store it.
 

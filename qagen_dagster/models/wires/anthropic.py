@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import anthropic
 from anthropic.types.messages import batch_create_params
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, ConfigDict
 
 from qagen_dagster.errors import TransientModelError
 from qagen_dagster.models import json_reply
@@ -86,20 +86,14 @@ class AnthropicProvider(AnthropicClient):
     def send(self, request: Request) -> dict[str, Any]:
         body = request_body(request, self._spec)
         create = self.client.messages.with_raw_response.create
-        # `extra_body` is sent unchanged. Converting other arguments would take half of the SDK's CPU time.
-        return self.finished(
-            self.call(
-                lambda: (
-                    create(
-                        model=self._spec.model,
-                        max_tokens=body["max_tokens"],
-                        messages=[],
-                        extra_body=body,
-                        timeout=self._spec.timeout_seconds,
-                    ).http_response.text
-                )
-            )
-        )
+        model, most, seconds = self._spec.model, body["max_tokens"], self._spec.timeout_seconds
+
+        def sent() -> str:
+            # `extra_body` is sent unchanged. Converting other arguments would take half of the SDK's CPU time.
+            reply = create(model=model, max_tokens=most, messages=[], extra_body=body, timeout=seconds)
+            return reply.http_response.text
+
+        return self.finished(self.call(sent))
 
     def read(self, body: dict[str, Any]) -> Response:
         reply = self.checked(_Reply, body)
@@ -247,10 +241,6 @@ class _Batch(sdk_client.Shape):
     request_counts: _Counts = _Counts()
 
 
-class _Created(sdk_client.Shape):
-    id: str = Field(min_length=1)
-
-
 class _Page(sdk_client.Shape):
     data: tuple[_Batch, ...] = ()
 
@@ -276,7 +266,8 @@ class AnthropicBatch(AnthropicClient):
             for key, request in requests
         ]
         create = self.client.messages.batches.with_raw_response.create
-        return expected(_Created, self.call(lambda: create(requests=wanted).http_response.text)).id
+        made = self.call(lambda: create(requests=wanted).http_response.text)
+        return expected(sdk_client.Created, made).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
         """Finds batches by size and time, because they carry no tag. The keys in the results show later whether it is the right batch."""
@@ -294,7 +285,8 @@ class AnthropicBatch(AnthropicClient):
 
     def poll(self, job_id: str) -> JobStatus:
         batches = self.client.messages.batches.with_raw_response
-        batch = expected(_Batch, self.call_known(lambda: batches.retrieve(job_id).http_response.text))
+        body = self.call(lambda: batches.retrieve(job_id).http_response.text, absent=str)
+        batch = expected(_Batch, body)
         if not batch.id:
             return UNKNOWN_JOB
         if batch.archived_at is not None:
@@ -304,7 +296,7 @@ class AnthropicBatch(AnthropicClient):
     def results(self, job_id: str) -> dict[str, BatchResult]:
         """Builds the address here, because the client would send the API key to any address that the server names."""
         path = f"/v1/messages/batches/{quote(job_id, safe='')}/results"
-        text = self.call_text(lambda: self.client.get(path, cast_to=str), absent="")
+        text = self.call_text(lambda: self.client.get(path, cast_to=str), absent=lambda _: "")
         lines = result_lines(_Line, self._spec.name, text, self._key)
         return {line.custom_id: self._result(line.result) for line in lines}
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal, cast
 
 import openai
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict
 
 from qagen_dagster.errors import MalformedResponseError, TransientModelError
 from qagen_dagster.models import json_reply
@@ -143,16 +143,8 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
     if spec.temperature is not None:
         body["temperature"] = spec.temperature
     if request.tools:
-        body["tools"] = [
-            {
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-                "strict": False,  # strict mode accepts no optional arguments
-            }
-            for tool in request.tools
-        ]
+        # Strict mode accepts no optional arguments.
+        body["tools"] = [{"type": "function", **tool.model_dump(), "strict": False} for tool in request.tools]
         body["tool_choice"] = request.tool_choice.value
     form = _format(request, spec)
     body |= spec.options
@@ -270,10 +262,6 @@ class _Line(sdk_client.Shape):
     error: dict[str, Any] | None = None
 
 
-class _File(sdk_client.Shape):
-    id: str = Field(min_length=1)
-
-
 class OpenAIBatch(OpenAIClient):
     """`POST /files`, `POST /batches` and the calls that follow them."""
 
@@ -294,7 +282,7 @@ class OpenAIBatch(OpenAIClient):
             )
         )
         del self._uploaded[tag]
-        return expected(_File, created).id
+        return expected(sdk_client.Created, created).id
 
     def _upload(self, tag: str, requests: Sequence[tuple[str, Request]]) -> str:
         lines = [
@@ -303,7 +291,8 @@ class OpenAIBatch(OpenAIClient):
         ]
         data = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
         files, upload = self.client.files.with_raw_response, (f"{tag}.jsonl", data, "application/jsonl")
-        return expected(_File, self.call(lambda: files.create(file=upload, purpose="batch").text)).id
+        made = self.call(lambda: files.create(file=upload, purpose="batch").text)
+        return expected(sdk_client.Created, made).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
         """Returns at most one id, because every batch carries its tag."""
@@ -342,7 +331,7 @@ class OpenAIBatch(OpenAIClient):
     def _retrieve(self, job_id: str) -> _Batch:
         """The batch, without an id if the server does not know the batch."""
         batches = self.client.batches.with_raw_response
-        return expected(_Batch, self.call_known(lambda: batches.retrieve(job_id).text))
+        return expected(_Batch, self.call(lambda: batches.retrieve(job_id).text, absent=str))
 
     def results(self, job_id: str) -> dict[str, BatchResult]:
         batch, files = self._retrieve(job_id), self.client.files.with_raw_response
@@ -351,7 +340,7 @@ class OpenAIBatch(OpenAIClient):
             if file_id is None:
                 continue
             # A file that has expired counts as empty.
-            text = self.call_text(lambda file_id=file_id: files.content(file_id).text, absent="")
+            text = self.call_text(lambda file_id=file_id: files.content(file_id).text, absent=lambda _: "")
             for line in result_lines(_Line, self._spec.name, text, self._key):
                 found[line.custom_id] = self._result(line)
         return found

@@ -46,17 +46,10 @@ class PaidEmbedder:
         meter: Meter | None = None,
     ) -> None:
         self._spec, self._ledger, self._meter = spec, ledger, meter
-        call = ModelSpec(
-            provider=spec.provider,
-            model=spec.model,
-            base_url=spec.base_url,
-            timeout_seconds=spec.timeout_seconds,
-        )
+        call = ModelSpec(**spec.shared(ModelSpec))
         self._server = OpenAIClient(call, api_key)
-        shared = rate_limits.RateLimits(
-            requests=spec.requests_per_minute, tokens=spec.tokens_per_minute, concurrency=spec.concurrency
-        )
-        self._limiter = rate_limits.shared_limiter(call, key_variable, state, shared, of="embeddings")
+        limits = rate_limits.RateLimits.of(call)
+        self._limiter = rate_limits.shared_limiter(call, key_variable, state, limits, of="embeddings")
         self._use, self._guard = EmbeddingUse(), threading.Lock()
 
     @property

@@ -20,7 +20,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 from urllib.parse import urlsplit
 
 import httpx
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from qagen_dagster.errors import (
     ConfigError,
@@ -58,6 +58,12 @@ class Shape(BaseModel):
     """The part of a body that we read; anything else that the server sends is ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Created(Shape):
+    """What the server made, by its id."""
+
+    id: str = Field(min_length=1)
 
 
 S = TypeVar("S", bound=Shape)
@@ -228,26 +234,15 @@ class SdkClient(Generic[C]):
     def spec(self) -> ModelSpec:
         return self._spec
 
-    def call(self, send: Callable[[], str]) -> dict[str, Any]:
-        """Call `send`, which returns a body, once, and return the body as JSON. Raises ModelError."""
-        return json_body(self._spec.name, self.call_text(send), self._key)
+    def call(self, send: Callable[[], str], *, absent: Callable[[str], str] | None = None) -> dict[str, Any]:
+        """Call `send`, which returns a body, once, and return the body as JSON. Raises ModelError.
 
-    def call_known(self, send: Callable[[], str]) -> dict[str, Any]:
-        """As `call`, but returns the server's JSON for HTTP status 404, too. That JSON has no id."""
+        If `absent` is given, HTTP status 404 is no error: `absent` makes the body from the server's text.
+        """
+        return json_body(self._spec.name, self.call_text(send, absent=absent), self._key)
 
-        def send_or_absent() -> str:
-            try:
-                return send()
-            except self._errors.status as error:
-                response = cast("Any", error).response
-                if response.status_code != 404:
-                    raise
-                return response.text
-
-        return self.call(send_or_absent)
-
-    def call_text(self, send: Callable[[], str], *, absent: str | None = None) -> str:
-        """As `call`, but returns the body as text, which may contain the key. `absent` is returned for HTTP status 404."""
+    def call_text(self, send: Callable[[], str], *, absent: Callable[[str], str] | None = None) -> str:
+        """As `call`, but returns the body as text, which may contain the key."""
         failure: ModelError
         name, seconds = self._spec.name, self._spec.timeout_seconds
         try:
@@ -259,7 +254,7 @@ class SdkClient(Generic[C]):
             said = cast("Any", error)
             _ANSWERED.add(self._address)
             if absent is not None and said.status_code == 404:
-                return absent
+                return absent(said.response.text)
             body = said.body if said.body is not None else said.response.text
             failure = from_status(name, said.status_code, body, dict(said.response.headers), self._key)
         except (self._errors.connection, TimeoutError) as error:

@@ -24,6 +24,7 @@ from qagen_dagster.publishing.markup import (
     with_mathml,
     xml_text,
 )
+from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
 _HEAD = Path(__file__).with_name("exam.tex").read_text(encoding="utf-8")
@@ -91,11 +92,8 @@ def _latex_question(item: ExamItem, *, solved: bool = True) -> str:
         f"  \\{'CorrectChoice' if solved and item.is_key(letter) else 'choice'} {_guarded(item.question.options[letter])}\n"
         for letter in item.letters
     )
-    wrong = "".join(
-        f"\\par {letter}: {tex(item.feedback(letter))}\n"
-        for letter in item.letters
-        if not item.is_key(letter)
-    )
+    others: list[Letter] = [letter for letter in item.letters if not item.is_key(letter)]
+    wrong = "".join(f"\\par {letter}: {tex(item.feedback(letter))}\n" for letter in others)
     question = (
         f"\\question \\begin{{minipage}}[t]{{\\linewidth}}{_guarded(item.question.stem)}\\smallskip\n"
         f"\\begin{{choices}}\\itemsep2pt\n{choices}\\end{{choices}}\n\\end{{minipage}}\\par\\medskip\n"
@@ -160,11 +158,8 @@ def item_html(item: ExamItem) -> str:
     """One item with its collapsed solution, as HTML that is also well-formed XML."""
     attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
     about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.key_by], attempts))
-    paths = "".join(
-        f"<dt>{letter}</dt><dd>{with_mathml(item.feedback(letter))}</dd>"
-        for letter in item.letters
-        if not item.is_key(letter)
-    )
+    others: list[Letter] = [letter for letter in item.letters if not item.is_key(letter)]
+    paths = "".join(f"<dt>{one}</dt><dd>{with_mathml(item.feedback(one))}</dd>" for one in others)
     return (
         f'<article id="{escape(item.id)}"><header>{escape(about)}</header>'
         f"{question_html(item)}<details><summary>Solution: {item.question.correct_option}</summary>"

@@ -58,8 +58,7 @@ def canvas_package(bank: ItemBank) -> dict[str, bytes]:
         for one in list(text):
             text.remove(one)
         text.text = html
-    manifest = _root("manifest", PACKAGE, _PACKAGE_PLACE)
-    manifest.set("identifier", _identifier(f"manifest-{bank.exam}"))
+    manifest = _root("manifest", PACKAGE, _PACKAGE_PLACE, f"manifest-{bank.exam}")
     resources = _under(manifest, "resources")
     _resource(resources, "quiz", "imsqti_xmlv1p2", "quiz.xml")
     for path in _pictures(bank):
@@ -121,8 +120,7 @@ def _item(item: ExamItem, figures: markup.Figures, folder: str = "../") -> marku
 
 
 def _test(bank: ItemBank) -> markup.Element:
-    root = _root("assessmentTest", QTI, _QTI_PLACE)
-    root.set("identifier", _identifier(f"test-{bank.exam}"))
+    root = _root("assessmentTest", QTI, _QTI_PLACE, f"test-{bank.exam}")
     root.set("title", markup.xml_text(bank.name))
     total = _under(root, "outcomeDeclaration", identifier="SCORE", cardinality="single", baseType="float")
     _under(_under(total, "defaultValue"), "value").text = "0"
@@ -140,8 +138,7 @@ def _test(bank: ItemBank) -> markup.Element:
 
 
 def _manifest(bank: ItemBank) -> markup.Element:
-    root = _root("manifest", PACKAGE, _PACKAGE_PLACE)
-    root.set("identifier", _identifier(f"manifest-{bank.exam}"))
+    root = _root("manifest", PACKAGE, _PACKAGE_PLACE, f"manifest-{bank.exam}")
     metadata = _under(root, "metadata")
     _under(metadata, "schema").text = "QTIv2.1 Package"
     _under(metadata, "schemaversion").text = "1.0.0"
@@ -198,9 +195,10 @@ def _append_text(parent: markup.Element, text: str) -> None:
         parent.text = (parent.text or "") + text
 
 
-def _root(name: str, namespace: str, place: str) -> markup.Element:
+def _root(name: str, namespace: str, place: str, identifier: str) -> markup.Element:
     root = etree.fromstring(f'<{name} xmlns="{namespace}" xmlns:xsi="{_XSI}"/>')
     root.set(f"{{{_XSI}}}schemaLocation", place)
+    root.set("identifier", _identifier(identifier))
     return root
 
 

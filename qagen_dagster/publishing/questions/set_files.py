@@ -360,13 +360,11 @@ def _wording(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     means = Wording(*(sum(values) / len(each) for values in zip(*each, strict=True)))
     columns = {"this set": means, **_PEOPLE}
     shown = {name: "{:.1f}" if name == "words" else "{:.0%}" for name in _WORDED}
-    yield from table(
-        ("wording (means)", *columns),
-        [
-            (said, *(shown[name].format(getattr(one, name)) for one in columns.values()))
-            for name, said in _WORDED.items()
-        ],
-    )
+    rows = [
+        (said, *(shown[name].format(getattr(one, name)) for one in columns.values()))
+        for name, said in _WORDED.items()
+    ]
+    yield from table(("wording (means)", *columns), rows)
     styles = Counter(found.value for one in questions if (found := style_of(one.question)) is not None)
     yield f"Styles: {', '.join(f'{count / len(each):.0%} {style}' for style, count in styles.most_common())}.\n"
 

@@ -238,8 +238,7 @@ class VerifierReport(Record):
     verdict: _SaidVerdict
     confidence: Annotated[Literal["high", "medium"] | None, Field(description="With PASS.")] = None
     failure_type: Annotated[
-        str,
-        Field(description="With FAIL: the gravest of the kinds that you were told."),
+        str, Field(description="With FAIL: the gravest of the kinds that you were told.")
     ] = ""
     reasons: Annotated[
         tuple[str, ...],

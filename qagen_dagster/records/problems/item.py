@@ -212,8 +212,7 @@ class ScanResult(Record):
         ),
     ]
     raw_diagram_description: Annotated[
-        str | None,
-        Field(description="What there is to draw, in words; null without a figure."),
+        str | None, Field(description="What there is to draw, in words; null without a figure.")
     ] = None
     missing_sections: Annotated[
         tuple[str, ...],

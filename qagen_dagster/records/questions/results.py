@@ -232,13 +232,7 @@ class VerdictRecord(Record):
 
     @property
     def passed(self) -> bool:
-        judged = (
-            self.non_trivial,
-            self.relevant,
-            self.supported,
-            self.premise_holds,
-            self.self_contained,
-        )
+        judged = (self.non_trivial, self.relevant, self.supported, self.premise_holds, self.self_contained)
         return self.answerable and self.matches is True and self.unambiguous and False not in judged
 
 

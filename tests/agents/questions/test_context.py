@@ -93,7 +93,7 @@ def test_every_response_is_accounted_for() -> None:
     )
     second = answer(say("b")).model_copy(update={"request_key": "k2", "replayed": True})
     run = AgentRun(GiveUp(GiveUpReason.REFUSED, "no"), (first, second), ())
-    one, two = call_summaries(run, "validator", spec, "doc", 3)
+    one, two = call_summaries(run.responses, "validator", spec, "doc", 3)
     assert (one.role, one.model, one.document_id, one.attempt) == ("validator", "openai:m", "doc", 3)
     assert (one.request_key, one.input_tokens, one.output_tokens, one.reasoning_tokens) == (
         "k1",

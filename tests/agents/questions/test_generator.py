@@ -78,11 +78,7 @@ def test_what_is_kept_as_evidence_is_the_documents_own_text() -> None:
 @pytest.mark.parametrize(
     ("wrong", "reason", "said"),
     [
-        (
-            LOST,
-            RejectionReason.EVIDENCE_NOT_FOUND,
-            "quote 1 of 1 is not in the document as one piece",
-        ),
+        (LOST, RejectionReason.EVIDENCE_NOT_FOUND, "quote 1 of 1 is not in the document as one piece"),
         (FALSE, RejectionReason.ANSWER_NOT_SUPPORTED, "60 stands in no evidence quote"),
         (HOP, RejectionReason.NOT_MULTI_HOP, "one passage is the whole evidence"),
         (

@@ -301,15 +301,7 @@ def test_no_model_compares_equal_answers_to_a_question_without_fault() -> None:
         JUDGED | {"evidence": [{"quote": "another line that it needs"}]},
         JUDGED | {"evidence": []},
     ],
-    ids=[
-        "not judged",
-        "relevant",
-        "self_contained",
-        "unambiguous",
-        "premise",
-        "supported",
-        "no quote",
-    ],
+    ids=["not judged", "relevant", "self_contained", "unambiguous", "premise", "supported", "no quote"],
 )
 def test_a_model_compares_where_the_blind_step_has_a_doubt(said: dict[str, Any]) -> None:
     model = FakeModel([blind(**said), compare(relevant=False)])

@@ -24,9 +24,7 @@ def taken(name: str, definitions: dg.Definitions, instance: dg.DagsterInstance, 
     """What the asset got as its input."""
     job = definitions.resolve_implicit_global_asset_job_def()
     ended = job.execute_in_process(
-        instance=instance,
-        asset_selection=[dg.AssetKey(name)],
-        partition_key=partition,
+        instance=instance, asset_selection=[dg.AssetKey(name)], partition_key=partition
     )
     return ended.output_for_node(name)
 

@@ -272,10 +272,7 @@ def test_visuals_know_their_lines_and_pictures() -> None:
         ("<mml:msubsup><mml:mi>s</mml:mi><mml:mi>i</mml:mi><mml:mn>2</mml:mn></mml:msubsup>", "s_i^2"),
         ("<mml:mover><mml:mi>x</mml:mi><mml:mo>\u00af</mml:mo></mml:mover>", "x\u0304"),
         ("<mml:mfenced><mml:mi>a</mml:mi><mml:mi>b</mml:mi></mml:mfenced>", "(a, b)"),
-        (
-            "<mml:semantics><mml:mi>y</mml:mi><mml:annotation>noise</mml:annotation></mml:semantics>",
-            "y",
-        ),
+        ("<mml:semantics><mml:mi>y</mml:mi><mml:annotation>noise</mml:annotation></mml:semantics>", "y"),
         (
             "<mml:mtable><mml:mtr><mml:mtd><mml:mi>a</mml:mi></mml:mtd></mml:mtr>"
             "<mml:mtr><mml:mtd><mml:mi>b</mml:mi></mml:mtd></mml:mtr></mml:mtable>",

@@ -8,15 +8,7 @@ import pymupdf
 import pytest
 
 from tests.formats.pdf.test_uncaptioned_visuals import centred, plot
-from tests.formats.pdf.test_visuals import (
-    PROSE,
-    caption,
-    chart,
-    covers,
-    pages,
-    prose,
-    visuals_of,
-)
+from tests.formats.pdf.test_visuals import PROSE, caption, chart, covers, pages, prose, visuals_of
 from tests.support import waterworks
 
 

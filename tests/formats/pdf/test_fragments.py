@@ -24,10 +24,7 @@ def test_ticked_and_empty_boxes_stand_before_their_labels() -> None:
             page.insert_text((x + 14, 100), label, fontsize=10)
         page.insert_text((60, 120), "The harbour master signs below.", fontsize=10)
 
-    assert lines(pdf(draw)) == [
-        "Vessel insured: | \u2612 yes | \u2610 no",
-        "The harbour master signs below.",
-    ]
+    assert lines(pdf(draw)) == ["Vessel insured: | \u2612 yes | \u2610 no", "The harbour master signs below."]
 
 
 def test_a_box_at_the_end_of_a_line_stands_after_it() -> None:

@@ -58,10 +58,7 @@ def test_a_crop_shows_what_its_box_says():
     assert min(whole.size) > 200
     assert render(pdf(black), how=RenderOptions(crop=Box(x0=300, y0=200, x1=400, y1=250))).convert(
         "L"
-    ).getextrema() == (
-        255,
-        255,
-    )
+    ).getextrema() == (255, 255)
 
 
 @pytest.mark.parametrize("rotation", [90, 180, 270])

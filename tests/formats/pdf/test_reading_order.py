@@ -243,17 +243,7 @@ def fragments(*boxes: tuple[int, int, int, int, str], rtl: bool = False) -> Frag
     x0, y0, x1, y1, texts = (list(one) for one in zip(*boxes, strict=True))
     count = len(boxes)
     return Fragments(
-        x0,
-        y0,
-        x1,
-        y1,
-        [Font(100)] * count,
-        [100] * count,
-        [],
-        texts,
-        [*range(count)],
-        rtl=rtl,
-        upright=True,
+        x0, y0, x1, y1, [Font(100)] * count, [100] * count, [], texts, [*range(count)], rtl=rtl, upright=True
     )
 
 

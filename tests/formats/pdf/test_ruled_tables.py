@@ -274,10 +274,7 @@ def test_a_head_in_the_middle_of_a_ruled_column_and_a_double_line_make_no_empty_
         for n in range(4):
             put(page, 128 + 16 * n, (64, f"Gauge {n}"), (310, f"200{n}"), (390, f"1{n}.5"))
 
-    assert lines(pdf(draw)) == [
-        "Station | Year | Depth",
-        *[f"Gauge {n} | 200{n} | 1{n}.5" for n in range(4)],
-    ]
+    assert lines(pdf(draw)) == ["Station | Year | Depth", *[f"Gauge {n} | 200{n} | 1{n}.5" for n in range(4)]]
 
 
 def test_a_rule_that_almost_touches_the_edge_of_the_page_leaves_the_page_readable():

@@ -8,15 +8,7 @@ import pymupdf
 import pytest
 
 from qagen_dagster.records.document import VisualType
-from tests.formats.pdf.test_visuals import (
-    CELLS,
-    caption,
-    chart,
-    covers,
-    pages,
-    prose,
-    visuals_of,
-)
+from tests.formats.pdf.test_visuals import CELLS, caption, chart, covers, pages, prose, visuals_of
 
 
 def number_line(page: Any, y: float) -> None:

@@ -171,13 +171,7 @@ def test_a_score_counts_judged_passages_beside_all(
 
 def test_a_repeated_passage_gains_nothing_and_lines_decide(published: PlayedWorkspace) -> None:
     labels = [
-        Label(
-            passage=f"a#{at}",
-            text_hash="",
-            start_line=at * 10,
-            end_line=at * 10 + 9,
-            grade=grade,
-        )
+        Label(passage=f"a#{at}", text_hash="", start_line=at * 10, end_line=at * 10 + 9, grade=grade)
         for at, grade in ((1, 3), (2, 0), (3, None))
     ]
     rows = [

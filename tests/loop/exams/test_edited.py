@@ -80,10 +80,7 @@ def test_a_changed_given_changes_the_form_and_the_key(
             "no mistake in reasoning is named that leads to option A",
         ),
         ({"question.stem": STEM.replace("3\\,", "\\frac{3\\,")}, "unbalanced_latex"),
-        (
-            {"check.givens.v": "7"},
-            "the given v = 7 of the form is not in the stem",
-        ),
+        ({"check.givens.v": "7"}, "the given v = 7 of the form is not in the stem"),
         ({"question.options.B": ""}, "at least 4|without a gap"),
         ({"question.correct_option": "C"}, "which is A, not the key C"),
         ({"solution.reasoning": "It is $2 \\times 3 = 7$."}, "false_step"),

@@ -197,13 +197,7 @@ def test_a_budget_that_ends_is_an_outcome_and_the_next_run_goes_on(space: Space)
     here = space(play)
     plan = planned(here, max_calls=4)
     notes: list[str] = []
-    run_part(
-        here,
-        planned(here, max_calls=0),
-        "run-0",
-        lambda *said: notes.append(said[2]),
-        design_only=True,
-    )
+    run_part(here, planned(here, max_calls=0), "run-0", lambda *said: notes.append(said[2]), design_only=True)
     assert notes == [f"trial/M1/easy {slot}: budget exhausted" for slot in (1, 2, 3)]
     outcome = run_part(here, plan, "run-1")
     assert outcome.finished == []

@@ -270,10 +270,7 @@ def test_where_no_number_is_nobody_is_asked_for_another_one(tmp_path: Path) -> N
     worded += "\\begin{tasks}(1)\n\\task it grows \\ans\n\\task it shrinks\n\\end{tasks}\n"
     worded += "\\begin{solution}\nA steady push means a steady gain of speed, so it grows.\n\\end{solution}"
     play = ProblemPlay()
-    wishes = Wishes(
-        stages=(Stage.SCAN, Stage.VARIANT),
-        variants=(VariantKind.NUMERICAL,),
-    )
+    wishes = Wishes(stages=(Stage.SCAN, Stage.VARIANT), variants=(VariantKind.NUMERICAL,))
     worked = run(play, tmp_path, typed(worded), wishes)
     found = one(worked, Stage.VARIANT)
     assert (found.end, found.calls) == (TaskEnd.DECLINED, ())

@@ -232,9 +232,7 @@ def test_questions_retired_by_several_versions_stay_listed(workspace: PlayedWork
     run(workspace, {"a.txt": station("a")})
     run(workspace, {"a.txt": station("a").replace("10 kg", "11 kg")}, run_id="run-2")
     run(
-        workspace,
-        {"a.txt": station("a").replace("10 kg", "11 kg").replace("20 kg", "21 kg")},
-        run_id="run-3",
+        workspace, {"a.txt": station("a").replace("10 kg", "11 kg").replace("20 kg", "21 kg")}, run_id="run-3"
     )
     assert [one.answer for one in retired(workspace)] in (["10 kg", "20 kg"], ["20 kg", "10 kg"])
 

@@ -119,11 +119,7 @@ def test_a_corrected_answer_is_judged_again_and_accepted(criterion: str) -> None
         if role == "validator" and "submit_answers" in {t.name for t in one.tools}
     ]
     assert len(blind) == 2, "the validator's own answer holds for the corrected candidate too"
-    assert Counter(one.role for one in result.calls) == {
-        "generator": 4,
-        "validator": 6,
-        "deduplicator": 1,
-    }
+    assert Counter(one.role for one in result.calls) == {"generator": 4, "validator": 6, "deduplicator": 1}
 
 
 def test_a_condition_in_the_question_may_be_corrected() -> None:
@@ -143,11 +139,7 @@ def test_what_failed_is_told_and_not_the_right_answer() -> None:
 
 @pytest.mark.parametrize(
     "second",
-    [
-        {},
-        None,
-        {"answer": RIGHT, "question": "Which other words stand there instead?"},
-    ],
+    [{}, None, {"answer": RIGHT, "question": "Which other words stand there instead?"}],
     ids=["the same again", "gives up", "another question"],
 )
 def test_without_a_correction_the_candidate_is_rejected_for_its_first_fault(

@@ -217,11 +217,7 @@ def test_what_anthropic_hides_of_its_thinking_goes_back_too() -> None:
 REASONED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"content": "Paris.", "reasoning_content": "Hm."}, "Paris.", "Hm."),
     ({"content": "Paris.", "reasoning": "Hm."}, "Paris.", "Hm."),
-    (
-        {"content": "Paris.", "reasoning_details": [{"type": "reasoning.text", "text": "Hm."}]},
-        "Paris.",
-        "",
-    ),
+    ({"content": "Paris.", "reasoning_details": [{"type": "reasoning.text", "text": "Hm."}]}, "Paris.", ""),
     ({"content": "<think>Hm.</think>\n\nParis."}, "Paris.", "Hm."),
     ({"content": "Hm.</think>Paris."}, "Paris.", "Hm."),
     ({"content": "<THINK>Hm."}, "", "Hm."),
@@ -232,11 +228,7 @@ REASONED: list[tuple[dict[str, Any], str, str | None]] = [
     ({"content": "Paris.\n<think>but then"}, "Paris.", "but then"),
     ({"content": "Say `<think>` and `</think>`."}, "Say `<think>` and `</think>`.", None),
     ({"content": '{"tag": "of <think> and </think>"}'}, '{"tag": "of <think> and </think>"}', None),
-    (
-        {"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Paris."}]},
-        "Paris.",
-        None,
-    ),
+    ({"content": [{"type": "thinking", "thinking": []}, {"type": "text", "text": "Paris."}]}, "Paris.", None),
 ]
 
 

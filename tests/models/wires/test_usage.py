@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from qagen_dagster.agents.runner import response_summaries
+from qagen_dagster.agents.runner import call_summaries
 from qagen_dagster.loop.shared_budget import total_spent
 from qagen_dagster.models.budget import Spent
 from qagen_dagster.models.ledger import LedgeredModel
@@ -42,7 +42,7 @@ def asked(make_model: ModelMaker, server: WireServer, **prices: float) -> tuple[
     with server:
         model = cast("LedgeredModel", make_model(server, **prices)).metered(meter)
         answers = [model.respond(ask()), model.respond(ask())]
-    return meter, list(response_summaries(answers, "generator", model.spec, "d", 1))
+    return meter, list(call_summaries(answers, "generator", model.spec, "d", 1))
 
 
 @pytest.mark.parametrize("usage", [..., *ABSENT], ids=str)

@@ -229,10 +229,7 @@ class _Anthropic:
             said = outcome.body["error"]["message"] if isinstance(outcome.body, dict) else ""
             error = {"type": kind, "message": said or f"HTTP {outcome.status}"}
             return {"type": "errored", "error": {"type": "error", "error": error}}
-        return {
-            "type": "succeeded",
-            "message": wire_body("/messages", outcome, body, int(key[:6], 16)),
-        }
+        return {"type": "succeeded", "message": wire_body("/messages", outcome, body, int(key[:6], 16))}
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -162,5 +162,5 @@ def ask(
         return run_agent(spec, model, {}, shown_values, sample=task.sample, opening=opening)
 
     run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))
-    calls = call_summaries(run, spec.role, model.spec, context.view.document.id, task.attempt)
+    calls = call_summaries(run.responses, spec.role, model.spec, context.view.document.id, task.attempt)
     return Reply(run, shown[-1], calls)

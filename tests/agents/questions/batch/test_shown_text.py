@@ -101,11 +101,7 @@ def test_back_matter_gives_way_to_the_body_where_not_all_fits_and_this_is_said(r
 def test_a_body_that_fits_is_shown_whole_without_the_back_matter() -> None:
     reading = Reading(view_of(LONG, sections=ARTICLE))
     chosen = reading.choose(1, 71_500)
-    assert set(shown_lines(reading.show(chosen))) == {
-        *range(1, 401),
-        *range(412, 1001),
-        *range(2801, 3001),
-    }
+    assert set(shown_lines(reading.show(chosen))) == {*range(1, 401), *range(412, 1001), *range(2801, 3001)}
     assert reading.note(chosen) == (
         "The whole body of the document: lines 1-400, 412-1000, 2801-3000 of 3000. "
         "Its back matter is left out: author contributions (lines 401-411), references (lines 1001-2800)."

@@ -382,11 +382,7 @@ def test_equal_words_and_high_similarity_are_repeats_other_numbers_are_none() ->
     found = find_duplicates(
         ["what made the river rise  at the old mill in 1986?", NEARER, YEAR], [NEAR], alike, 0.85
     )
-    assert found == [
-        DuplicateMatch(NEAR, 1.0, exact=True),
-        DuplicateMatch(NEAR, 0.9, exact=False),
-        None,
-    ]
+    assert found == [DuplicateMatch(NEAR, 1.0, exact=True), DuplicateMatch(NEAR, 0.9, exact=False), None]
     assert [one.detail for one in found if one] == ["the same words", "similarity 0.90"]
 
 

@@ -151,10 +151,7 @@ FROST = candidate("Where was the frost trial of 1987 held?", "The frost trial of
         (candidate("How many plots did the trial in Norway have?", "It had 12."), False),
         (candidate("Which trial was held with 12 plots?", "The frost trial, in Norway, in 1987."), False),
         (candidate("Which crop failed in the frost trial of 1987?", "Barley failed in the trial."), True),
-        (
-            candidate("Which crops were lost?", "Rye of 1981, 1983, 1985 and 1987 were lost."),
-            True,
-        ),
+        (candidate("Which crops were lost?", "Rye of 1981, 1983, 1985 and 1987 were lost."), True),
         (candidate("Who led the trial of 1987?", "Ida Holm led the frost trial of 1987."), True),
     ],
 )

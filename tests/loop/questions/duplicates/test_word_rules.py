@@ -35,10 +35,7 @@ QUESTIONS_ALONE = {
     "from and to": ("How do you get from the mill to the quay?", "How do you get from the quay to the mill?"),
     "object in voices": ("Who sued Hale?", "Who was sued by Hale?"),
     "subject and object": ("Who replaced Omar Haddad?", "Whom did Omar Haddad replace?"),
-    "parties": (
-        "What must the lessor provide to the lessee?",
-        "What must the lessee provide to the lessor?",
-    ),
+    "parties": ("What must the lessor provide to the lessee?", "What must the lessee provide to the lessor?"),
     "who and when": ("Who built the probe?", "When was the probe built?"),
     "where and why": ("Where was the fair held?", "Why was the fair held?"),
     "how many and when": ("How many bells were cast?", "In what year were the bells cast?"),

@@ -169,9 +169,7 @@ def test_a_question_that_a_model_knows_tests_the_validator_too(workspace: Played
         assert (found.controls, len(found.accepted)) == ((asked, asked), asked // 2)
 
 
-def test_it_resumes_from_its_journal_and_gives_back_what_was_there_before(
-    workspace: PlayedWorkspace,
-) -> None:
+def test_it_resumes_from_its_journal_and_gives_back_what_was_there_before(workspace: PlayedWorkspace) -> None:
     wanted = {UNANSWERABLE: 1}
     found = add(workspace, Keeper([[unanswerable("funnel")]]), wanted)
     again = Keeper([])
@@ -180,9 +178,7 @@ def test_it_resumes_from_its_journal_and_gives_back_what_was_there_before(
     assert without_stages(found).model_copy(update={"calls": ()}) == result()
 
 
-def test_earlier_questions_are_proved_again_before_new_ones_are_asked_for(
-    workspace: PlayedWorkspace,
-) -> None:
+def test_earlier_questions_are_proved_again_before_new_ones_are_asked_for(workspace: PlayedWorkspace) -> None:
     """The document about Cor now gives the weight of the funnel."""
     wanted = {UNANSWERABLE: 1}
     found = add(workspace, Keeper([[unanswerable("funnel")]]), wanted)
