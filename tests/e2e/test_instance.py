@@ -58,7 +58,9 @@ def test_only_the_interrupted_combination_is_not_green_until_the_rerun(tmp_path:
         watch.allow(2)
         process = project.start(*run)
         assert watch.silent.wait(120)
-        wait_until(lambda: "started" in (one.status for one in records(project)), process)
+        wait_until(
+            lambda: ("started", RAIL) in ((one.status, one.partition) for one in records(project)), process
+        )
         children = psutil.Process(process.pid).children(
             recursive=True
         )  # a Ctrl-C of a terminal reaches them, too

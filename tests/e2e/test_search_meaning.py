@@ -13,8 +13,8 @@ from tests.support.wire_server import Reply, Seen, Step, WireServer
 KEY = "water/facts/textual"
 PROFILE = """\
 roles:
-  generator: {{provider: openai_compatible, model: asker, base_url: "{url}"}}
-  validator: {{provider: openai_compatible, model: judge, base_url: "{url}"}}
+  generator: {{provider: openai_compatible, model: asker, base_url: "{url}", opening_characters: 0}}
+  validator: {{provider: openai_compatible, model: judge, base_url: "{url}", opening_characters: 0}}
   deduplicator: {{provider: openai_compatible, model: twin, base_url: "{url}"}}
 """
 _PASSAGE = re.compile(r"-- lines? \d+(?:-\d+)?, score 0\.\d\d")

@@ -27,7 +27,7 @@ WIRES = {"openai": "responses", "anthropic": "messages", "openai_compatible": "c
 PLACES = {"responses": "tool result", "messages": "tool result", "completions": "user"}
 ROTATIONS = [tuple(islice(cycle(WIRES), start, start + 3)) for start in range(2)]
 TEXTUAL, VISUAL = "water/facts/textual", "water/facts/visual"
-ROLE = '  {role}: {{provider: {provider}, model: {model}, base_url: "{url}", api_key_env: WATERWORKS_KEY, max_attempts: 2}}\n'
+ROLE = '  {role}: {{opening_characters: 0, provider: {provider}, model: {model}, base_url: "{url}", api_key_env: WATERWORKS_KEY, max_attempts: 2}}\n'
 KEY = "sk-waterworks-0123456789"
 
 

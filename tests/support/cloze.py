@@ -56,20 +56,6 @@ def _generate(request: Request, offered: dict[str, ToolSpec]) -> AssistantMessag
         )
     lines, more = _lines_read(request)
     said = "\n".join(_said(request.messages))
-    if _ASKED.search(said):
-        words = {f'{_LEAD}"{line.replace(word, _GAP)}"?': (line, word) for line, word in _lines_shown(said)}
-        found = [(int(number), *words[one]) for number, one in _ASKED.findall(said) if one in words]
-        answers = [
-            {
-                "number": n,
-                "answerable": True,
-                "unambiguous": True,
-                "answer": word,
-                "evidence": [{"quote": line}],
-            }
-            for n, line, word in found
-        ]
-        return _call(request, "submit_answers", {"answers": answers})
     for number, line in sorted(lines.items()):
         word = _blank(line)
         if word is None:

@@ -27,8 +27,8 @@ WORKERS = 3  # of `Project.environment`: so many calls may be in flight when a p
 RUN = ("run", "--json", "--profile", "remote")
 PROFILE = """\
 roles:
-  generator: {{provider: openai_compatible, model: asker, base_url: "{url}"}}
-  validator: {{provider: openai_compatible, model: judge, base_url: "{url}"}}
+  generator: {{provider: openai_compatible, model: asker, base_url: "{url}", opening_characters: 0}}
+  validator: {{provider: openai_compatible, model: judge, base_url: "{url}", opening_characters: 0}}
   deduplicator: {{provider: openai_compatible, model: twin, base_url: "{url}"}}
 """
 

@@ -135,7 +135,7 @@ def stations(asked: Asked, known: Iterable[str]) -> set[str]:
 
 def _facts(asked: Asked) -> list[tuple[int, str, str, str, str]]:
     """Line, quote, valve, station and pressure of every fact that was read."""
-    told = "\n".join(asked.results or (asked.user,))
+    told = "\n".join((*asked.results, asked.user))
     found = [(int(n), quote, valve, station, bar) for n, quote, valve, station, bar in _FACT.findall(told)]
     station = _STATION.findall(asked.user)[0]
     return found or [

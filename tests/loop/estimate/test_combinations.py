@@ -208,7 +208,7 @@ def test_half_a_run_foretells_the_rest_in_calls_tokens_and_money(
     assert off(found.usd, paid(rest)) < 0.3
     assert found.usd is not None
     assert found.usd.low < paid(rest) < found.usd.high
-    assert found.cached_tokens.expected == pytest.approx(0.4 * found.input_tokens.expected, rel=0.15)
+    assert found.cached_tokens.expected == pytest.approx(0.4 * found.input_tokens.expected, rel=0.2)
     done = one(space)
     assert (done.to_do, done.calls.high, done.usd, done.basis) == (
         0, 0, Range(low=0, expected=0, high=0), "nothing to do",

@@ -239,6 +239,7 @@ def test_the_candidate_set_says_what_made_it(workspace: PlayedWorkspace) -> None
         "generator_textual",
         "validator_textual",
         "validator_compare",
+        "validator_pair",
         "deduplicator",
         "answer_document",
         "closed_book",

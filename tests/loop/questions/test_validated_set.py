@@ -266,7 +266,7 @@ def test_a_question_without_evidence_is_broken(workspace: Workspace) -> None:
 
 
 def test_what_a_spent_budget_left_uncompared_is_not_published() -> None:
-    pairs = [pair("what opens the gate", "a"), pair("what does open the gate", "b"), pair("why flicker", "c")]
+    pairs = [pair("what opens the gate", "a"), pair("what lifts the gate", "b"), pair("why flicker", "c")]
 
     def spent(request: Request) -> Turn:
         raise BudgetExhaustedError("the run's max_calls 3 is used up")

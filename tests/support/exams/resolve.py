@@ -111,12 +111,11 @@ def _amplitude(stem: str, n: list[Fraction]) -> float:
 
 
 def _wave_square(stem: str, _: list[Fraction]) -> Fraction:
-    found = re.search(r"value of \$(\d*)\\\w+ x\+(\d*)\\", stem)
+    found = re.search(r"value of \$(\d*)\\\w+ x[+-](\d*)\\", stem)
     assert found is not None
     a, b = F(found.group(1) or 1), F(found.group(2) or 1)
-    if "least" in stem:
-        return -a
-    return b + a * a / (4 * b) if a <= 2 * b else a
+    greatest = b + a * a / (4 * b) if a <= 2 * b else a
+    return -greatest if "least" in stem else greatest
 
 
 def _telescoped(stem: str, _: list[Fraction]) -> Fraction:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -29,7 +30,7 @@ from qagen_dagster.records.exams.submissions import (
     sample_of,
 )
 from tests.support.exams.items import item
-from tests.support.exams.resolve import answer, option
+from tests.support.exams.resolve import answer, numbers, option
 
 SEED = 7
 PARTS = [(family.schema, family.difficulty) for family in FAMILIES]
@@ -198,6 +199,49 @@ def test_no_option_is_impossible_in_its_setting() -> None:
             assert start * seconds / 2 <= 12, run  # the greatest speed
         change = package_of("M1", "hard", slot).question
         assert option(change.options[change.correct_option]) < 1_000
+
+
+CRUDE: list[tuple[str, str, Callable[[list[Fraction]], float]]] = [
+    ("M1", "medium", lambda n: 2 * n[0] / math.sqrt(n[1])),  # doubles instead of squaring
+    ("M1", "medium", lambda n: n[0] ** 2 / (n[1] / 2)),  # halves instead of taking the root
+    ("M7", "easy", lambda n: (n[0] / 4) ** 2),  # a square, whatever the parts
+    ("P2", "medium", lambda n: n[1] * n[0] * 2),
+    ("P6", "hard", lambda n: n[0] * 2 // n[1]),  # maxima half a wavelength apart, without the phase
+    ("P7", "medium", lambda n: (n[-2] / n[-1]) ** 2),
+    ("P7", "hard", lambda n: n[1]),  # the width
+]
+
+
+@pytest.mark.parametrize(("schema", "difficulty", "way"), CRUDE)
+def test_no_crude_way_leads_to_the_key(
+    schema: str, difficulty: str, way: Callable[[list[Fraction]], float]
+) -> None:
+    for slot in range(1, 25):
+        question = package_of(schema, difficulty, slot).question
+        key = option(question.options[question.correct_option])
+        assert not near(float(way(numbers(question.stem))), key), question
+
+
+@pytest.mark.parametrize(
+    ("schema", "difficulty", "setting", "least", "most"),
+    [
+        ("P6", "easy", "loudspeakers", lambda _: 20, lambda _: math.inf),  # what is heard as a note
+        ("P7", "hard", "", lambda _: 0, lambda n: n[0]),  # the height of the body
+        ("P5", "easy", "", lambda _: 0, lambda _: 1),  # g
+    ],
+)
+def test_every_option_is_possible_in_its_setting(
+    schema: str,
+    difficulty: str,
+    setting: str,
+    least: Callable[[list[Fraction]], float],
+    most: Callable[[list[Fraction]], float],
+) -> None:
+    for slot in range(1, 25):
+        question = package_of(schema, difficulty, slot).question
+        given = numbers(question.stem)
+        values = [option(text) for text in question.options.values()] if setting in question.stem else []
+        assert all(least(given) <= value <= most(given) for value in values), question
 
 
 def test_the_verifier_is_not_led_by_a_wrong_option() -> None:
