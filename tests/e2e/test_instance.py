@@ -11,11 +11,10 @@ import pytest
 
 from qagen_dagster.definitions import build_definitions
 from qagen_dagster.loop.unfinished import QUESTIONS, mark
-from qagen_dagster.records.run import RunRecord
 from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.graph import DAGSTER_WARNINGS
-from tests.support.killed import PROFILE, Watch, wait_until
+from tests.support.killed import PROFILE, Watch, is_started, wait_until
 from tests.support.project import Project, ended
 from tests.support.wire_server import WireServer
 
@@ -38,12 +37,6 @@ def statuses(project: Project) -> dict[str, set[str]]:
     return found
 
 
-def records(project: Project) -> list[RunRecord]:
-    store = Store(project.assets)
-    found = (store.find_valid(key, RunRecord) for key in store.list("runs") if key.endswith("/run.json"))
-    return [one for one in found if one is not None]
-
-
 def test_only_the_interrupted_combination_is_not_green_until_the_rerun(tmp_path: Path) -> None:
     watch, project = Watch(), Project.make(tmp_path / "project")
     for corpus, station in (("water", "ridge"), ("rail", "lock")):
@@ -58,9 +51,7 @@ def test_only_the_interrupted_combination_is_not_green_until_the_rerun(tmp_path:
         watch.allow(2)
         process = project.start(*run)
         assert watch.silent.wait(120)
-        wait_until(
-            lambda: ("started", RAIL) in ((one.status, one.partition) for one in records(project)), process
-        )
+        wait_until(lambda: is_started(project, RAIL), process)
         children = psutil.Process(process.pid).children(
             recursive=True
         )  # a Ctrl-C of a terminal reaches them, too

@@ -13,7 +13,18 @@ import pytest
 
 from qagen_dagster.catalog import stats
 from tests.support import waterworks
-from tests.support.killed import KEY, RUN, STATIONS, WORKERS, Bench, Watch, published, reached
+from tests.support.killed import (
+    KEY,
+    RUN,
+    STATIONS,
+    WORKERS,
+    Bench,
+    Watch,
+    is_started,
+    published,
+    reached,
+    wait_until,
+)
 from tests.support.project import Project, ended
 from tests.support.wire_reader import Asked
 from tests.support.wire_server import WireServer
@@ -72,6 +83,7 @@ def test_an_interrupted_run_stops_at_once_and_goes_on_later(tmp_path: Path) -> N
         watch.allow(20)
         process = bench.project.start("run", "--profile", "remote")
         assert watch.silent.wait(120)
+        wait_until(lambda: is_started(bench.project, KEY), process)
         process.send_signal(signal.SIGINT)  # calls in flight would hang for minutes
         interrupted = ended(process)
         asked = len(watch.received)

@@ -13,6 +13,8 @@ from typing import Any
 import psutil
 
 from qagen_dagster.records.questions.results import GenerationResult
+from qagen_dagster.records.run import RunRecord
+from qagen_dagster.store import Store
 from tests.support import waterworks
 from tests.support.patience import Patience
 from tests.support.project import Project, ended
@@ -73,6 +75,13 @@ def wait_until(now: Callable[[], bool], process: Command | subprocess.Popen[str]
     while not now():
         assert process.poll() is None, ended(process)
         time.sleep(0.001)
+
+
+def is_started(project: Project, partition: str) -> bool:
+    """Whether a Dagster run of the partition is under way."""
+    store = Store(project.assets)
+    found = (store.find_valid(key, RunRecord) for key in store.list("runs") if key.endswith("/run.json"))
+    return any(one is not None and (one.status, one.partition) == ("started", partition) for one in found)
 
 
 def left_over(children: list[psutil.Process], seconds: float = 60) -> list[psutil.Process]:
