@@ -194,7 +194,7 @@ RULES: list[tuple[str, Callable[[str, list[Fraction]], Fraction | float | int]]]
     ("numbered from", _lamps),
     ("divides the&equal parts", lambda _, n: (n[0] / 2) * (n[0] / 2) / (n[1] + 1)),
     (
-        "greatest possible area&wall and needs|beach|other three sides|house needs",
+        "greatest possible area&wall and needs|wall needs none|beach|other three sides|house needs",
         lambda _, n: (n[0] / 2) * (n[0] / 4),
     ),
     ("greatest possible area", lambda _, n: n[0] * n[1] / 4),

@@ -108,23 +108,20 @@ def _area(function: Callable[[float], float], high: float) -> float:
     return total * width / 3
 
 
-def _periodic(sign: float) -> _Answer:
-    """Computes f(first) + factor * f(second) for a periodic f with f(at) = value. `sign` is 1 if f is even, and -1 if f is odd."""
+def _odd_periodic(
+    period: float, at: float, value: float, first: float, factor: float, second: float
+) -> Solved | None:
+    """Computes f(first) + factor * f(second) for an odd and periodic f with f(at) = value."""
 
-    def answer(
-        period: float, at: float, value: float, first: float, factor: float, second: float
-    ) -> Solved | None:
-        def look(x: float) -> float | None:
-            if (x - at) % period == 0:
-                return value
-            return sign * value if (-x - at) % period == 0 else None
+    def look(x: float) -> float | None:
+        if (x - at) % period == 0:
+            return value
+        return -value if (-x - at) % period == 0 else None
 
-        left, right = look(first), look(second)
-        if left is None or right is None:
-            return None
-        return Solved(left + factor * right, "moved each argument by whole periods, mirrored where needed")
-
-    return answer
+    left, right = look(first), look(second)
+    if left is None or right is None:
+        return None
+    return Solved(left + factor * right, "moved each argument by whole periods, mirrored where needed")
 
 
 def _tangents(area: bool) -> _Answer:
@@ -239,7 +236,7 @@ def _beam(weight: float, length: float, at: float, load: float) -> Solved:
 
 
 _ANSWERS: Mapping[str, _Answer] = {
-    "odd_periodic": _periodic(-1), "even_periodic": _periodic(1), "tangent_area": _tangents(True), "tangent_lengths": _tangents(False),
+    "odd_periodic": _odd_periodic, "tangent_area": _tangents(True), "tangent_lengths": _tangents(False),
     "pairs": _pairs, "sum": _sum, "switched": _switched, "journey": _journey, "push": _push, "fading": _fading, "pair": _pair,
     "heaters": _heaters, "ratio": _ratio, "lowest": _lowest(1), "lowest_odd": _lowest(2), "beam": _beam,
     "maxima_phase_ring": _maxima(0.0, True), "maxima_phase_line": _maxima(0.0, False),
