@@ -121,7 +121,7 @@ def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
 def _apart(f: Fragments, last: int, n: int) -> bool:
     return (
         f.gap(last, n) * 10 >= 11 * max(f.size[last], f.size[n])
-        or f.y0[n] >= f.y1[last]  # merged lettering is one line, but its fragments have different heights
+        or f.y0[n] >= f.y1[last]  # a row may have fragments at several heights
         or f.y0[last] >= f.y1[n]
     )
 
