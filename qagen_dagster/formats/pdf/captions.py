@@ -86,21 +86,15 @@ def shared_height(a: Rect, b: Rect) -> float:
     return min(a[3], b[3]) - max(a[1], b[1])
 
 
-def expanded(box: Rect, by: float, up: float | None = None) -> Rect:
-    """The box with a margin of `by` points at the sides and `up` points (default: `by`) above and below."""
-    up = by if up is None else up
-    return (box[0] - by, box[1] - up, box[2] + by, box[3] + up)
+def expanded(box: Rect, by: float) -> Rect:
+    """The box with a margin of `by` points on all sides."""
+    return (box[0] - by, box[1] - by, box[2] + by, box[3] + by)
 
 
 def contains(outer: Rect, inner: Rect) -> bool:
     """Whether the centre of `inner` lies in `outer`."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
-
-
-def touch(a: Rect, b: Rect) -> bool:
-    """Whether the boxes share any point."""
-    return shared_width(a, b) >= 0 and shared_height(a, b) >= 0
 
 
 def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:

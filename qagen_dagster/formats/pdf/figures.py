@@ -7,16 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.formats.pdf.captions import (
-    Piece,
-    Text,
-    area,
-    contains,
-    expanded,
-    shared_height,
-    shared_width,
-    touch,
-)
+from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains, shared_height, shared_width
 from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection, union
 
 _MIN_SIDE = 16.0  # points; minimum side of a shape
@@ -171,7 +162,7 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
 
 def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     """Whether a text touches a drawing, or is short and right beside, above or below it."""
-    if not touch(expanded(box, _LABEL_GAP), piece.box):
+    if max(-shared_width(box, piece.box), -shared_height(box, piece.box)) > _LABEL_GAP:
         return False
     if shared_height(piece.box, box) > 0:
         return True

@@ -35,12 +35,13 @@ _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path counts as a line
 _PATH = b'"type":"vector"'
+_OPAQUE = [b"0", b"1", b"ff"]  # not stroked, a rectangle, with full opacity
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
-_VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
+_BLOCK = re.compile(rb'<line |<vector bbox="([^"]+)" stroke="(.)" rectangle="(.)".* argb="(..)')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
 _TRANSPARENT = 0.05  # maximum opacity of invisible letters
-_MANY_PATHS = 1_500  # a page with more paths has no ruled tables
+_MANY_PATHS = 1_500  # a page with more paths is a drawing without ruled tables or bars over text
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # maximum form fields of a page that are read
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
@@ -88,6 +89,13 @@ class Drawing(NamedTuple):
     white: bool
 
 
+class Paths(NamedTuple):
+    """The paths that the library meets while it reads a page's text."""
+
+    rules: list[tuple[int, int, int, int]]  # the boxes of thin paths in tenths of a point
+    bars: list[tuple[int, Rect]]  # other opaque rectangles, each with the number of lines painted before it
+
+
 class Letter:
     """A letter of a print. Everything except its text is read only when needed, because reading takes time. Positions are in points."""
 
@@ -100,7 +108,7 @@ class Letter:
         """The colour with its opacity, as ARGB, and flags for the way in which the letter is painted."""
         return int(self._char.argb), int(self._char.flags)
 
-    @property
+    @cached_property
     def box(self) -> Rect:
         """The letter's box."""
         one, other = (quad := self._char.quad).ul, quad.lr
@@ -360,31 +368,25 @@ class Printed:
         return not any(char.flags & PAINTED for char in ends)
 
     @cached_property
-    def blocks(self) -> bytes:
-        """The boxes of lines and paths in the order of painting, as XML."""
-        return self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
-
-    def blocks_and_pictures(self) -> bytes:
-        """The same as `blocks`, with pictures. The text must be reread, because pictures would break its lines."""
-        flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
-        structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
-        return Printed(self.number, self.content, structured, self._paper).blocks
-
-    @cached_property
-    def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths, in tenths of a point; empty for a page with too many paths for a table."""
+    def paths(self) -> Paths:
+        """The paths; none for a page with too many for a table."""
+        found = Paths([], [])
         if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
-            return []
-        vectors = _VECTOR.findall(self.blocks)
-        sides = b" ".join([box for box, _ in vectors]).split()
-        sides = array("f", map(float, sides))  # rounded to single precision, as in the library
-        found: list[tuple[int, int, int, int]] = []
-        for x0, y0, x1, y1, (_, stroke) in zip(*[iter(sides)] * 4, vectors, strict=True):
+            return found
+        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
+        lines = 0
+        for sides, *style in _BLOCK.findall(printed):
+            if not sides:
+                lines += 1
+                continue
+            x0, y0, x1, y1 = array("f", map(float, sides.split()))  # single precision, as in the library
             pad = min(x1 - x0, y1 - y0) / 2
-            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
+            if style[0] == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
                 x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
             if x1 - x0 <= _RULE or y1 - y0 <= _RULE:
-                found.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+                found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+            elif style == _OPAQUE:
+                found.bars.append((lines, (x0, y0, x1, y1)))
         return found
 
 
@@ -393,13 +395,19 @@ class Page:
 
     def __init__(self, page: Any) -> None:
         self._page = page
-        self._turn = page.rotation_matrix
+        self._turn = page.rotation_matrix if page.rotation else None
         self.width, self.height = float(page.rect.width), float(page.rect.height)
         self.box: Rect = (0.0, 0.0, self.width, self.height)  # as displayed
 
     def is_marked(self) -> bool:
         """Whether anything is drawn on the page."""
         return bool(self._page.get_bboxlog())
+
+    def texts_and_pictures(self) -> Iterator[tuple[bool, Rect]]:
+        """Whether it is a picture, and its box, of each text and picture in the order of painting."""
+        for kind, box, *_ in self._page.get_bboxlog():
+            if kind == "fill-image" or kind.endswith("text"):
+                yield kind == "fill-image", self._shown(box)
 
     def pictures(self) -> list[Picture]:
         """The raster pictures on the page; their pixels are not decoded."""
@@ -443,6 +451,8 @@ class Page:
         return Image.frombytes("L" if grey else "RGB", size, cast("bytes", drawn.samples))
 
     def _shown(self, box: Any) -> Rect:
+        if self._turn is None:
+            return cast("Rect", box)
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from statistics import fmean
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import level_rows
@@ -40,19 +41,16 @@ _CAPTION = 60  # a text across the table with this many characters is not a head
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
     """The spaces at which to cut, between columns, fragments that hold several cells."""
     cuts: dict[int, list[int]] = {}
-    for line in lines:
+    for line in lines if not f.rtl else ():
         spans = {n: _span(f, edges, n) for n in line}
-        full = sorted(column for a, b in spans.values() for column in range(a, b + 1)) == list(
-            range(len(edges) + 1)
-        )
-        for n, (first, last) in spans.items():
-            text = f.text[n]
-            spaces = [place for place, char in enumerate(text) if char == " "]
-            if full and spaces and not f.rtl:
-                step = (f.x1[n] - f.x0[n]) / len(text)
-                places = ((edge - f.x0[n]) / step for edge in edges[first:last])
+        columns = sorted([column for first, last in spans.values() for column in range(first, last + 1)])
+        for n, (first, last) in spans.items() if columns == list(range(len(edges) + 1)) else ():
+            spaces = [place for place, char in enumerate(f.text[n]) if char == " "] if first < last else []
+            if spaces:
+                step = (f.x1[n] - f.x0[n]) / len(f.text[n])
+                places = [(edge - f.x0[n]) / step for edge in edges[first:last]]
                 cuts[n] = sorted({min(spaces, key=lambda space: abs(space - place)) for place in places})
-    return {n: places for n, places in cuts.items() if places}
+    return cuts
 
 
 def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
@@ -187,8 +185,7 @@ class Ruled:
         return frozenset(n for row in self.rows for cell in row for n in cell)
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     at: int
     start: int
     end: int
@@ -248,7 +245,11 @@ class _Finder:
         self._f = f
         self._left, self._right = group[0].start, group[0].end
         self._upright = [line for line in upright if self._left + 80 < line.at < self._right - 80]
-        self._at = [line.at for line in self._upright]  # ascending
+        places = [line.at for line in self._upright]  # ascending
+        # By position, the vertical lines at nearly the same place
+        self._near = {
+            at: self._upright[bisect_left(places, at - SAME) : bisect(places, at + SAME)] for at in places
+        }
         self._ruled = {line.at for line in group}
         self._level = self._with_open_ends()
         self._inside = sorted(
@@ -327,9 +328,8 @@ class _Finder:
     def _columns_between(self, top: int, bottom: int) -> list[int]:
         """The positions of the vertical lines that cover most of the height from `top` to `bottom`."""
         positions: list[int] = []
-        for at in dict.fromkeys(self._at):
-            near = self._upright[bisect_left(self._at, at - SAME) : bisect(self._at, at + SAME)]
-            covered = sum(max(0, min(one.end, bottom) - max(one.start, top)) for one in near)
+        for at, near in self._near.items():
+            covered = sum([max(0, min(end, bottom) - max(start, top)) for _, start, end in near])
             if 10 * covered >= 6 * (bottom - top) and not any(
                 abs(other - at) <= _NARROW for other in positions
             ):

@@ -176,7 +176,7 @@ def listed(numbers: list[int]) -> str:
 def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple[list[str], list[Font]]:
     """The page's lines and their fonts."""
     printed = pdf.print_text(number)
-    found = lines_of_page(page_fragments(pdf, printed), printed.rules)
+    found = lines_of_page(page_fragments(pdf, printed), printed.paths.rules)
     fragments, lines, _ = found
     if text.kept is not None:
         text.kept[number + 1] = found
