@@ -7,7 +7,8 @@ also compares boxes in points.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from statistics import mean
 
@@ -54,13 +55,19 @@ class Piece:
 
 @dataclass
 class Text:
-    """The text of one page. `prose` is the set of pieces in paragraphs, without labels, cells and headings."""
+    """The text of one page."""
 
     width: float
     height: float
     pieces: list[Piece]
     body: float  # the document's ordinary letter size
-    prose: set[Piece] = field(default_factory=set["Piece"])
+
+    @cached_property
+    def prose(self) -> set[Piece]:
+        """The pieces in paragraphs, without labels, cells and headings."""
+        shared = Counter(piece.line for piece in self.pieces)
+        blocks = _blocks(self.pieces)
+        return {piece for block in blocks if _is_prose(block, self, shared) for piece in block}
 
     def inside(self, box: Rect) -> list[Piece]:
         """The pieces whose centres lie in a box."""
@@ -128,16 +135,6 @@ def _piece(f: Fragments, part: list[int], number: int) -> Piece:
         text += (" " if f.gap(last, n) * 8 > f.size[last] else "") + f.text[n]
     longest = max(part, key=lambda n: len(f.text[n]))
     return Piece(text, box, f.size[longest] * _TENTH, f.font[first].bold, number)
-
-
-def text_of(width: float, height: float, pieces: list[Piece], body: float) -> Text:
-    """The page's text with its prose marked."""
-    text = Text(width, height, pieces, body)
-    shared = Counter(piece.line for piece in pieces)
-    for block in _blocks(pieces):
-        if _is_prose(block, text, shared):
-            text.prose.update(block)
-    return text
 
 
 def continues_paragraph(above: Piece, below: Piece) -> bool:

@@ -192,14 +192,15 @@ def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:
     kept = {"seen", "unpainted", "behind"} if is_scan else {"seen"}
     boxes = {run: run.box for run in runs if run.state in {"doubtful", "behind"} - kept and run.written}
     visible = _contrasting(page, boxes) if boxes else set[_Run]()
-    whole = dict.fromkeys([run.number for run in runs], "")
-    found = dict(whole)
+    found = dict.fromkeys([run.number for run in runs], "")
+    losing: set[int] = set()
     for run in runs:
-        text = "".join([one.text for one in run.letters])
-        whole[run.number] += text
         few = run.state == "struck" and len(run.written) < _MIN_STRUCK
-        found[run.number] += text if run in visible or few or run.state in kept or not run.written else ""
-    return {n: clean(text).strip() for n, text in found.items() if text.strip() != whole[n].strip()}
+        if run in visible or few or run.state in kept or not run.written:
+            found[run.number] += "".join([one.text for one in run.letters])
+        else:
+            losing.add(run.number)
+    return {n: clean(found[n]).strip() for n in losing}
 
 
 def picture_shares(page: Page) -> list[float]:

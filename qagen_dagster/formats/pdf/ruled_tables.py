@@ -88,45 +88,41 @@ class Rows:
 
     def _is_many(self, part: list[list[int]]) -> bool:
         """Whether the lines of a part are several rows, rather than the lines of the cells of one row."""
-        counts = self._counts(part)
-        most = max(counts)
+        columns = self._columns(part)
+        most = max(map(len, columns))
         if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
             return most > 1
-        if self._is_spaced(part) or any(
+        if self._is_spaced(columns[0]) or any(
             self._spans[n][0] < self._spans[n][1] for line in part if len(line) > 1 for n in line
         ):
             return True
-        if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
+        if sum(sum(map(self._is_number, cells)) > 1 for cells in columns) > 1:
             return True
-        full = [column for column, count in enumerate(counts) if count == most]
-        values = sum(self._width(part, column) <= _VALUE for column in full)
+        full = [cells for cells in columns if len(cells) == most]
+        values = sum(fmean(self._width(n) for cell in cells for n in cell) <= _VALUE for cells in full)
         return values > 1 or (len(full) > 1 and not self._each)
 
-    def _is_spaced(self, part: list[list[int]]) -> bool:
-        """Whether lines of the first column are too far apart to belong to one cell."""
+    def _columns(self, part: list[list[int]]) -> list[TableRow]:
+        """By column, the fragments of each line that has some there."""
+        columns: list[TableRow] = [[] for _ in range(len(self._edges) + 1)]
+        for line in part:
+            for column in {self._column[n] for n in line}:
+                columns[column].append([n for n in line if self._column[n] == column])
+        return columns
+
+    def _is_spaced(self, cells: TableRow) -> bool:
+        """Whether the lines of a column are too far apart to belong to one cell."""
         f = self._f
-        names = [n for line in part for n in line if self._column[n] == 0]
+        names = [n for cell in cells for n in cell]
         gaps = [f.y0[below] - f.y1[above] - f.size[below] for above, below in pairwise(names)]
         return bool(gaps) and 10 * max(gaps) > -2 * f.size[names[0]]
 
-    def _numbers(self, part: list[list[int]], column: int) -> int:
-        """The number of lines that have a number in a column."""
-        shown = [" ".join([self._f.text[n] for n in line if self._column[n] == column]) for line in part]
-        return sum(_NUMBER.fullmatch(text) is not None for text in shown)
+    def _is_number(self, cell: list[int]) -> bool:
+        return _NUMBER.fullmatch(" ".join([self._f.text[n] for n in cell])) is not None
 
-    def _width(self, part: list[list[int]], column: int) -> float:
-        """The average width of the fragments in a column, in letter sizes."""
-        f = self._f
-        return fmean(
-            (f.x1[n] - f.x0[n]) / f.size[n] for line in part for n in line if self._column[n] == column
-        )
-
-    def _counts(self, part: list[list[int]]) -> list[int]:
-        counts = [0] * (len(self._edges) + 1)
-        for line in part:
-            for column in {self._column[n] for n in line}:
-                counts[column] += 1
-        return counts
+    def _width(self, n: int) -> float:
+        """The width of a fragment in letter sizes."""
+        return (self._f.x1[n] - self._f.x0[n]) / self._f.size[n]
 
     def _row(self, inside: list[int]) -> TableRow:
         row: TableRow = [[] for _ in range(len(self._edges) + 1)]

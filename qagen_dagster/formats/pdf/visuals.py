@@ -21,7 +21,6 @@ from qagen_dagster.formats.pdf.captions import (
     pieces_of,
     shared_height,
     shared_width,
-    text_of,
 )
 from qagen_dagster.formats.pdf.mupdf import SCALE, Pdf, Rect, intersection, union
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
@@ -162,7 +161,7 @@ class _Search:
         if whole:
             return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
         pieces = pieces_of(fragments, lines, span.start_line)
-        text = text_of(page.width, page.height, pieces, self._body)
+        text = Text(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
         shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
