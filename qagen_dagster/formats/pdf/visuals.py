@@ -39,11 +39,9 @@ _MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing witho
 _FRAME = 1.5  # maximum area of a frame, as a multiple of the area of its table
 _MAX_LONE = 7  # maximum consecutive rows without numbers between two rows of numbers
 _MAX_HEADS = 4
-_HEADING = 40  # maximum characters of a heading between the header rows of a table and its first row
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
-_NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
@@ -294,20 +292,11 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
             taken.append(box)
 
     pictures = _pictures(view.shapes, view.text)
-    for box in _merged([*view.tables, *_number_tables(view.text)]):
+    for box in [*view.tables, *_number_tables(view.text)]:
         add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
             add(kind, box)
-    return found
-
-
-def _merged(boxes: list[Rect]) -> list[Rect]:
-    """The boxes, with overlapping boxes joined."""
-    found: list[Rect] = []
-    for box in boxes:
-        near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
-        found = [one for one in found if one not in near] + [union((box, *near))]
     return found
 
 
@@ -331,7 +320,7 @@ def _number_tables(text: Text) -> list[Rect]:
     rows = [list(row) for _, row in groupby(text.pieces, key=attrgetter("line"))]
     for row in [*rows, []]:
         full = len(row) > 2 and _numbers(row) > 1
-        near = bool(run and row) and _is_below(run[-1][0].box, row[0], 2.2)
+        near = bool(run and row) and -1 < (row[0].box[1] - run[-1][0].box[3]) / row[0].size < 2.2
         prose = any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         if (full and (near or not run)) or (near and lone < _MAX_LONE and not prose):
             run.append(row)
@@ -342,18 +331,12 @@ def _number_tables(text: Text) -> list[Rect]:
     return found
 
 
-def _is_below(above: Rect, below: Piece, sizes: float) -> bool:
-    """Whether a piece begins less than one letter size above and `sizes` letter sizes below the bottom of a box, so not beside the box."""
-    return -below.size < below.box[1] - above[3] < sizes * below.size
-
-
 def _numbers(row: Sequence[Piece]) -> int:
     return sum(_NUMBER.fullmatch(one.text) is not None for one in row)
 
 
 def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     """The box around a run of rows and its header rows if the run is a table, else an empty list."""
-    run = list(run)
     while run and len(run[-1]) < 3:
         run.pop()
     full = [row for row in run if _numbers(row) >= 2]
@@ -365,48 +348,29 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
-    box, heads = _with_heads(run, rows)
-    named = sum(any(_NAME.search(one.text) for one in row) for row in full)
-    return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
+    return [_with_heads(run, rows)]
 
 
-def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
-    """The box around the run and its header rows, and the number of header rows that name columns.
-
-    A heading of a group of rows may stand between the header rows and the run.
-    """
+def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> Rect:
+    """The box around the run and the header rows above it. A heading of a group of rows may stand between them."""
     box = reach = union(one.box for row in run for one in row)
-    numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
-    left = max(numbers - 40, box[0] + 1)
     before = rows.index(run[0])
-    heads = 0
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
-        if (
-            not -row[0].size < reach[1] - head[3] < 1.5 * row[0].size
-            or head[2] > box[2] + 30
-            or head[0] < box[0] - (40 if len(row) > 2 else 10)
-        ):
+        near = -1 < (reach[1] - head[3]) / row[0].size < 1.5
+        if not near or head[0] < box[0] - 40 or head[2] > box[2] + 30:
             break
-        below, reach = reach, union((reach, head))
-        named = _NAME.search(row[0].text) is not None  # excludes lines of dashes
-        if head[0] < left and (below != box or (len(row) < 2 and named)):
-            if len(row) > 1 or len(row[0].text) > _HEADING:
-                break
-            continue
-        box = reach
-        heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
-    return box, heads
+        reach = union((reach, head))
+        box = reach if len(row) > 1 else box
+    return box
 
 
 def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
     large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
-    found: list[tuple[VisualType, Rect]] = []
-    for one in large:
-        kind = VisualType.IMAGE if one.pictures else VisualType.DIAGRAM
-        found.append((kind, figures.with_labels(one.box, text, expanded(one.box, 30), set())))
-    return sorted(found, key=lambda one: (one[1][1], one[1][0]))
+    kinds = [VisualType.IMAGE if one.pictures else VisualType.DIAGRAM for one in large]
+    boxes = [figures.with_labels(one.box, text, expanded(one.box, 30), set()) for one in large]
+    return sorted(zip(kinds, boxes, strict=True), key=lambda one: (one[1][1], one[1][0]))
 
 
 def _is_large(shape: figures.Shape) -> bool:
