@@ -66,7 +66,7 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
         n: "" for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY
     }
     marks = _struck(printed, f)
-    _add_covers(marks, pdf, printed, f)
+    _add_covers(marks, printed, f)
     some = sorted({*marks, *_suspects(pdf, printed, f)})
     if some:
         lines = printed.letters({f.line[n] for n in some})
@@ -127,31 +127,16 @@ def _struck(printed: Printed, f: Fragments) -> _Marks:
     return strikes
 
 
-def _add_covers(marks: _Marks, pdf: Pdf, printed: Printed, f: Fragments) -> None:
+def _add_covers(marks: _Marks, printed: Printed, f: Fragments) -> None:
     """Add the opaque bars and the pictures over each fragment that is painted before them."""
-    bars = [("doubtful", before, box) for before, box in printed.paths.bars if before]
-    pictures: list[tuple[str, int, Rect]] = []
-    if not (bars or printed.content.covers):
-        return
+    pictures = printed.pictures() if printed.content.covers else []
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False))
-    lines = 0  # painted so far
-    page = pdf.page(printed.number)
-    for is_picture, box in page.texts_and_pictures() if printed.content.covers else ():
-        if is_picture:
-            pictures.append(("behind", lines, box))
-        else:
-            lines = max([lines, *[f.line[n] + 1 for n in _within(f, middles, box)]])
-    for state, before, box in [*bars[-_MOST_COVERS:], *pictures[-_MOST_COVERS:]]:
-        for n in _within(f, middles, box):
-            if f.line[n] < before:
-                marks.setdefault(n, []).append((state, box))
-
-
-def _within(f: Fragments, middles: Sequence[tuple[int, int]], box: Rect) -> list[int]:
-    """The fragments that overlap with a box and whose middle height is within the box. `middles` holds twice these heights, in order."""
-    x0, y0, x1, y1 = (int(side * SCALE) for side in box)
-    level = middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]
-    return [n for _, n in level if f.x0[n] < x1 and x0 < f.x1[n]]
+    for state, covers in (("doubtful", printed.paths.bars), ("behind", pictures)):
+        for before, box in [cover for cover in covers if cover[0]][-_MOST_COVERS:]:
+            x0, y0, x1, y1 = (int(side * SCALE) for side in box)
+            for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
+                if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
+                    marks.setdefault(n, []).append((state, box))
 
 
 @lru_cache(1_000)

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
@@ -35,9 +36,10 @@ _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path counts as a line
 _PATH = b'"type":"vector"'
-_OPAQUE = [b"0", b"1", b"ff"]  # not stroked, a rectangle, with full opacity
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
-_BLOCK = re.compile(rb'<line |<vector bbox="([^"]+)" stroke="(.)" rectangle="(.)".* argb="(..)')
+_BLOCK = re.compile(
+    rb'<line |<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..))?'
+)
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
 _TRANSPARENT = 0.05  # maximum opacity of invisible letters
@@ -89,11 +91,12 @@ class Drawing(NamedTuple):
     white: bool
 
 
-class Paths(NamedTuple):
-    """The paths that the library meets while it reads a page's text."""
+class Painted(NamedTuple):
+    """What the library meets while it reads a page's text. Bars and pictures come with the number of lines painted before them."""
 
     rules: list[tuple[int, int, int, int]]  # the boxes of thin paths in tenths of a point
-    bars: list[tuple[int, Rect]]  # other opaque rectangles, each with the number of lines painted before it
+    bars: list[tuple[int, Rect]]  # opaque rectangles that are not thin
+    pictures: list[tuple[int, Rect]]
 
 
 class Letter:
@@ -116,12 +119,6 @@ class Letter:
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
     @property
-    def sides(self) -> tuple[float, float]:
-        """The ends of the letter's upper edge, from left to right."""
-        one, other = (quad := self._char.quad).ul.x, quad.ur.x
-        return min(one, other), max(one, other)
-
-    @property
     def base(self) -> float:
         """The height of the baseline."""
         return float(self._char.origin.y)
@@ -142,6 +139,8 @@ class Pdf:
         _library.TOOLS.mupdf_display_warnings(False)
         _library.no_recommend_layout()  # otherwise the library prints an advertisement when it searches tables
         self._document = _library.open(stream=data, filetype="pdf")
+        self.is_pdf = bool(self._document.is_pdf)  # rather than another format
+        self.is_locked = bool(self._document.needs_pass)
         self._paper = _Paper()
 
     def close(self) -> None:
@@ -150,19 +149,9 @@ class Pdf:
         self._document.close()
 
     @property
-    def is_pdf(self) -> bool:
-        """Whether the library opened the bytes as a PDF, not as another format."""
-        return bool(self._document.is_pdf)
-
-    @property
     def is_repaired(self) -> bool:
         """Whether the file's structure was broken and has been reconstructed."""
         return bool(self._document.is_repaired)
-
-    @property
-    def is_locked(self) -> bool:
-        """Whether a password is required and has not been given."""
-        return bool(self._document.needs_pass)
 
     def unlock(self, password: str) -> bool:
         """Unlock the document. Returns whether the password is right."""
@@ -368,24 +357,36 @@ class Printed:
         return not any(char.flags & PAINTED for char in ends)
 
     @cached_property
-    def paths(self) -> Paths:
+    def paths(self) -> Painted:
         """The paths; none for a page with too many for a table."""
-        found = Paths([], [])
-        if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
-            return found
-        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
+        return self._painted() if 0 < self.json.count(_PATH) <= _MANY_PATHS else Painted([], [], [])
+
+    def pictures(self) -> list[tuple[int, Rect]]:
+        """The pictures, each with the number of lines painted before it. The text is reread, because pictures would break its lines."""
+        flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
+        structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
+        return Printed(self.number, self.content, structured, self._paper)._painted().pictures
+
+    def _painted(self) -> Painted:
+        printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
+        blocks = _BLOCK.findall(self._paper.print(printer, self._structured, 0, 0))
+        printed_sides = b" ".join([box for box, *_ in blocks]).split()
+        sides = iter(array("f", map(float, printed_sides)))  # single precision, as in the library
+        found = Painted([], [], [])
         lines = 0
-        for sides, *style in _BLOCK.findall(printed):
-            if not sides:
+        for box, *style in blocks:
+            if not box:
                 lines += 1
                 continue
-            x0, y0, x1, y1 = array("f", map(float, sides.split()))  # single precision, as in the library
+            x0, y0, x1, y1 = islice(sides, 4)
             pad = min(x1 - x0, y1 - y0) / 2
             if style[0] == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
                 x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
-            if x1 - x0 <= _RULE or y1 - y0 <= _RULE:
+            if not style[0]:
+                found.pictures.append((lines, (x0, y0, x1, y1)))
+            elif x1 - x0 <= _RULE or y1 - y0 <= _RULE:
                 found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
-            elif style == _OPAQUE:
+            elif style == [b"0", b"1", b"ff"]:  # not stroked, a rectangle, with full opacity
                 found.bars.append((lines, (x0, y0, x1, y1)))
         return found
 
@@ -395,19 +396,13 @@ class Page:
 
     def __init__(self, page: Any) -> None:
         self._page = page
-        self._turn = page.rotation_matrix if page.rotation else None
+        self._turn = page.rotation_matrix
         self.width, self.height = float(page.rect.width), float(page.rect.height)
         self.box: Rect = (0.0, 0.0, self.width, self.height)  # as displayed
 
     def is_marked(self) -> bool:
         """Whether anything is drawn on the page."""
         return bool(self._page.get_bboxlog())
-
-    def texts_and_pictures(self) -> Iterator[tuple[bool, Rect]]:
-        """Whether it is a picture, and its box, of each text and picture in the order of painting."""
-        for kind, box, *_ in self._page.get_bboxlog():
-            if kind == "fill-image" or kind.endswith("text"):
-                yield kind == "fill-image", self._shown(box)
 
     def pictures(self) -> list[Picture]:
         """The raster pictures on the page; their pixels are not decoded."""
@@ -437,8 +432,7 @@ class Page:
             stroke = cast("tuple[float, ...] | None", path.get("color"))
             items = cast("list[tuple[object, ...]]", path["items"])
             white = (fill is None or min(fill) > 0.97) and (stroke is None or min(stroke) > 0.97)
-            curved = any(item[0] == "c" for item in items)
-            found.append(Drawing(self._shown(box), len(items), curved, white))
+            found.append(Drawing(self._shown(box), len(items), any(item[0] == "c" for item in items), white))
         return found
 
     def draw(self, clip: Rect, width: int, height: int, *, grey: bool = False) -> Image.Image:
@@ -451,8 +445,6 @@ class Page:
         return Image.frombytes("L" if grey else "RGB", size, cast("bytes", drawn.samples))
 
     def _shown(self, box: Any) -> Rect:
-        if self._turn is None:
-            return cast("Rect", box)
         turned = _library.Rect(box) * self._turn
         turned.normalize()
         return (float(turned.x0), float(turned.y0), float(turned.x1), float(turned.y1))
