@@ -194,9 +194,10 @@ def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     if not groups:
         return []
     upright = lines_of([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
+    middles = sorted([(y0 + y1 >> 1, n) for n, (y0, y1) in enumerate(zip(f.y0, f.y1, strict=True))])
     tables: list[Ruled] = []
     for group in groups:
-        tables += _Finder(f, group, upright).tables()
+        tables += _Finder(f, group, upright, middles).tables()
     return [table for table in tables if not any(table.fragments < other.fragments for other in tables)]
 
 
@@ -237,7 +238,13 @@ def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
 class _Finder:
     """Finds the tables between lines with the same ends."""
 
-    def __init__(self, f: Fragments, group: Sequence[_Line], upright: Sequence[_Line]) -> None:
+    def __init__(
+        self,
+        f: Fragments,
+        group: Sequence[_Line],
+        upright: Sequence[_Line],
+        middles: Iterable[tuple[int, int]],
+    ) -> None:
         self._f = f
         self._left, self._right = group[0].start, group[0].end
         self._upright = [line for line in upright if self._left + 80 < line.at < self._right - 80]
@@ -248,13 +255,8 @@ class _Finder:
         }
         self._ruled = {line.at for line in group}
         self._level = self._with_open_ends()
-        self._inside = sorted(
-            [
-                (top + bottom >> 1, n)
-                for n, (x0, top, x1, bottom) in enumerate(zip(f.x0, f.y0, f.x1, f.y1, strict=True))
-                if self._left - _ENDS <= x0 + x1 >> 1 <= self._right + _ENDS
-            ]
-        )
+        left, right = 2 * (self._left - _ENDS), 2 * (self._right + _ENDS)
+        self._inside = [one for one in middles if left <= f.x0[one[1]] + f.x1[one[1]] <= right + 1]
 
     def _with_open_ends(self) -> list[int]:
         """The positions of the lines, and of the ends of vertical lines between or beyond them, such as below an open last row."""
