@@ -75,7 +75,7 @@ def _in_place(letters: Sequence[Letter]) -> list[_Letter]:
     found: list[_Letter] = []
     others: list[_Letter] = []
     for letter in letters:
-        (left, _, right, _), text = letter.box, letter.text
+        (left, right), text = letter.sides, letter.text
         if right - left < _NO_WIDTH and text < " ":
             continue  # a code for which the font draws nothing
         text = unicodedata.normalize("NFKC", text) if "\ufb00" <= text <= "\ufefc" else text

@@ -131,7 +131,7 @@ def _add_covers(marks: _Marks, printed: Printed, f: Fragments) -> None:
     """Add the opaque bars and the pictures over each fragment that is painted before them."""
     pictures = printed.pictures() if printed.content.covers else []
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False))
-    for state, covers in (("doubtful", printed.paths.bars), ("behind", pictures)):
+    for state, covers in (("doubtful", printed.paths.covers), ("behind", pictures)):
         for before, box in [cover for cover in covers if cover[0]][-_MOST_COVERS:]:
             x0, y0, x1, y1 = (int(side * SCALE) for side in box)
             for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:

@@ -52,7 +52,6 @@ PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or use
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
-_EVERYWHERE: Rect = (-1e9, -1e9, 1e9, 1e9)
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
@@ -92,11 +91,10 @@ class Drawing(NamedTuple):
 
 
 class Painted(NamedTuple):
-    """What the library meets while it reads a page's text. Bars and pictures come with the number of lines painted before them."""
+    """What the library meets while it reads a page's text. Covers come with the number of lines painted before them."""
 
     rules: list[tuple[int, int, int, int]]  # the boxes of thin paths in tenths of a point
-    bars: list[tuple[int, Rect]]  # opaque rectangles that are not thin
-    pictures: list[tuple[int, Rect]]
+    covers: list[tuple[int, Rect]]  # opaque rectangles that are not thin, and pictures
 
 
 class Letter:
@@ -117,6 +115,12 @@ class Letter:
         one, other = (quad := self._char.quad).ul, quad.lr
         x0, y0, x1, y1 = one.x, one.y, other.x, other.y
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """The ends of the letter's upper edge, from left to right."""
+        one, other = (quad := self._char.quad).ul.x, quad.ur.x
+        return min(one, other), max(one, other)
 
     @property
     def base(self) -> float:
@@ -266,16 +270,14 @@ class _Content:
     @property
     def covers(self) -> bool:
         """Whether an opaque picture may be painted over text."""
-        masks = ("SMask", "Mask", "ImageMask")
         opaque = {
             name.encode("utf-8", "replace")
             for name, one in self._pictures.items()
-            if not any(_get(one, mask) for mask in masks)
+            if not any(_get(one, mask) for mask in ("SMask", "Mask", "ImageMask"))
         }
         start = self.commands.find(b"ET") if opaque else -1
-        return start >= 0 and any(
-            name in opaque or b"#" in name for name in _SHOWS.findall(self.commands, start)
-        )
+        shown = _SHOWS.findall(self.commands, start) if start >= 0 else []
+        return any(name in opaque or b"#" in name for name in shown)
 
     def fonts(self) -> frozenset[str]:
         """The names of the fonts. Reading them on every page would take a tenth of the time of the prints."""
@@ -359,20 +361,20 @@ class Printed:
     @cached_property
     def paths(self) -> Painted:
         """The paths; none for a page with too many for a table."""
-        return self._painted() if 0 < self.json.count(_PATH) <= _MANY_PATHS else Painted([], [], [])
+        return self._painted() if 0 < self.json.count(_PATH) <= _MANY_PATHS else Painted([], [])
 
     def pictures(self) -> list[tuple[int, Rect]]:
         """The pictures, each with the number of lines painted before it. The text is reread, because pictures would break its lines."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
-        return Printed(self.number, self.content, structured, self._paper)._painted().pictures
+        return Printed(self.number, self.content, structured, self._paper)._painted().covers
 
     def _painted(self) -> Painted:
         printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
         blocks = _BLOCK.findall(self._paper.print(printer, self._structured, 0, 0))
         printed_sides = b" ".join([box for box, *_ in blocks]).split()
         sides = iter(array("f", map(float, printed_sides)))  # single precision, as in the library
-        found = Painted([], [], [])
+        found = Painted([], [])
         lines = 0
         for box, *style in blocks:
             if not box:
@@ -382,12 +384,10 @@ class Printed:
             pad = min(x1 - x0, y1 - y0) / 2
             if style[0] == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
                 x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
-            if not style[0]:
-                found.pictures.append((lines, (x0, y0, x1, y1)))
-            elif x1 - x0 <= _RULE or y1 - y0 <= _RULE:
+            if style[0] and min(x1 - x0, y1 - y0) <= _RULE:
                 found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
-            elif style == [b"0", b"1", b"ff"]:  # not stroked, a rectangle, with full opacity
-                found.bars.append((lines, (x0, y0, x1, y1)))
+            elif style in ([b"", b"", b""], [b"0", b"1", b"ff"]):  # a picture, or a filled opaque rectangle
+                found.covers.append((lines, (x0, y0, x1, y1)))
         return found
 
 
@@ -421,7 +421,7 @@ class Page:
         shown: list[Rect] = []  # the visible area at each level of nested clipping
         for path in self._page.get_cdrawings(extended=True):
             level = int(path["level"])
-            clip = shown[min(level, len(shown)) - 1] if level and shown else _EVERYWHERE
+            clip = shown[min(level, len(shown)) - 1] if level and shown else (-1e9, -1e9, 1e9, 1e9)
             if path["type"] in ("clip", "group"):
                 shown[level:] = [intersection(clip, path["scissor"]) if path["type"] == "clip" else clip]
                 continue

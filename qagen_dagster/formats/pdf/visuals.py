@@ -39,9 +39,11 @@ _MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing witho
 _FRAME = 1.5  # maximum area of a frame, as a multiple of the area of its table
 _MAX_LONE = 7  # maximum consecutive rows without numbers between two rows of numbers
 _MAX_HEADS = 4
+_HEADING = 40  # maximum characters of a heading between the header rows of a table and its first row
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
 )
+_NAME = re.compile(r"[^\W\d_]{2}")
 _CONTENTS = re.compile(r"(?:\.\s?){5,}")
 _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", VisualType.DIAGRAM: "drawing"}
 
@@ -352,16 +354,23 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
 
 
 def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> Rect:
-    """The box around the run and the header rows above it. A heading of a group of rows may stand between them."""
+    """The box around the run and its header rows. A heading of a group of rows may stand between the header rows and the run."""
     box = reach = union(one.box for row in run for one in row)
+    numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
+    left = max(numbers - 40, box[0] + 1)
     before = rows.index(run[0])
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
         near = -1 < (reach[1] - head[3]) / row[0].size < 1.5
-        if not near or head[0] < box[0] - 40 or head[2] > box[2] + 30:
+        if not near or head[2] > box[2] + 30 or head[0] < box[0] - (40 if len(row) > 2 else 10):
             break
-        reach = union((reach, head))
-        box = reach if len(row) > 1 else box
+        below, reach = reach, union((reach, head))
+        named = _NAME.search(row[0].text) is not None  # excludes lines of dashes
+        if head[0] < left and (below != box or (len(row) < 2 and named)):
+            if len(row) > 1 or len(row[0].text) > _HEADING:
+                break
+            continue
+        box = reach
     return box
 
 
