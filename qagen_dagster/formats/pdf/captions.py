@@ -19,6 +19,7 @@ from qagen_dagster.formats.pdf.reading_order import Line
 
 MARGIN = 0.08  # share of the page's height, at the top for running heads and at the bottom for running feet
 _TENTH = 0.1
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _PROSE_CHARS = 26  # minimum average characters of lines of prose
 _LONE_CHARS = 45  # minimum characters of a single line of prose
 _CELL_CHARS = 40  # maximum characters of a cell that has neighbours
@@ -161,7 +162,10 @@ def _blocks(pieces: list[Piece]) -> list[list[Piece]]:
 
 
 def _is_prose(block: list[Piece], text: Text, shared: Counter[int]) -> bool:
+    words = sum(len(_WORD.findall(piece.text)) for piece in block)
     chars = mean(len(piece.text) for piece in block)
+    if words * 9 < chars * len(block):  # figures and symbols instead of words
+        return False
     wide = max(piece.box[2] - piece.box[0] for piece in block)
     alone = 1 if chars < _CELL_CHARS else 2  # a long piece may share its line with one other, as in columns
     cells = sum(shared[piece.line] > alone for piece in block)

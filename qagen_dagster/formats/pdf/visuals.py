@@ -350,15 +350,21 @@ def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     aligned = sum(sum(abs(a - b) < 6 for b in rights) >= 3 for a in rights)
     if aligned * 10 < 6 * len(rights):
         return []
-    return [_with_heads(run, rows)]
+    box, heads = _with_heads(run, rows)
+    named = sum(any(_NAME.search(one.text) for one in row) for row in full)
+    return [box] if heads or named * 10 >= 3 * len(full) else []  # rows of bare numbers are a matrix
 
 
-def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> Rect:
-    """The box around the run and its header rows. A heading of a group of rows may stand between the header rows and the run."""
+def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, int]:
+    """The box around the run and its header rows, and the number of header rows that name columns.
+
+    A heading of a group of rows may stand between the header rows and the run.
+    """
     box = reach = union(one.box for row in run for one in row)
     numbers = min(one.box[0] for row in run for one in row if _NUMBER.fullmatch(one.text))
     left = max(numbers - 40, box[0] + 1)
     before = rows.index(run[0])
+    heads = 0
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
         near = -1 < (reach[1] - head[3]) / row[0].size < 1.5
@@ -371,7 +377,8 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> Rect:
                 break
             continue
         box = reach
-    return box
+        heads += len(row) > 1 and sum(_NAME.search(one.text) is not None for one in row) > 1
+    return box, heads
 
 
 def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
