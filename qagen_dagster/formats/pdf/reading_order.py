@@ -156,15 +156,15 @@ class _Cutter:
         return columns
 
     def _are_columns(self, both: list[_Item], left: list[_Item], right: list[_Item], edge: int) -> bool:
-        rows_left, rows_right = _row_count(left), _row_count(right)
-        if min(rows_left, rows_right) < 2:
+        rows = [len(_overlapping([(item.top, item.bottom, item) for item in side])) for side in (left, right)]
+        if min(rows) < 2:
             return False
-        chars = min(_chars(left) / rows_left, _chars(right) / rows_right)
+        chars = min(_chars(left) / rows[0], _chars(right) / rows[1])
         if chars < _MIN_PROSE:
             return False
         sides = [item.x0 >= edge for item in both]
         changes = sum(a != b for a, b in pairwise(sides))
-        return changes <= max(3, 0.15 * max(rows_left, rows_right))
+        return changes <= max(3, 0.15 * max(rows))
 
     def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[Row]:
         """The rows of a table, by their baselines. Paragraphs side by side are read one after the other."""
@@ -215,10 +215,6 @@ def level_rows(spans: Iterable[tuple[int, int, int]], apart: int) -> list[Row]:
             rows.append([n])
             middle, height = centre, tall
     return rows
-
-
-def _row_count(items: list[_Item]) -> int:
-    return len(_overlapping([(item.top, item.bottom, item) for item in items]))
 
 
 def _chars(items: list[_Item]) -> int:

@@ -88,7 +88,7 @@ class Rows:
 
     def _is_many(self, part: list[list[int]]) -> bool:
         """Whether the lines of a part are several rows, rather than the lines of the cells of one row."""
-        columns = self._columns(part)
+        f, columns = self._f, self._columns(part)
         most = max(map(len, columns))
         if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
             return most > 1
@@ -99,7 +99,8 @@ class Rows:
         if sum(sum(map(self._is_number, cells)) > 1 for cells in columns) > 1:
             return True
         full = [cells for cells in columns if len(cells) == most]
-        values = sum(fmean(self._width(n) for cell in cells for n in cell) <= _VALUE for cells in full)
+        widths = [fmean((f.x1[n] - f.x0[n]) / f.size[n] for cell in cells for n in cell) for cells in full]
+        values = sum(width <= _VALUE for width in widths)  # letter sizes
         return values > 1 or (len(full) > 1 and not self._each)
 
     def _columns(self, part: list[list[int]]) -> list[TableRow]:
@@ -119,10 +120,6 @@ class Rows:
 
     def _is_number(self, cell: list[int]) -> bool:
         return _NUMBER.fullmatch(" ".join([self._f.text[n] for n in cell])) is not None
-
-    def _width(self, n: int) -> float:
-        """The width of a fragment in letter sizes."""
-        return (self._f.x1[n] - self._f.x0[n]) / self._f.size[n]
 
     def _row(self, inside: list[int]) -> TableRow:
         row: TableRow = [[] for _ in range(len(self._edges) + 1)]

@@ -121,10 +121,9 @@ class _Search:
         for number in range(self._pdf.count):
             with suppress(Exception):  # a broken page has no repeated marks
                 page = self._pdf.page(number)
-                marks = page.marks()
-                few = marks <= _FEW_PATHS
-                self._repeats.add([*page.pictures(), *(page.drawings() if few else [])])
-                paths += marks if few else 0
+                drawings = page.drawings() if page.marks() <= _FEW_PATHS else []
+                self._repeats.add([*page.pictures(), *drawings])
+                paths += len(drawings)
             if paths > MAX_WORK:
                 break
         found: list[_Found] = []
@@ -294,7 +293,12 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
             taken.append(box)
 
     pictures = _pictures(view.shapes, view.text)
-    for box in [*view.tables, *_number_tables(view.text)]:
+    tables = list(view.tables)
+    for run in _number_tables(view.text):
+        near = [one for one in view.tables if area(intersection(run, one)) > 0.3 * min(area(run), area(one))]
+        # A run over several ruled tables does not join them.
+        tables = [union((run, one)) if [one] == near else one for one in tables] + ([] if near else [run])
+    for box in tables:
         add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
