@@ -295,7 +295,7 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
     pictures = _pictures(view.shapes, view.text)
     tables = list(view.tables)
     for run in _number_tables(view.text):
-        near = [one for one in view.tables if area(intersection(run, one)) > 0.3 * min(area(run), area(one))]
+        near = [one for one in view.tables if area(intersection(run, one)) > 0]
         # A run over several ruled tables does not join them.
         tables = [union((run, one)) if [one] == near else one for one in tables] + ([] if near else [run])
     for box in tables:
