@@ -21,7 +21,7 @@ from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.base import Record, Unable
 from qagen_dagster.records.blind import BlindSolution
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.problem import (
     AlternateResult,
     Breach,
     ClassificationResult,

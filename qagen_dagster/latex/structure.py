@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from qagen_dagster.records.problems.item import ANSWER_MARK
+from qagen_dagster.records.problems.problem import ANSWER_MARK
 from qagen_dagster.records.problems.result import BankOption
 
 _VERBATIM_NAMES = (

@@ -32,7 +32,7 @@ from qagen_dagster.errors import ConfigError, TooLargeError
 from qagen_dagster.loop.problems.sources import MOST_TEX_BYTES, combined, described
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.problem import (
     ClassificationResult,
     Format,
     IdeaResult,

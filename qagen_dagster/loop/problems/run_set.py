@@ -13,7 +13,7 @@ from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.problems.item import Problem, VariantKind
+from qagen_dagster.records.problems.problem import Problem, VariantKind
 from qagen_dagster.records.problems.result import (
     ORIGINAL,
     PipelineResult,

@@ -29,7 +29,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.config import IMAGES
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.problem import (
     Breach,
     PageResult,
     PlaceOnPage,

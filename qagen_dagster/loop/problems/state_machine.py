@@ -11,7 +11,7 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.problems.config import MOST_VARIANTS
-from qagen_dagster.records.problems.item import Format, Problem, ProblemInput, VariantKind
+from qagen_dagster.records.problems.problem import Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskEnd, TaskResult
 
 FULL = tuple(stage for stage in Stage if stage is not Stage.FIND)

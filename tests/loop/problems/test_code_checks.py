@@ -26,7 +26,7 @@ from qagen_dagster.loop.problems.code_checks import (
 )
 from qagen_dagster.loop.problems.text_faults import answer_kept
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.problem import (
     AlternateResult,
     Breach,
     ClassificationResult,

@@ -14,7 +14,7 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
+from qagen_dagster.records.problems.problem import AlternateResult, Breach, Format, QuestionKind, VariantKind
 from tests.support.problems.play import MERGED, integer, item, mcq
 
 ANSWER = r"10\,\mathrm{m\,s^{-1}}"
