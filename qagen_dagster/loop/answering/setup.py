@@ -21,7 +21,7 @@ from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Embedder
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder, build_model
-from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret

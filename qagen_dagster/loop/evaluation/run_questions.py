@@ -16,7 +16,7 @@ from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
 from qagen_dagster.grounding.judge import RecordingModel
-from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel, worker_count
 from qagen_dagster.loop.questions.publication.publish import dropped
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter

@@ -27,7 +27,7 @@ from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wan
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
-from qagen_dagster.records.corpus_config import ScenarioConfig, Staged, Strategy, Style
+from qagen_dagster.records.corpus_options import ScenarioConfig, Staged, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults

@@ -1,4 +1,4 @@
-"""The state machine of the question loop of one document: generate, deduplicate, validate, accept or reject.
+"""The state machine of the question loop of one document: generate, deduplicate, validate, mend once, accept or reject.
 
 States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
 `next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. So a journal of events restores any state.

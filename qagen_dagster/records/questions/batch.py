@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions import submissions
 
 _MOST_QUOTES = 20

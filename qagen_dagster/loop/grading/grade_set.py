@@ -32,7 +32,7 @@ from qagen_dagster.loop.shared_budget import effective_budget, metered, partitio
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import Document, LineRange, joined
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
