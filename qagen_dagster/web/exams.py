@@ -112,7 +112,7 @@ class ExamBank(review_set.ReviewSet):
         )
 
     def _editable(self, key: str) -> ExamItem:
-        """The item with the edit that applies to it, also if the bank does not have that edit yet."""
+        """The item with the edit that applies to it, even if the bank does not have that edit yet."""
         self.find(key)
         given = self._ended[key].given
         if isinstance(given, RejectedItem):

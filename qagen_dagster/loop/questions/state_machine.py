@@ -17,7 +17,7 @@ _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATO
 
 
 def next_step(state: qa.QAState, limits: QALimits) -> qa.Step:
-    """The next step. The target is checked first, so a document that has reached it never ends for another reason."""
+    """The next step. Of the ends, the target is checked first, so a document that has reached it never ends for another reason."""
     attempt = state.attempts + 1
     if state.mend is not None:
         return state.mend
@@ -182,7 +182,7 @@ def is_malformed(failure: str) -> bool:
 
 
 def check_replies(state: qa.QAState, done: qa.Done) -> None:
-    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. The document is unfinished then."""
+    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless` holds. The document is unfinished then."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (
