@@ -85,7 +85,7 @@ OWNERS = {
     "tokenizers": ("models/embedders.py",),
     "uvicorn": ("web/server.py",),
     "xlsxwriter": ("publishing/questions/tables.py",),
-    "yaml": ("configuration/files.py", "formats/markdown.py", "publishing/questions/"),
+    "yaml": ("configuration/yaml_files.py", "formats/markdown.py", "publishing/questions/"),
 }
 
 

@@ -23,7 +23,7 @@ from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.ids import digest, fingerprint
-from qagen_dagster.records.problems import problem as items
+from qagen_dagster.records.problems import submissions as items
 from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 from qagen_dagster.toolkit.tool import Tool
