@@ -183,7 +183,7 @@ def responses(
 
 
 def _show_sitting(sitting: Sitting) -> None:
-    table = Table(title=f"{sitting.candidates} candidates; values with intervals of 95 %")
+    table = Table(title=f"{sitting.candidates} candidates; values with 95 % intervals")
     for name in ("item", "key", "facility", "point-biserial", "upper third", "lower third", "found"):
         table.add_column(name, justify="left" if name in ("item", "found") else "right")
     for one in sitting.items:

@@ -321,7 +321,7 @@ class EvaluationRun(Generic[QuestionT]):
     def _ask(self, pair: QAPair) -> QuestionT:
         session = Session(pair)
         if self._failures.fault is not None:
-            return self._failed(session, "not asked: the model failed for others")
+            return self._failed(session, "not asked: the model failed for other questions")
         try:
             result = self.ask(session)
         except (BudgetExhaustedError, MalformedResponseError) as error:

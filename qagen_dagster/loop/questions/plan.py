@@ -275,7 +275,7 @@ def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
         if not spec.images and spec.provider not in FREE_PROVIDERS:
             return (
                 f"visual mode needs a {role.value} that sees pictures, and {spec.name} of profile {name} has images: false: "
-                f"bind one that sees under `visual`, or use --mode textual"
+                f"bind a model that accepts pictures under `visual`, or use --mode textual"
             )
     return None
 
