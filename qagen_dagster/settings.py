@@ -1,6 +1,6 @@
 """Reads the environment variables. No other module does.
 
-The variables say where things are, which profile is the default and how much runs in parallel. Nothing is read at import.
+The variables set the folders, the default profile, the limits, and how much runs in parallel. Nothing is read at import.
 Secrets are read one at a time and never stored.
 """
 
@@ -44,17 +44,17 @@ class Settings:
         corpora: folder of the corpora, read-only.
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
-        profiles: folder whose profiles replace shipped ones of the same names; None: only shipped profiles are used.
-        document_workers: question sets: maximum number of model calls in flight in one process. Other products: maximum number of
-            pieces of work that one op does at once.
+        profiles: folder of further profiles, which replace shipped ones of the same names; None: only shipped profiles are used.
+        document_workers: for question sets, the maximum number of model calls in flight in one process. For other products, the maximum
+            number of pieces of work that one op does at once.
         parser_workers: number of parser processes.
-        parser_seconds: time limit for parsing one document, in seconds.
+        parser_seconds: limit of processor time for parsing one document, in seconds.
         parser_memory_mb: memory limit of one parser process (address space), in MB.
         state: local folder through which the processes of this user share the rate limits of models.
         shard_size: documents or problems per op. None: 1 document or `document_workers` problems per op, and more if there would
             otherwise be more than 32 ops.
         automation_max_usd: limit in US dollars for the runs that one tick of a sensor or schedule launches.
-        automation_max_usd_per_day: the same for all ticks of a day (UTC) together. If one of the two is None, paid models are refused.
+        automation_max_usd_per_day: limit for all ticks of a day (UTC) together. If a limit is None, automation refuses paid models.
         optional: the products of OPTIONAL that are made. The others never count as out of date.
     """
 
@@ -111,13 +111,13 @@ _PROXIES = tuple(
 )
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _KEY_LOG = "SSLKEYLOGFILE"  # names the file to which every TLS client writes its keys
-OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # of clients that reach stores in buckets
+OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # read by clients of stores in buckets
 
 
 def network_faults(
     more: tuple[str, ...] = (), environ: Mapping[str, str] | None = None, *, url: str = "https://"
 ) -> list[tuple[str, str]]:
-    """The variables of proxies and certificates whose values no client can use, with the reasons. The values may contain passwords.
+    """The variables of proxies and certificates whose values no client can use, with the reasons, which do not quote passwords.
 
     `more` names further variables of certificates. Variables that do not matter for requests to the server of `url` are left out.
     """
