@@ -49,7 +49,7 @@ _QUIET = frozenset(_STYLES.split())
 
 
 def shown_for(tag: re.Match[str]) -> str:
-    """The text that replaces a match of `TAG`: "^" and "_" before scripts, a space for a break, empty text for a style."""
+    """The text in place of a match of `TAG`: "^" or "_" at the start of a script, a space for a break, nothing for a style or a comment."""
     name = (tag["name"] or "").lower()
     if name in _SCRIPTS:
         return "" if tag["close"] else _SCRIPTS[name]
@@ -73,7 +73,7 @@ _LOST: Final = (
 
 
 def mended(value: object) -> object:
-    """Text with its LaTeX commands repaired; for a number, its text; any other value unchanged."""
+    """Text with repaired LaTeX commands and without white space at its ends. A number becomes text. Any other value is unchanged."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
