@@ -22,7 +22,7 @@ class Method(StrEnum):
 
 
 class Grade(StrEnum):
-    """A from .90, B from .80, C from .70, D from .60 of confidence, F below."""
+    """The grade of a confidence: A from 0.90, B from 0.80, C from 0.70, D from 0.60, and F below 0.60."""
 
     A = "A"
     B = "B"
@@ -84,7 +84,7 @@ class JudgeVerdict(Record):
 
 
 class AnswerGrade(Record):
-    """The grade of one answer. `confidence` and `is_grounded` are None if no sentence of it could be measured."""
+    """The grade of one answer. `confidence` and `is_grounded` are None if no sentence of the answer could be measured."""
 
     is_grounded: bool | None
     confidence: Share | None
@@ -97,7 +97,7 @@ class AnswerGrade(Record):
 
     @property
     def decided_by(self) -> Decider | None:
-        """None when it could not be decided."""
+        """Who decided whether the answer is grounded; None if nobody could decide."""
         if self.is_grounded is None:
             return None
         return Decider.CODE if self.llm_verdict is None else Decider.JUDGE
@@ -124,13 +124,13 @@ class Decided(Record):
 
     @property
     def share(self) -> float | None:
-        """The share of answers that were decided; None without answers."""
+        """The share of answers that code or the judge decided; None if there are no answers."""
         answers = self.code + self.judge + self.nobody
         return (self.code + self.judge) / answers if answers else None
 
 
 class ErrorRate(Record):
-    """The precision of one verdict of code on answers of public sets with known labels."""
+    """The precision of one kind of verdict of code, on answers of public sets with known labels."""
 
     documents: str  # "short" (documents of one or two sentences) or "long"
     verdict: str  # "supported" or "unsupported"
@@ -176,7 +176,7 @@ class DocumentGrades(Record):
 
 
 class Highlight(Record):
-    """An ungrounded answer in the list of the first ungrounded answers."""
+    """An ungrounded answer, with the reasons, in the short list of a report."""
 
     document_id: str
     question: str
