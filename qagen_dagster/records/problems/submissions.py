@@ -336,8 +336,8 @@ class Problem(Record):
             input has the problem ids or files of its parts instead. A DESCRIPTION has the word "description".
         index: the number of the item or page in that file, or of the group of problems in the set; from 1.
         tex: for a TEX input the item as it is in the file; for a DESCRIPTION the description.
-        preamble: for a TEX input the packages and macros before its document. For a COMBINED input the
-            preamble of its first part.
+        preamble: for a TEX input the packages and macros before its document. For a COMBINED input of a
+            set the preamble of its first part.
         picture: for an IMAGE input the image that models are shown.
         parts: for a COMBINED input the items to combine.
         style: for a COMBINED input the style of the new problem, in words.
