@@ -14,7 +14,7 @@ from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 
-SHOWN = 20  # questions of one side
+SHOWN = 20  # maximum number of questions of one side
 
 
 @click.command()
