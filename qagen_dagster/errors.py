@@ -10,7 +10,7 @@ QagenError
 └── ModelError              a model call that gave no usable response
     ├── TransientModelError     a retry may succeed (rate limit, timeout, 5xx, connection)
     │   ├── RateLimitedError        too many requests; all processes should back off
-    │   └── UnreachableError        the server has not answered yet in this process
+    │   └── UnreachableError        no connection to a server that has not yet answered this process
     ├── PermanentModelError     a retry would fail as well (bad key, bad request)
     │   └── RequestRefusedError     the server refuses the form of the request, or its length
     │       └── ContextOverflowError    the request does not fit the context window
@@ -76,7 +76,7 @@ class ModelError(QagenError):
 
 
 class TransientModelError(ModelError):
-    """A retry may succeed. `retry_after` is the delay in seconds that the server asked for, if it did."""
+    """A retry may succeed. `retry_after` is the delay in seconds for which the server asked, or None."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after

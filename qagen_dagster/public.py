@@ -70,7 +70,7 @@ def score(
         answers: a JSON Lines file, or its rows. A row has the `id` of a question, and `answer`, `passages` or both.
         against: the answers of the second system.
         profile: the profile whose judge compares answers if code cannot decide. Default: no judge is asked.
-        max_usd: what the judge may cost. Default: the profile's budget.
+        max_usd: the limit of spending for the judge, in US dollars. Default: the profile's budget.
 
     Raises ConfigError for a file that cannot be read, and for a profile or settings that cannot be used.
     """
@@ -153,7 +153,7 @@ def semantic_search_document(
 def get_document_text_status(
     document_id: str | int, *, corpus: str | None = None, profile: str | None = None
 ) -> DocumentTextStatus:
-    """Which texts a document has, and which are in the search index of its corpus. Raises ConfigError and StoreError."""
+    """The texts that a document has, and whether the search index of its corpus has them. Raises ConfigError and StoreError."""
     texts, place = _texts(document_id, corpus, profile)
     return texts.status(place.chunks)
 

@@ -248,7 +248,7 @@ def dagster_home() -> Path | None:
 
 
 def executor() -> str:
-    """Where Dagster runs ops: `QAGEN_EXECUTOR`, one of EXECUTORS. Raises ConfigError for any other value."""
+    """The executor, which decides where Dagster runs ops: `QAGEN_EXECUTOR`. Raises ConfigError if it is not one of EXECUTORS."""
     name = os.environ.get("QAGEN_EXECUTOR") or EXECUTORS[0]
     if name not in EXECUTORS:
         raise ConfigError(f"QAGEN_EXECUTOR={name!r} is not one of {', '.join(EXECUTORS)}")

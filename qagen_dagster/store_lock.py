@@ -78,7 +78,7 @@ def _renew(objects: Objects, name: str, owner: str, done: threading.Event, secon
         number += 1
         try:
             objects.write_bytes(name, f"{owner} {number}".encode())
-        except Exception as error:  # of any kind of store; the next renewal may succeed
+        except Exception as error:  # each kind of store has its own errors; the next renewal may succeed
             _LOG.warning("the lock %s could not be renewed: %s", name, error)
 
 

@@ -129,7 +129,7 @@ class Worker:
         self._greeted = True
 
     def _wait(self, spent: Callable[[], float], before: float, seconds: float) -> None:
-        """Wait for the reply. `before` is what `spent` returned at the start of the job, in seconds."""
+        """Wait for the reply. `before` is the value of `spent()` at the start of the job, in seconds. Raises WorkerError."""
         used, quiet, pause = 0.0, 0.0, seconds
         while not self._pipe.poll(pause):
             last, used = used, spent() - before

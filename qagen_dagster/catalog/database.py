@@ -1,7 +1,7 @@
 """Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `stats.py` queries them.
 
 The comments of `comments.toml` on tables, views, macros and columns are written into the catalog, and read from it. A column without
-its own entry in `comments.toml` has the entry of its name.
+an entry `relation.name` in `comments.toml` has the entry of its own name.
 
 Everything in a catalog is derived from the store's records, so nothing is migrated in place: a catalog of another
 version is rebuilt. DuckDB allows one writer, and a writer locks readers out. So a new catalog is written to a

@@ -110,7 +110,7 @@ def set_rows(
     *,
     current: bool,
 ) -> Iterator[TableRow]:
-    """One version of a published set, which was first `published` at that time. `run_id` is None if the version is not in the history."""
+    """A version of a set: when it was first `published`, its run (None: not in the history), whether it is `current`, and its questions."""
     keys = {**combination_row(combination), "run_id": run_id, "result_id": number}
     count = 0
     for one in questions:

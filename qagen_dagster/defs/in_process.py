@@ -61,7 +61,7 @@ def _open_instance(home: Path) -> dg.DagsterInstance:
 def home_origin(job: str) -> Any:
     """The origin of a job in the code location of workspace.yaml. The UI lists a run under the job that its origin names.
 
-    Dagster's class for origins is private, but its public `deserialize_value` makes one from JSON.
+    Dagster's class for origins is private, but Dagster's public `deserialize_value` makes an origin from JSON.
     """
     code = {"__class__": "LoadableTargetOrigin", "executable_path": None, "python_file": None}
     code |= {"module_name": MODULE, "working_directory": None, "attribute": None, "package_name": None}

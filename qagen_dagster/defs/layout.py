@@ -24,7 +24,7 @@ _GROUPS = {asset: row.group for row in ROWS for asset in row.assets} | {
 }
 _RESOURCES = ("workspace", "work")
 Function = Callable[..., Any]
-Dep = str | tuple[str, dg.PartitionMapping]  # a plain name, or one with the mapping of its partitions
+Dep = str | tuple[str, dg.PartitionMapping]  # a plain name, perhaps with a mapping of partitions
 
 
 def source_of(function: Function) -> dict[str, dg.CodeReferencesMetadataValue]:

@@ -21,7 +21,7 @@ RESULTS = {  # the assets that people look at first, with the groups of the part
     "item_bank": (Group.EXAMS,),
     "problem_bank": (Group.PROBLEMS,),
 }
-_SHOWN = 30  # partitions that a check names
+_SHOWN = 30  # maximum number of partitions that a check names
 
 
 def _remedy(layout: Layout) -> str:

@@ -35,7 +35,7 @@ def build_partitions(corpora: Corpora) -> Partitions:
 
 
 def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitionsDefinition]) -> list[str]:
-    """A line such as "corpus NAME" for each partition that the loaded definitions lack, except for the combinations of such a corpus."""
+    """A line such as "corpus NAME" for each partition that the loaded definitions lack. A missing corpus stands for its combinations."""
     corpora = space.corpora.corpora
     folder, optional = space.settings.corpora, space.settings.optional
     now = {

@@ -72,7 +72,7 @@ class ChunkContext(Record):
 
 
 class DocumentTextStatus(Record):
-    """The texts of a document that exist. Lengths are in characters."""
+    """The texts that a document has, and whether the search index has them. Lengths are in characters."""
 
     document_id: str
     has_abstract: bool = False

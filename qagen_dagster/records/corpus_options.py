@@ -172,7 +172,7 @@ class Hops(StrEnum):
 
 # The groups of a mix. In each group, a question counts for one kind at most: for its type if the mix names it, else for the preset.
 MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = ((QuestionType, Complexity), (Hops,), (VisualType,))
-Staged = NoAnswerKind | Span  # kinds that are made after the other questions of a document
+Staged = NoAnswerKind | Span  # kinds of questions that are made after the other questions of a document
 MixKind = Staged | QuestionType | Complexity | Hops | VisualType
 
 
@@ -234,8 +234,8 @@ class GradingOptions(Record):
     """The options for grading answers, and the limits of the check.
 
     Attributes:
-        method: semantic and keyword call no model. llm calls the judge for each answer, hybrid only for answers that semantic
-            does not find grounded.
+        method: `semantic` and `keyword` call no model. `llm` calls the judge for each answer, `hybrid` only for answers that
+            `semantic` does not find grounded.
         min_grade: the check fails if the overall grade is lower.
         max_not_measured: the check fails if the share of answers that could not be measured is larger.
     """
@@ -278,7 +278,7 @@ class Style(StrEnum):
 
 
 class Audience(StrEnum):
-    """The people whose way of asking the questions of a set imitate."""
+    """The groups of people whose wording may be imitated by the questions of a set."""
 
     READER = "reader"  # somebody who has seen the text
     SEARCHER = "searcher"  # somebody who has not seen the text
@@ -321,7 +321,7 @@ class ScenarioConfig(Record):
         text_control: whether a visual question is rejected if the validator answers it without pictures.
         language: the ISO 639-1 code of the language of the questions; None: the language of the document.
         max_overlap: the largest share of the content words of a question that may be in its evidence. None: the share for `audience`.
-        audience: the people whose way of asking is imitated. It limits the similarity of questions to their evidence. None: no limit.
+        audience: the people whose wording is imitated. It limits the similarity of questions to their evidence. None: no limit.
         style: the share of the questions in each style; None: whole questions, and code does not check the style.
         personas: the people who ask, each described in a sentence. Only the generator is told about them.
         mix: the shares of kinds. Shares of questions without an answer or across documents (textual mode only) are of `target_count`. Other
@@ -441,8 +441,8 @@ class DocumentOptions(Record):
     Attributes:
         ocr: whether text is recognised on pages without text. It needs tesseract.
         ocr_languages: tesseract's language codes, joined by `+`.
-        passwords: by file path under documents/ (or `*`), the environment variable with the password of the file.
-        encoding: by file path under documents/ (or `*`), the encoding of the text of the file. A single name is for all files.
+        passwords: the environment variables with the passwords of files, by path under documents/ (`*` for all files).
+        encoding: the encodings of text files, by path under documents/ (`*` for all files). A single name is for all files.
         max_megabytes: larger files have the outcome `too_large`.
         max_pages: documents with more pages have the outcome `too_large`.
     """

@@ -45,7 +45,7 @@ class Decided(StrEnum):
 class EvaluatedQuestion(Record):
     """A published question with its published answer.
 
-    `failure` is the reason why the question has no result; empty if it has one. `unheard` states that no model could be asked, so the
+    `failure` is the reason why there is no result; empty if there is one. `unheard` states that no model could be asked, so the
     next run asks again.
     """
 
@@ -194,12 +194,12 @@ class EvaluationReport(Record, Generic[QuestionT]):
 
     @property
     def failed(self) -> int:
-        """Questions without a result."""
+        """The number of questions without a result."""
         return sum(bool(question.failure) for question in self.questions)
 
     @property
     def unheard(self) -> int:
-        """Questions that the next run asks again."""
+        """The number of questions that the next run asks again."""
         return sum(question.unheard for question in self.questions)
 
     @staticmethod
@@ -354,7 +354,7 @@ class Comparison(Record):
 
 
 class Plan(Record):
-    """The numbers of questions and documents that show that two systems differ by `difference` in a measure.
+    """The numbers of questions and documents that a test needs to show that two systems differ by `difference` in a measure.
 
     The test is two-sided at 5 % and has a power of 80 %. Documents are assumed to have as many questions as in the scored sets.
     """

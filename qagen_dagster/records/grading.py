@@ -203,7 +203,7 @@ class GroundingReport(Record):
     judge_model: str = ""  # empty: no judge
     decided: Decided | None = None  # None: graded by an earlier version
     error_rates: tuple[ErrorRate, ...] = ()  # of the verdicts that code gives
-    undecided: int = 0  # answers that this run could not ask the judge about; the next run asks
+    undecided: int = 0  # number of answers about which the judge could not be asked; the next run asks
     method: Method
     overall_grade: Grade | None
     overall_confidence: Share | None

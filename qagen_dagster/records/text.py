@@ -12,7 +12,7 @@ _CONTROLS = re.compile(
     r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
 _MARKDOWN = re.compile(r"[\\\[\]|*]")
-_MOST = 3  # names in a line
+_MOST = 3  # maximum number of names in a line
 _ADDRESS = re.compile(r"(?i)(:(?=//)|@|www(?=\.))")
 
 

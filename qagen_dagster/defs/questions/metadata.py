@@ -155,7 +155,7 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata
 
 
 def of_published(store: Store, combination: Combination, published: Published) -> metadata.Metadata:
-    """The published questions, where their files are, which of them changed, and how to review them."""
+    """The published questions, the folder and the changed files of the set, and the command to review the set."""
     return {
         metadata.ROW_COUNT: len(published.eval_set.questions),
         **metadata.uri(store, CorpusGenerationResult.key(combination), "questions"),

@@ -193,7 +193,7 @@ def _assertion(row: ExportedRow) -> Json:
 
 
 def _literal(text: str) -> str:
-    """A template from which promptfoo makes exactly `text`. Otherwise it might fill in parts of the text, or read a file that the text names."""
+    """A template from which promptfoo makes exactly `text`. Otherwise it might fill in parts of the text, or read a file named in it."""
     shown = _TEMPLATE.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
     return f'{{{{ "" }}}}{shown}' if text.startswith(("file:", "package:")) else shown
 

@@ -53,14 +53,14 @@ class Stage(StrEnum):
 
     DESIGNER = "designer"
     IMPLEMENTER = "implementer"
-    GATES = "gates"  # code, the proof of the key included
+    GATES = "gates"  # checks by code, including the proof of the key
     BLIND_SOLUTION = "blind_solution"  # the verifier's answer, compared with the key by code
     VERIFIER = "verifier"
     STYLE_JUDGE = "style_judge"
 
 
 class Finding(Record):
-    """Why an attempt failed. `instructions` tell the implementer what to change."""
+    """The reason why an attempt failed. `instructions` tell the implementer what to change."""
 
     stage: Stage
     name: str

@@ -55,17 +55,17 @@ class ExamConfig(Record):
 
     Attributes:
         name: the name in prompts and exports.
-        profile: the models, unless the run names another profile.
-        candidate_profile: a description of the candidates. All four roles are told it.
-        style_notes: descriptions of the style of the questions. The implementer and the style judge are told them.
+        profile: the name of the profile, which a run may replace; None: the default profile.
+        candidate_profile: a description of the candidates, for all four roles.
+        style_notes: descriptions of the style of the questions, for the implementer and the style judge.
         difficulties: the difficulties with their weights. A difficulty with weight 0 gets no items.
-        schema_prefixes: only schemas whose id begins with one of these are used; empty: all.
+        schema_prefixes: only schemas whose ids begin with one of these prefixes are used; empty: all.
         schema_weights: weights by schema id; other schemas have the weight 1.
         items: the number of items that are designed. Each item is then accepted or rejected.
         seed: the random seed; another seed gives another bank.
         max_designer_retries: the maximum number of further designs after a design that cannot be used.
         max_implementer_retries: the maximum number of further implementations of an idea.
-        thresholds: the minimum style scores.
+        thresholds: the limits for style scores and flaws.
         prompts: a folder with prompts that replace shipped ones, relative to the folder of the exam.
     """
 

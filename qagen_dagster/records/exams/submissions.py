@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 class Severity(StrEnum):
-    """What follows from a FAIL: another implementation of the same idea, or none."""
+    """Whether another implementation of the same idea can help after a FAIL."""
 
     FIXABLE = "fixable_with_regeneration"
     STRUCTURAL = "structural_flaw"

@@ -49,7 +49,7 @@ class Stage(StrEnum):
 
 
 class Task(Record):
-    """One task of a problem. `number` numbers the alternates, and the variants of one kind, from 1. It is 1 for other tasks."""
+    """One task of a problem. `number` counts the alternates, and the variants of one kind, from 1. It is 1 for other tasks."""
 
     stage: Stage
     number: int = Field(default=1, ge=1)

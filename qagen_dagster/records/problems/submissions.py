@@ -72,7 +72,7 @@ class QuestionKind(StrEnum):
 
 
 class Format(StrEnum):
-    """What a problem can be converted from and to."""
+    """The formats from which and to which problems can be converted."""
 
     MCQ_SC = "mcq_sc"
     MCQ_MC = "mcq_mc"
@@ -124,7 +124,7 @@ class ProblemInput(StrEnum):
 class Breach(Record):
     """A correctness property, by its number, that an output lacks. `detail` says why.
 
-    If a model made the output, the model is shown this.
+    If a model made the output, the model is shown the breach.
     """
 
     property: Annotated[int, Field(ge=1, le=16)]
