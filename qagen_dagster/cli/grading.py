@@ -103,7 +103,7 @@ def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
 
 
 MOST_DOCUMENTS = 40  # maximum number of rows on a terminal; the report lists all documents
-STEPS = 20  # lines of progress without a terminal, about
+STEPS = 20  # approximate number of lines of progress without a terminal
 _PLACE = click.Path(path_type=Path)
 
 

@@ -1,7 +1,7 @@
 """The `qagen` command: the options before every subcommand, and the exit codes.
 
 Exit code 0: done. 1: the work failed. 2: bad usage or configuration. 130: interrupted by Ctrl-C. A failure is one line on stderr. With
-`--debug`, it is a traceback.
+`--debug`, it is a traceback, except for bad usage.
 """
 
 import gc
@@ -168,7 +168,7 @@ def cli(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point. It ends the process with an exit code. With --debug, an error is raised instead."""
+    """The entry point. It ends the process with an exit code. With --debug, an error other than bad usage is raised instead."""
     gc.set_threshold(_COLLECT_AFTER)
     words = sys.argv[1:] if arguments is None else arguments
     code: object = 0

@@ -62,7 +62,7 @@ class Dollars(click.FloatRange):
     """An amount of money. Rejects `nan` and `inf`, which could not serve as a limit."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Raises click.BadParameter."""
+        """The amount. Raises click.BadParameter for a value that is not a finite amount in the range."""
         amount = super().convert(value, param, ctx)
         if not math.isfinite(amount):
             self.fail(f"{value} is not an amount of money.", param, ctx)
@@ -86,7 +86,7 @@ class Selection(NamedTuple):
 
 
 def combination_options(command: Command) -> Command:
-    """Adds --corpus, --scenario and --mode; the command gets them as `chosen`."""
+    """Add --corpus, --scenario and --mode. The command gets their values as `chosen`."""
 
     @functools.wraps(command)
     def start(*values: Any, corpus: str | None, scenario: str | None, mode: Mode | None, **named: Any) -> Any:
@@ -114,7 +114,7 @@ class Models(NamedTuple):
 
 
 def model_options(command: Command) -> Command:
-    """Adds --max-usd, --max-tokens, --max-calls and --profile; the command gets them as `models`."""
+    """Add --max-usd, --max-tokens, --max-calls and --profile. The command gets their values as `models`."""
 
     @functools.wraps(command)
     def start(

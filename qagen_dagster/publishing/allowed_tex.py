@@ -127,7 +127,7 @@ def clean(latex: str) -> str:
 
 
 def joined(latex: str) -> str:
-    """The text without comments and the line breaks after them, as TeX joins it."""
+    """The text without comments and without the line breaks after comments, as TeX reads it."""
     return _COMMENT.sub(r"\1", _LINE_END.sub("\n", latex))
 
 
@@ -280,7 +280,7 @@ class _Walk:
         self._place = 0
 
     def run(self) -> None:
-        """Raises RefusedError."""
+        """Check the text. Raises RefusedError, which names the first part that is not allowed."""
         last = ""
         while (token := TOKEN.search(self._text, self._place)) is not None:
             self._place = token.end()

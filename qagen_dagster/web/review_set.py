@@ -22,7 +22,7 @@ ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes
 
 
 class Row(Record):
-    """One question in the list. Unknown values are empty. `place` is its place, from 1, in the random order of the set; None: none."""
+    """One question in the list. Unknown values are empty. `place` is its place (from 1) in the random order of the set, if any."""
 
     id: str
     set_key: str

@@ -261,9 +261,9 @@ def _gathered(lines: Iterable[str]) -> Iterator[str]:
 
 
 def keep_raw_texts(request: Request, done: Done, folder: Path, before: str = "") -> None:
-    """Write the reason and the text of the model for each failed task to `<problem>-<task>.rejected.txt`.
+    """Write the reason and the text of the model, if there is one, for each failed task to `<problem>-<task>.rejected.txt`.
 
-    For any other task, such a file of an earlier run is removed. `before` is the beginning of the names of files.
+    For other tasks, such a file of an earlier run is removed. `before` is the beginning of the names of files.
     """
     for record in done.records:
         for task in record.tasks:

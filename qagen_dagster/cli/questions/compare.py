@@ -1,4 +1,4 @@
-"""`qagen compare`: two runs, profiles or versions of a published set side by side."""
+"""`qagen compare`: shows two runs, profiles or versions of a published set side by side."""
 
 from collections.abc import Sequence
 from itertools import zip_longest

@@ -123,7 +123,7 @@ def _push(form: str, destination: str, name: str, files: _Files) -> bool:
         raise ConfigError(
             f"--push to {form} needs {error.name}: pip install 'qagen-dagster[{form}]'"
         ) from None
-    except Exception as error:  # both packages raise many kinds
+    except Exception as error:  # both packages raise many kinds of errors
         raise StoreError(f"{name} is not pushed to {destination}: {type(error).__name__}: {error}") from error
 
 

@@ -132,7 +132,7 @@ def materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
         check_owner(instance_home(space.settings), space.settings.assets)
         progress.note("nothing can be run" if kept else "everything is up to date")
         return kept
-    open_home(space.settings)  # refuses before anything is begun
+    open_home(space.settings)  # raises ConfigError before any work begins
     asking = _combinations(found.of(Product.QUESTIONS))
     to_read = found.of(Product.DOCUMENTS)
     probe = in_background(lambda: refused(space, asking, options, work.spending_id))
@@ -201,7 +201,7 @@ def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> l
     for task in found.due(Product.GRADING, Product.INDEX):
         failures += refresh(task)
     later = (Product.CLOSED_BOOK, Product.RETRIEVAL, Product.ANSWERS, Product.EXPORTS)
-    if found.of(*later):  # the new questions decide whether they are out of date
+    if found.of(*later):  # whether these are out of date depends on the new questions
         for task in find_out_of_date(space, replace(scope, force=False)).due(*later):
             failures += refresh(task)
     return failures
@@ -255,7 +255,7 @@ class CombinationReport(Record):
     usd: float | None = 0.0  # None: the price of some calls is unknown
     at_least: bool = False  # calls of failed or unfinished documents may be missing in model_calls and usd
     published: str | None = None
-    too_long: str | None = None  # if replies were cut off: the limit that they reached, and what to raise
+    too_long: str | None = None  # if replies were cut off: the limit that they reached, and how to raise it
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
