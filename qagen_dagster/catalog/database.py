@@ -5,7 +5,7 @@ an entry `relation.name` in `comments.toml` has the entry of its own name.
 
 Everything in a catalog is derived from the store's records, so nothing is migrated in place: a catalog of another
 version is rebuilt. DuckDB allows one writer, and a writer locks readers out. So a new catalog is written to a
-separate file and renamed over the published one, and a finished snapshot never changes while it is open.
+separate file, which then replaces the published catalog. A finished snapshot never changes while it is open.
 """
 
 import os

@@ -52,7 +52,7 @@ def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
 
 
 def status(catalog: Path) -> Row:
-    """The number of accepted questions, the number of distinct ones, the corpora, and the rows of `combinations`.
+    """The number of accepted questions, the number of distinct questions among them, the corpora, and the rows of `combinations`.
 
     Raises StoreError when there is no catalog.
     """

@@ -342,7 +342,7 @@ def _observed(
 
 
 def build_reload_check(layout: Layout, partitions: KnownPartitions) -> dg.AssetChecksDefinition:
-    """The check that the loaded definitions have all corpora, scenarios and exams."""
+    """The check that the loaded definitions have all partitions of the corpora folder."""
 
     @dg.asset_check(  # pyright: ignore[reportUnknownMemberType]
         asset=layout.key(_CORPUS_FILES),

@@ -51,7 +51,7 @@ class Layout:
     Attributes:
         prefix: the path that all asset keys begin with. It is empty in this project's own code location.
         optional: the optional products that the graph has, as in Settings.
-        blocking: whether a failed check keeps the assets that depend on the checked one from being made in the same run.
+        blocking: whether a failed check keeps the assets that depend on the checked asset from being made in the same run.
     """
 
     prefix: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""How the UI presents assets: their jobs, owner, tags and links to the documentation. Their groups are in the table of products."""
+"""The presentation of assets in the UI: jobs, owner, tags and links to the documentation. The groups are in the table of products."""
 
 from collections.abc import Collection
 

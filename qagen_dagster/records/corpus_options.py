@@ -262,10 +262,10 @@ class EvaluationOptions(Record):
 
 
 class Publish(StrEnum):
-    """Which validated questions are published."""
+    """The choice of validated questions that are published."""
 
     ALL = "all"
-    REVIEWED = "reviewed"  # questions that reviewers accepted, and edited ones that passed their checks
+    REVIEWED = "reviewed"  # questions that reviewers accepted, and edited questions that passed their checks
 
 
 class Style(StrEnum):
@@ -292,7 +292,7 @@ class Drop(StrEnum):
 
 
 class PublishOptions(Record):
-    """Which validated questions are published. If corpus.yaml has a string, the string is the value of `only`."""
+    """The options for publishing validated questions. If corpus.yaml has a string, the string is the value of `only`."""
 
     only: Publish = Publish.ALL
     drop: tuple[Drop, ...] = ()
@@ -327,7 +327,7 @@ class ScenarioConfig(Record):
         mix: the shares of kinds. Shares of questions without an answer or across documents (textual mode only) are of `target_count`. Other
             shares are of the questions that are left.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
-        publish: which validated questions are published: a string, or `only` and `drop`.
+        publish: the choice of validated questions that are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: it never fails.
         writers: the shares of models in the writing: `generator`, and `writers` of the profile by name. None: the generator writes all.
     """

@@ -116,7 +116,7 @@ class Metadata(Record):
 
 
 class Rights(Record):
-    """The terms of use that a document states, or that its corpus states for it. None means that neither states them."""
+    """The terms of use that a document states, or that its corpus states for the document. None means that neither states the value."""
 
     licence: str | None = None  # an SPDX identifier if it is known, else an address or the text
     attribution: str | None = None  # the name to credit

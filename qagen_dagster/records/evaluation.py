@@ -262,7 +262,7 @@ class ScoredAnswer(EvaluatedQuestion):
     )
     answerable: bool = True
     abstained: bool | None = (
-        None  # whether the system declined to answer; None: it gave no answers, or this is not decided
+        None  # whether the system declined to answer; None: it gave no answers, or this could not be decided
     )
     decided: Decided | None = None
     explanation: str = ""

@@ -42,7 +42,7 @@ class SentenceStatus(StrEnum):
 
 
 class Decider(StrEnum):
-    """Who decided whether an answer is grounded."""
+    """The decider on whether an answer is grounded."""
 
     CODE = "code"
     JUDGE = "judge"
@@ -97,7 +97,7 @@ class AnswerGrade(Record):
 
     @property
     def decided_by(self) -> Decider | None:
-        """Who decided whether the answer is grounded; None if nobody could decide."""
+        """The decider on whether the answer is grounded; None if it could not be decided."""
         if self.is_grounded is None:
             return None
         return Decider.CODE if self.llm_verdict is None else Decider.JUDGE

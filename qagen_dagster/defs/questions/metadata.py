@@ -190,7 +190,7 @@ def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetada
 
 
 def _missing(shortfalls: Sequence[tuple[str, Shortfall]], count: int) -> metadata.Metadata:
-    """How many questions of the requested kinds are missing, with a row per document and kind."""
+    """The number of missing questions of the requested kinds, with a row per document and kind; empty if no kind has a shortfall."""
     if not shortfalls:
         return {}
     rows = [(name, one.question_type, one.wanted, one.accepted, one.reason) for name, one in shortfalls]

@@ -76,7 +76,7 @@ def _ngrams(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
 
 
 class SetFacts(Record):
-    """How a set was made: configuration, plan and spending. `planned_by_type` is empty if no types were planned."""
+    """The facts on how a set was made: configuration, plan and spending. `planned_by_type` is empty if no types were planned."""
 
     corpus_context: str
     scenario_name: str

@@ -85,7 +85,7 @@ class Attempt(Record):
 
 
 class SlotEnd(StrEnum):
-    """How the work on a slot ended. ACCEPTED and REJECTED are final."""
+    """The end of the work on a slot. ACCEPTED and REJECTED are final."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -164,7 +164,7 @@ class ExamItem(Record):
 
     @property
     def key_by(self) -> str:
-        """What showed that the key is right: `form`, `solver`, `both` or `neither`."""
+        """The proof that the key is right: by the checkable `form`, by the `solver` (the blind solution), by `both`, or by `neither`."""
         form = self.proof.status is ProofStatus.PROVEN
         solver = self.blind_solution.right == (self.question.correct_option,)
         return {(True, True): "both", (True, False): "form", (False, True): "solver"}.get(

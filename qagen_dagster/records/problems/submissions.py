@@ -56,7 +56,7 @@ LatexText = Annotated[
 
 
 class QuestionKind(StrEnum):
-    """What kind of question a problem is."""
+    """The kind of question that a problem asks."""
 
     MCQ_SC = "mcq_sc"  # one right option
     MCQ_MC = "mcq_mc"  # one or several right options
@@ -93,7 +93,7 @@ class Format(StrEnum):
 
 
 class VariantKind(StrEnum):
-    """What a variant changes."""
+    """The part of a problem that a variant changes."""
 
     NUMERICAL = "numerical"  # only numbers
     CONTEXT = "context"  # the scenario; the numbers stay
@@ -103,7 +103,7 @@ class VariantKind(StrEnum):
 
 
 class DiagramKind(StrEnum):
-    """What a diagram shows."""
+    """The subject of a diagram."""
 
     GRAPH = "graph"
     CIRCUIT = "circuit"

@@ -29,7 +29,7 @@ class PublishedVisual(Record):
 
 
 class PublishedVerdict(Record):
-    """The findings of the validator: its own answer, which it gave before it saw the proposed one, and the criteria."""
+    """The findings of the validator: its own answer, which it gave before it saw the proposed answer, and the criteria."""
 
     blind_answer: str
     answerable: bool
