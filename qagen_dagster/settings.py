@@ -256,12 +256,12 @@ def executor() -> str:
 
 
 def scripts() -> str | None:
-    """The module whose dictionary `SCRIPTS` has the functions of scripted models; None when it is not set."""
+    """The module whose dictionary `SCRIPTS` has the functions of scripted models (QAGEN_SCRIPTS); None when it is not set."""
     return os.environ.get("QAGEN_SCRIPTS") or None
 
 
 def op_seconds() -> int:
-    """The number of seconds after which Celery considers the worker of an op dead. Raises ConfigError for an invalid value."""
+    """The seconds after which Celery considers the worker of an op dead (QAGEN_OP_SECONDS). Raises ConfigError for an invalid value."""
     return _whole_number(os.environ, "QAGEN_OP_SECONDS", 3600)
 
 

@@ -51,7 +51,7 @@ def lease(objects: Objects, key: str, seconds: float = SECONDS) -> Generator[Non
 
 
 def _take(objects: Objects, key: str, owner: str, seconds: float) -> str:
-    """Wait until the lock is free or its holder is dead, then make the lock or the next lock. Returns the name of the lock that was made."""
+    """Wait until the lock is free or its holder is dead, then make the lock or the next lock. Returns the name of the made lock."""
     name, seen, since, first = key, b"", 0.0, b""
     while True:
         if objects.create(name, owner.encode()):

@@ -199,7 +199,7 @@ def without_unjudged(verdict: object) -> object:
     """The fields of a verdict, with None for criteria that were not judged. Earlier versions stored these as true.
 
     The embedded reader finds faults, but it never confirms the criteria of `_UNCONFIRMED`. Other validators do not judge `_UNASKED`
-    without a blind answer, or if code found that it contradicts the proposed answer. Without it, `matches` is not judged either.
+    without a blind answer, or if code found that it contradicts the proposed answer. `matches` needs a blind answer, too.
     """
     if not isinstance(verdict, dict):
         return verdict
