@@ -1,4 +1,4 @@
-"""The commands `qagen evaluate`, which evaluates published sets, and `qagen score`, which scores another system on them."""
+"""`qagen evaluate` and `qagen panel`, which evaluate published sets, and `qagen score`, which scores another system on published sets."""
 
 from pathlib import Path
 from typing import Any

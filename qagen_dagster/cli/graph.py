@@ -87,7 +87,7 @@ class Progress:
             self._console.print(title, markup=False, highlight=False)
 
     def note(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that stays when the bar goes on. Prints nothing if the progress is quiet."""
         if not self._quiet:
             self._console.print(text, markup=False, highlight=False)
 

@@ -134,7 +134,7 @@ class Profile(Record):
 
 
 def bound_specs(profile: Profile, roles: Iterable[Role], name: str) -> dict[Role, ModelSpec]:
-    """The model for each of EXAM_ROLES or PROBLEM_ROLES. Raises ConfigError, which names the roles without a model."""
+    """The model for each of `roles`, which are from EXAM_ROLES or PROBLEM_ROLES. Raises ConfigError, which names the roles without a model."""
     found = {role: profile.spec_or_fallback(role) for role in roles}
     missing = [role.value for role, spec in found.items() if spec is None]
     if missing:
@@ -167,7 +167,7 @@ def check_examiners(profile: Profile) -> None:
 
 
 def check_distinct(one: ModelSpec | None, other: ModelSpec | None, names: str, where: str, what: str) -> None:
-    """Raise ValueError when both have the same model name, even with other addresses or settings. `what` says what a model must not do."""
+    """Raise ValueError when `one` and `other` have the same model name. Other settings do not matter. A model must not do `what`."""
     models = [spec.model.strip().casefold() for spec in (one, other) if spec is not None]
     if one is not None and len(models) == 2 and models[0] == models[1]:
         raise ValueError(f"{names} are the same model ({one.model}){where}; a model must not {what}")

@@ -21,7 +21,7 @@ ROW_COUNT = (
     "dagster/partition_row_count"  # the label of the number of rows, questions or items of a partition
 )
 MAX_ROWS = 200
-INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, and shorter in a narrow cell
+INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, shorter Markdown in a narrow cell
 _NARROW = 3  # maximum number of columns that fit into a narrow cell
 _LETTERS = 19  # maximum length of a name that fits beside its bar
 CHART = 320  # pixels; the width of a chart in a cell. If a label is long, the UI cuts off wider charts

@@ -116,7 +116,7 @@ def names() -> Names:
 
 
 def clean(latex: str) -> str:
-    """The text with a space for each comment.
+    """The text with a space in place of each comment.
 
     Raises RefusedError for `^^` and control characters, which TeX may read as other characters.
     """
@@ -273,7 +273,7 @@ class _Walk:
     def __init__(self, text: str, own: Own, *, environment: bool = False) -> None:
         self._text = text
         self._own = own
-        self._environments = not environment  # no environment is defined within one
+        self._environments = not environment  # an environment must not be defined within another
         self._ends = group_ends(text)
         self._frames = [_Frame("", "text")]
         self._options = False  # whether a bracket that follows directly has keys

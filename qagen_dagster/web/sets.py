@@ -96,7 +96,7 @@ class QuestionReviews(Record):
 
 
 class Reviews:
-    """The decisions on some sets. Decisions are never changed, so each is read once."""
+    """The decisions on some sets. Decisions are never changed, so each decision is read only once."""
 
     def __init__(self, space: Workspace) -> None:
         self._space = space

@@ -177,7 +177,7 @@ def _uri(picture: PageImage | None) -> str | None:
 
 
 def _items_at(bank: ProblemBank, stage: Stage) -> list[BankItem]:
-    """The items that a stage made: the problems themselves, their variants, or their conversions."""
+    """The items that a stage made: the problems themselves (for DIAGRAM those with a diagram), their variants, or their conversions."""
     found: list[BankItem] = []
     for record in bank.problems:
         for item in items_of(record):

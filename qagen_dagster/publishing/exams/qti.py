@@ -1,7 +1,7 @@
 """QTI 2.1, QTI 3.0, and QTI 1.2 for Canvas. Stylesheets make QTI 3.0 and QTI 1.2 from QTI 2.1.
 
 A content package has a file for each item, a test with a section for each schema, the pictures of figures, and the manifest. For Canvas,
-one file has all items. Formulas are MathML. Feedback says which mistake leads to the chosen option.
+one file has all items. Formulas are MathML. Feedback on an option is the mistake that leads to it, or the solution.
 """
 
 import io
@@ -37,7 +37,7 @@ _RENEWED = {  # texts of the manifest, and the texts that replace them in QTI 3.
 
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
-    """A content package of version 2.1, or of version 3.0 with `version_3`. A stylesheet makes the files of 3.0 from the files of 2.1."""
+    """A content package of version 2.1, or of version 3.0 if `version_3` is True. A stylesheet makes the files of 3.0 from the files of 2.1."""
     roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None

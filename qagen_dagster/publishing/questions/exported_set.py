@@ -1,4 +1,4 @@
-"""The content of exports of a published set: its questions with the passages that prove them, its documents and pictures."""
+"""The content of exports of a published set: its questions with the passages of their evidence, its documents and pictures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -46,7 +46,7 @@ class ExportedDocument:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a quote: it begins at the character `start` of the text of adjacent passages."""
+    """The place of a quote. The quote begins at the character `start` of `text`, the text of adjacent passages."""
 
     quote: str
     start: int
@@ -74,7 +74,7 @@ class Picture:
 class ExportedRow:
     """A published question, with the places of its quotes in the text, and the pictures of its visuals.
 
-    `graded` has the passages whose relevance was judged, with grades from 0 to 3, in the order of search; none if the set has no labels.
+    `graded` has the passages whose relevance was judged, with grades from 0 to 3, in the order of search; none if the question has no labels.
     """
 
     question: PublishedQuestion

@@ -218,7 +218,7 @@ def _declared(kinds: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _croissant(exported: ExportedSet, data: bytes) -> bytes:
-    """The metadata of the Parquet file `data`."""
+    """The Croissant metadata of the set, whose Parquet file has the content `data`."""
     one, rows, rights, review = exported.published, exported.rows, exported.rights, exported.review
     made = [row.question.generation_metadata for row in rows]
     models = {f"generator: {each.generator_model}" for each in made}
