@@ -134,7 +134,7 @@ class Profile(Record):
 
 
 def bound_specs(profile: Profile, roles: Iterable[Role], name: str) -> dict[Role, ModelSpec]:
-    """The model for each of `roles`, which are from EXAM_ROLES or PROBLEM_ROLES. Raises ConfigError, which names the roles without a model."""
+    """The model for each of `roles`, of EXAM_ROLES or PROBLEM_ROLES. Raises ConfigError, which names the roles without a model."""
     found = {role: profile.spec_or_fallback(role) for role in roles}
     missing = [role.value for role, spec in found.items() if spec is None]
     if missing:

@@ -1,6 +1,6 @@
 """Repairs and escapes text: control characters, Markdown, HTML tags, and LaTeX commands that lost their backslashes.
 
-A placeholder such as `<name>` is text, not a tag. Commands of `qagen` that only print load this module, so it imports only the standard library.
+A placeholder such as `<name>` is text, not a tag. Commands that only print load this module, so it imports only the standard library.
 """
 
 import re

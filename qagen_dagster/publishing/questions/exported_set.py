@@ -74,7 +74,7 @@ class Picture:
 class ExportedRow:
     """A published question, with the places of its quotes in the text, and the pictures of its visuals.
 
-    `graded` has the passages whose relevance was judged, with grades from 0 to 3, in the order of search; none if the question has no labels.
+    `graded` has the passages whose relevance was judged, with grades from 0 to 3, in the order of search; empty without labels.
     """
 
     question: PublishedQuestion
