@@ -110,7 +110,7 @@ class Store:
         return None if data is None else self._parsed(key, data, kind)
 
     def find_valid(self, key: str, kind: type[RecordT]) -> RecordT | None:
-        """A record; None when it is missing or not a valid `kind`. For records that are made again when they are missing."""
+        """A record; None when it is missing or not a valid `kind`. Only for records that are made again when they are missing."""
         try:
             return self.find(key, kind)
         except StoreError:

@@ -1,4 +1,4 @@
-"""The schema and defaults of corpus.yaml. `configuration/corpora.py` reads the file, with line numbers."""
+"""The schema and defaults of corpus.yaml. `configuration/corpora.py` reads the file and reports errors with their lines."""
 
 import math
 from collections.abc import Iterable
@@ -24,9 +24,9 @@ class FulltextOptions(Record):
         download: whether the network is searched when an answer needs the full text. If False, nothing is fetched.
         doi_url, unpaywall_url, europe_pmc_url: addresses of sources, with `{doi}`. null leaves the source out.
         email: the address that replaces `{email}` in `unpaywall_url`. Without it, this source is left out if its address has `{email}`.
-        proxy_url: the address of an institution's proxy, with `{url}`. It is used only if a person allows it.
-        always_allow_proxy: whether the proxy may be used without asking.
-        max_megabytes: a larger file is refused.
+        proxy_url: the address of an institution's proxy, with `{url}`. It is used only if a person or `always_allow_proxy` allows it.
+        always_allow_proxy: whether the proxy may be used without asking a person.
+        max_megabytes: the maximum size of a file. Larger files are refused.
         seconds: the time limit of one request with its redirects. All requests for a document may take four times as long.
         allow_private: the `host:port` pairs that may be at private or loopback addresses. Other servers at such addresses are refused.
     """

@@ -59,7 +59,7 @@ exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: 
 def report(space: Workspace, exam: Exam) -> dict[str, Any]:
     """One exam: its difficulties in order, the titles of schemas by id, its BankStats, and the parts that were run.
 
-    A duplicate counts as rejected, because it is not in the bank. Raises ConfigError, StoreError.
+    A duplicate counts as rejected, because it is not in the bank. Raises ConfigError and StoreError.
     """
     found = gather(space, exam.key)
     parts: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The settings of an exam.yaml. `configuration/exams.py` reads them, and the schemas.md beside it, with line numbers."""
+"""The settings of an exam.yaml. `configuration/exams.py` reads it and the schemas.md beside it, and reports errors with their lines."""
 
 from typing import Annotated
 

@@ -138,7 +138,7 @@ class Estimate(Record):
 
 
 class ItemFlag(StrEnum):
-    """The findings of rules about an item. A rule applies only if the whole interval of its statistic fulfils its condition."""
+    """The findings of rules about an item. A rule applies only if the whole interval of the statistic fulfils the condition."""
 
     WRONG_KEY = "wrong_key_suspected"  # strong candidates agree on an option that is not the key
     NEGATIVE = "negative_discrimination"  # strong candidates fail more often than weak ones

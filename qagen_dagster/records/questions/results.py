@@ -19,7 +19,7 @@ from qagen_dagster.records.run import CallSummary
 
 
 class Evidence(Record):
-    """A verbatim span that proves an answer, as re-matched in the parsed text by code."""
+    """A verbatim span that proves an answer, as code found it in the parsed text."""
 
     quote: str
     start_line: int | None  # 1-based lines of the parsed text; None for purely visual evidence
