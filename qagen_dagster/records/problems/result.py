@@ -124,7 +124,7 @@ class TaskResult(Record):
         prompt: the name of the prompt; empty if no model was asked.
         raw: the text of the model, word for word.
         warnings: warnings for people, one line each.
-        solved: the result of a solver that saw only the question of the item; NOT_SOLVED if no solver was asked.
+        solved: the comparison of a solver's answer with the key, in words; it begins with NOT_SOLVED if there is no answer.
         read_twice: the result of a second reading of the picture by the solver's model; empty without a second reading.
     """
 
