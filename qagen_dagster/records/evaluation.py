@@ -45,7 +45,7 @@ class Decided(StrEnum):
 class EvaluatedQuestion(Record):
     """A published question with its published answer.
 
-    `failure` is the reason why there is no result; empty if there is one. `unheard` states that no model could be asked, so the
+    `failure` is the reason why there is no result; empty if there is one. `unheard` states that a model could not be asked, so the
     next run asks again.
     """
 

@@ -307,7 +307,7 @@ class BankStats(Record):
 
     Attributes:
         failure_types: the number of rejected items by failure type.
-        caught_by: the number of failed attempts by the stage that found the fault. One item may have several failed attempts.
+        caught_by: by stage, the number of failed designs and attempts, of duplicates, and of items that reviewers rejected.
         proofs: the number of accepted items by their `ProofStatus`.
         keys_by: the number of accepted items by what showed that the key is right, see `ExamItem.key_by`.
         first_time: the number of items whose first implementation was accepted.

@@ -330,7 +330,7 @@ class ValidatedSet(OfCombination):
     questions: tuple[QAPair, ...]
     removed: tuple[RejectedQA, ...]
     undecided: int = (
-        0  # removed questions that were not compared because the budget ended; the next run compares them
+        0  # removed questions that were not compared or judged because the budget ended; the next run does it
     )
     calls: tuple[CallSummary, ...] = ()
     review: AppliedReview | None = None  # None: there were no decisions
