@@ -1,6 +1,4 @@
-"""The functions that other programs import from `qagen_dagster`, for published sets, scores, and answers from one document. Other Dagster
-projects use `defs/questions/downstream.py`.
-"""
+"""The functions that other programs import from `qagen_dagster`. Other Dagster projects use `defs/questions/downstream.py`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -279,6 +279,7 @@ class Blobs:
         self._store, self._prefix = store, prefix
 
     def get(self, key: str) -> bytes | None:
+        """The value of a key; None when it is missing."""
         return self._store.get(self._key(key))
 
     def put(self, key: str, data: bytes) -> None:

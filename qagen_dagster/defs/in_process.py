@@ -80,6 +80,8 @@ def home_origin(job: str) -> Any:
 
 
 class Progress(Protocol):
+    """Shows the progress of a command: the title of each step, notes about the step, and the end of the step."""
+
     def step(self, title: str) -> None: ...
 
     def say(self, note: str) -> None: ...
@@ -263,6 +265,8 @@ def _is_alive(process: int) -> bool:
 
 
 def progress_logger(progress: Progress) -> dg.LoggerDefinition:
+    """The logger that passes the messages of runs to `progress`."""
+
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             progress.say(str(getattr(record, "dagster_meta", {}).get("orig_message", record.getMessage())))

@@ -78,6 +78,8 @@ class RunStatus(StrEnum):
 
 
 class CheckOutcome(Record):
+    """The outcome of one asset check. `numbers` has the metadata of the check; values that are neither numbers nor text are None."""
+
     asset: str
     check: str
     partition: str | None

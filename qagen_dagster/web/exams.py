@@ -63,6 +63,8 @@ def exam_source(space: Workspace, exam: str) -> review_set.SetSource:
 
 
 class ExamBank(review_set.ReviewSet):
+    """The items of the bank of an exam, and the slots that gave no item."""
+
     def __init__(self, space: Workspace, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
         self._space, self._bank, self._statistics = space, bank, statistics

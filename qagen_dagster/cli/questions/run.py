@@ -171,7 +171,7 @@ def _begin(
 
 
 def _to_run(space: Workspace, scope: Scope) -> tuple[OutOfDate, list[str]]:
-    """The tasks that are out of date, and a line for each combination that is left out because its published set must not be replaced."""
+    """The tasks that are or may become due, and a line for each combination left out because its published set must not be replaced."""
     found = find_out_of_date(space, scope)
     if scope.options.replace:
         return found, []

@@ -122,6 +122,8 @@ class SlotResult(Record):
 
 
 class SlotPlan(Record):
+    """The idea of one slot; `plan` is None if no design could be used."""
+
     part: submissions.ExamPart
     slot: int
     plan: submissions.IdeaPlan | None = None

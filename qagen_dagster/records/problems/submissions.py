@@ -122,10 +122,7 @@ class ProblemInput(StrEnum):
 
 
 class Breach(Record):
-    """A correctness property, by its number, that an output lacks. `detail` says why.
-
-    If a model made the output, the model is shown the breach.
-    """
+    """A correctness property, by its number, that an output lacks. `detail` says why. A model that made the output is shown the breach."""
 
     property: Annotated[int, Field(ge=1, le=16)]
     detail: str
@@ -135,10 +132,7 @@ class Breach(Record):
 
 
 def _as_word(value: object) -> object:
-    """The text in the spelling of enumeration values: "mcq_sc" if a model wrote "MCQ-SC".
-
-    A value that is not text, or is a member of an enumeration already, is returned unchanged.
-    """
+    """The text in the spelling of enumeration values, such as "mcq_sc" for "MCQ-SC". Members of enumerations and non-texts are unchanged."""
     if not isinstance(value, str) or isinstance(value, StrEnum):
         return value
     return "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
@@ -362,8 +356,5 @@ class Problem(Record):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything about the problem that a model may be shown.
-
-        It does not depend on the id, the path and the index.
-        """
+        """A hash of everything about the problem that a model may be shown, without its id, path and index."""
         return fingerprint([self.model_dump_json(exclude={"id", "source_path", "index"})])
