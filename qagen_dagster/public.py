@@ -139,8 +139,8 @@ def semantic_search_document(
     corpus: str | None = None,
     profile: str | None = None,
 ) -> tuple[ChunkContext, ...]:
-    """The passages of one document that are closest to a query in meaning, the closest first. They are chunks of its full text, or sentences
-    of its abstract if the document has no full text.
+    """The passages of one document that are closest to a query in meaning, the closest first. They are chunks of the full text,
+    or sentences of the abstract if the document has no full text.
 
     `threshold` is the minimum cosine similarity. Raises ConfigError, ModelError and StoreError.
     """

@@ -205,7 +205,7 @@ class IndexEntry(Record):
     source_sha256: str  # of the whole file
     text_sha256: str = ""
     parser: str = ""
-    options: str = ""  # fingerprint of the options and limits with which it was parsed
+    options: str = ""  # fingerprint of the options and limits with which the document was parsed
     bytes: int = 0  # of the whole file
     line_count: int = 0
     char_count: int = 0

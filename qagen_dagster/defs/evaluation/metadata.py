@@ -12,7 +12,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Ranking
 
-MOST_RUNS = 20  # earlier runs in the table
+MOST_RUNS = 20  # maximum number of runs in the table
 SECONDS = 19  # characters of an ISO 8601 time up to its seconds
 _LEVELS = ("document", "evidence")
 _CLOSED_ENDS = ("leaked", "undecided", "wrong", "unknown")  # in the order of the table

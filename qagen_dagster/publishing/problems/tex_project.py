@@ -27,7 +27,7 @@ _PACKAGES = (
     "tikz-3dplot tikz-feynman ulem units upgreek wasysym wrapfig xcolor xfrac"
 )
 _HARMLESS = frozenset(_PACKAGES.split())
-_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project defines them
+_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # defined by the project
 _ROUNDS = 20  # maximum length of a chain of definitions that use each other
 _MOST = 4_000  # characters in one definition
 FOLDER = "tex"

@@ -132,7 +132,7 @@ class Breach(Record):
 
 
 def _as_word(value: object) -> object:
-    """The text in the spelling of enumeration values: "mcq_sc" for "MCQ-SC". Enumeration members and values of other types are unchanged."""
+    """The text in the spelling of enumeration values: "mcq_sc" for "MCQ-SC". Enumeration members and other types are unchanged."""
     if not isinstance(value, str) or isinstance(value, StrEnum):
         return value
     return "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
