@@ -110,7 +110,7 @@ def set_rows(
     *,
     current: bool,
 ) -> Iterator[TableRow]:
-    """A version of a set: when it was first `published`, its run (None: not in the history), whether it is `current`, and its questions."""
+    """A version of a set: when it was `published`, its run (None: not in the history), whether it is `current`, and its questions."""
     keys = {**combination_row(combination), "run_id": run_id, "result_id": number}
     count = 0
     for one in questions:

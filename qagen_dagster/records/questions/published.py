@@ -150,7 +150,7 @@ class LatestVersion(Record):
     """The version that the files of the published set have now."""
 
     content_id: str
-    timestamp: str  # when the version was first published, ISO 8601
+    timestamp: str  # when the set got this version, ISO 8601
     made_from: str  # fingerprint of everything from which the files were made
     files: dict[str, str]  # path -> SHA-256
 
