@@ -37,7 +37,7 @@ class SentenceStatus(StrEnum):
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     NOT_FOUND = "not_found"
-    GENERIC = "generic"  # the sentence is about the document and makes no claim, so it counts as grounded
+    GENERIC = "generic"  # the sentence makes no claim about the subject, so it counts as grounded
     NOT_MEASURED = "not_measured"  # the sentence counts neither as grounded nor as ungrounded
 
 
@@ -59,8 +59,8 @@ class SpanEvidence(Record):
 class SentenceGrade(Record):
     """One sentence of an answer.
 
-    `score` is the score of the grading method, 0 to 1; None if the method gives no score. `reason` is one line for a person; it is
-    empty if the sentence is supported.
+    `score` is the score of the grading method, 0 to 1; None if the method gives no score. `reason` is one line for a person; it may
+    be empty if the sentence is supported or generic.
     """
 
     sentence: str
@@ -84,7 +84,7 @@ class JudgeVerdict(Record):
 
 
 class AnswerGrade(Record):
-    """The grade of one answer. `confidence` and `is_grounded` are None if no sentence of the answer could be measured."""
+    """The grade of one answer. `confidence` and `is_grounded` are None if neither code nor the judge could decide."""
 
     is_grounded: bool | None
     confidence: Share | None
@@ -157,7 +157,7 @@ class GradedAnswer(Record):
 
 
 class DocumentGrades(Record):
-    """The grades of one document's answers. `overall_grade` and `overall_confidence` are None if nothing could be measured."""
+    """The grades of one document's answers. `overall_confidence` is None if no answer was measured, `overall_grade` if too few were."""
 
     document_id: str
     title: str
@@ -176,7 +176,7 @@ class DocumentGrades(Record):
 
 
 class Highlight(Record):
-    """An ungrounded answer, with the reasons, in the short list of a report."""
+    """An ungrounded answer, with the reasons, as a report lists it."""
 
     document_id: str
     question: str
@@ -186,7 +186,7 @@ class Highlight(Record):
 
 
 class GroundingReport(Record):
-    """The grades of one combination, or of a file of answers, which has no scenario and no mode."""
+    """The grades of one combination, or of a file of answers, which has no scenario and no mode. Grades are None as in `DocumentGrades`."""
 
     corpus: str
     scenario: str | None = None
