@@ -37,7 +37,7 @@ SEARCHING = (Kind.RETRIEVAL, Kind.LABELS, Kind.PANEL)  # kinds that need the sea
 class Decided(StrEnum):
     """The way in which an answer was compared with the published answer."""
 
-    UNKNOWN = "unknown"  # the model said that it does not know
+    UNKNOWN = "unknown"  # there is no answer, or it says that the answer is not known
     MATCH = "match"  # code compared numbers, dates, names and words
     MODEL = "model"  # a model decided, because code could not
 
@@ -74,7 +74,7 @@ class ClosedBookAnswer(EvaluatedQuestion):
 class BaselineAnswer(EvaluatedQuestion):
     """The answer of `answer_from_document` from the question's document.
 
-    `exact` and `f1` are None if there is no answer to score. `grading` is None if the answer makes no claim.
+    `exact`, `f1` and `grading` are None after an error. `grading` is also None if the model found no answer.
     """
 
     given: str = ""
@@ -239,7 +239,7 @@ class SystemAnswer(Record):
 
 
 class SystemOutput(Record):
-    """The answers of a system by question id, and the rows that could not be used."""
+    """The answers of a system by question id, and a line for each row that could not be used."""
 
     name: str
     answers: dict[str, SystemAnswer]
@@ -250,7 +250,7 @@ class SystemOutput(Record):
 class ScoredAnswer(EvaluatedQuestion):
     """A published question with the output of a system for it.
 
-    `right` is None if it was not decided, and `failure` then states why. The ranks are 1-based; None means not retrieved.
+    `right` is None if it was not decided; `failure` has the reason, unless no answers were given. Ranks are 1-based; None: not retrieved.
     """
 
     question_type: str
@@ -266,10 +266,10 @@ class ScoredAnswer(EvaluatedQuestion):
     )
     decided: Decided | None = None
     explanation: str = ""
-    document_rank: int | None = None  # among the retrieved documents
+    document_rank: int | None = None  # among the retrieved documents; if several are needed, of the last one
     evidence_ranks: tuple[int | None, ...] = ()  # for each quote: the first retrieved passage that has it
     key_facts: Share | None = (
-        None  # share of the key facts that the answer states; None: no answers were given
+        None  # share of the key facts that the answer states; None: the system or the question has no answers
     )
     writer: str = ""  # the model that wrote the question; "people" if it was imported
     graded: dict[str, float] = Field(default_factory=dict)  # measures from relevance labels, if any
