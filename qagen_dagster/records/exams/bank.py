@@ -136,7 +136,7 @@ class ExamItem(Record):
 
     Attributes:
         id: `{schema_id}-{difficulty}-{fingerprint}`, see `item_id`.
-        blind_solution: an answer from the stem and the options alone, by the verifier, or by the solver after an edit.
+        blind_solution: an answer from stem and options alone, by the verifier. After an edit: by the solver, or empty without a solver.
         proof: the result of computing the checkable form and comparing it with the options.
         models: the name of the model by role.
         attempts: the number of implementations of the idea, including the accepted one.

@@ -87,7 +87,7 @@ class TaskEnd(StrEnum):
     GIVEN = "given"  # no model was asked, because the input already has the result
     REJECTED = "rejected"  # the results of both attempts broke a property, see `breaches`
     DECLINED = "declined"  # the model reported that the task cannot be done
-    FAILED = "failed"  # the model refused to answer, or could not be reached
+    FAILED = "failed"  # the model gave no answer, for example because it could not be reached
     SKIPPED = "skipped"  # there is nothing to do, for example because the problem has no diagram
 
     @property

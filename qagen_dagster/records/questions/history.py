@@ -77,7 +77,7 @@ class RunDocument(Record):
     accepted: int = 0
     rejected: int = 0
     validated: int | None = None  # candidates with a verdict
-    passed: int | None = None  # candidates whose verdict is positive
+    passed: int | None = None  # candidates with a positive verdict that code did not reject afterwards
     rejected_by_reason: dict[str, int] | None = None
     accepted_by_type: dict[str, int] | None = None
     reused: bool | None = None  # whether an earlier run made the result and paid for it
