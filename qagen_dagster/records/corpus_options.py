@@ -484,7 +484,7 @@ class IndexOptions(Record):
 
 
 class CorpusConfig(Record):
-    """A corpus. `licence` and `attribution` have values by pattern of paths. The pattern `*` is only for files that state no value."""
+    """A corpus. `licence` and `attribution` have values by pattern of paths. They override what files state, except for the pattern `*`."""
 
     name: _Prose
     corpus_context: _Prose
