@@ -81,7 +81,7 @@ def close_record(layout: Layout, store: Store, instance: dg.DagsterInstance, run
 
 
 def record_killed(store: Store, run_ids: Iterable[str], why: str) -> None:
-    """Record that the processes of these runs were killed. Runs without a record in this store are skipped."""
+    """Record that the processes of these runs were killed. Runs that have ended, or have no record in this store, are skipped."""
     for run_id in run_ids:
         record = store.find_valid(RunRecord.key(run_id), RunRecord)
         if record is not None and record.status is RunStatus.STARTED:
