@@ -63,7 +63,7 @@ def _questions(chosen: Sequence[queries.Row]) -> Table:
 
 
 def _costs(chosen: Sequence[queries.Row]) -> Table:
-    """A row for each combination, and below it one for each role. Each row has two lines, to fit a terminal."""
+    """A row for each combination, and below it a row for each role. Each row has two lines, to fit a terminal."""
     table = Table(
         title="Cost\n",
         caption="A replayed request counts once. Seconds are model time of all parallel calls.\n"
