@@ -136,7 +136,7 @@ def _write_probe(space: Workspace) -> str:
 
 
 def _ledger(space: Workspace) -> Iterator[Finding]:
-    """Check every entry of the ledger, and the records of all batches. Unusable entries and foreign files are named, but are no failures."""
+    """Check every entry of the ledger, and the records of all batches. Unusable entries and foreign files are only named."""
     found = ledger.check(space.store)
     yield "ledger", True, f"{found.whole:,} entries and {found.batches:,} records of batches are intact"
     for fault in found.corrupt:
