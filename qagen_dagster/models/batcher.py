@@ -89,7 +89,7 @@ class _Group:
     done: threading.Event = field(default_factory=threading.Event)  # the leader has finished
     refused: dict[str, errors.ModelError] = field(
         default_factory=dict[str, errors.ModelError]
-    )  # for good, by request
+    )  # the errors of requests that the server refuses for good, by key
     failure: errors.ModelError | None = None  # the failure of the whole batch
     unsent: bool = False  # the server does not have the batch, so its requests go into another batch
 
@@ -315,7 +315,7 @@ class BatchModel(LedgeredModel):
         return super().respond(request)
 
     def _ask(self, key: str, request: Request) -> None:
-        """As `Batcher.ask`, but no error if the server refuses to force a tool call: the direct call that follows need not force it."""
+        """As `Batcher.ask`, but a refusal to force a tool call raises nothing, because the direct call that follows need not force it."""
         try:
             self._batcher.ask(key, request)
         except errors.PermanentModelError as error:
@@ -323,7 +323,7 @@ class BatchModel(LedgeredModel):
                 raise
 
     def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
-        """Reserve the cost of the request. Nothing is reserved if it is paid already, because it is stored or in a batch."""
+        """Reserve the cost of the request. Nothing is reserved if its response is stored, or if it is in a batch that is not closed."""
         known = self._ledger.get(key) is not None or self._batcher.book.open_for(key) is not None
         return nullcontext() if known or self._meter is None else self._meter.hold(self._most(request))
 

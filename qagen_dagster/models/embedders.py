@@ -177,7 +177,7 @@ class MiniLM:
         return result
 
     def pieces(self, text: str) -> tuple[list[tuple[int, int]], Vectors]:
-        """The first and the last character of each word piece of `text` that the model reads, and the state of each piece in its context."""
+        """The start and the end (exclusive) in `text` of each word piece that the model reads, and the state of each piece in context."""
         encodings, _, states = self._run([text])
         return [(int(start), int(end)) for start, end in encodings[0].offsets], states[0]
 
@@ -210,7 +210,7 @@ def _load_encoder(threads: int) -> MiniLM:
 
 
 def shared(threads: int = 1) -> MiniLM:
-    """The encoder of this process. It is loaded at first use."""
+    """The encoder of this process that uses `threads` CPU threads. It is loaded at first use."""
     with _lock:
         return _load_encoder(threads)
 

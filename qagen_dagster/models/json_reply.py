@@ -1,7 +1,7 @@
 """Reads JSON that a model wrote, and asks a model for one record.
 
-JSON is read in one pass, including code fences, prose around it, trailing commas or lone surrogates. Asking is for roles
-with a single turn: one request, and one correction. Wires enforce schemas, and callers interpret the records.
+JSON is read despite code fences, prose around it, trailing commas and lone surrogates. `ask_for` is for roles with a single
+turn: one request and, if the reply does not fit, one correction. Wires enforce schemas, and callers interpret the records.
 """
 
 import ast
@@ -31,8 +31,8 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply that is not empty, with any text around it. Single quotes are read, too. Raises ValueError with a
-    text for the model: there is no object, it is cut off, or its syntax is wrong at a position."""
+    """The first JSON object in a reply that has any field, or {} if only empty objects can be read. There may be text around the object,
+    and strings may have single quotes. Raises ValueError with a text for the model if no object can be read."""
     fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):
         if not closed:
@@ -54,7 +54,8 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a native tool call. If they are unreadable, `whole_items` of them, and a text for the model that states why.
+    """Returns (arguments, fault) of a native tool call. `fault` is None if the arguments are readable. Otherwise it is a text for the model
+    that states why they are not, and the arguments are the `whole_items` of `raw`.
 
     `raw` is a JSON string, an object from some servers, or nothing from some servers for a tool without arguments.
     """

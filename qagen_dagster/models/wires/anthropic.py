@@ -132,7 +132,8 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _choice(request: Request, spec: ModelSpec) -> str:
-    """The type for `tool_choice`. A forced call becomes "auto" if the model thinks, because the server refuses a forced call of a thinking model."""
+    """The type for `tool_choice`. A forced call becomes "auto" if the model thinks, because the server refuses a forced call of a thinking
+    model."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
     forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
@@ -270,7 +271,7 @@ class AnthropicBatch(AnthropicClient):
         return expected(sdk_client.Created, made).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """Finds batches by size and time, because they carry no tag. The keys in the results show later whether it is the right batch."""
+        """Finds batches by size and time, because they carry no tag. The keys in the results later show which batch is the right one."""
         listed = self.client.messages.batches.with_raw_response.list
         page = expected(_Page, self.call(lambda: listed(limit=_PAGE).http_response.text))
         earliest, latest = since - CLOCKS_DIFFER, since + _ONE_SENDING

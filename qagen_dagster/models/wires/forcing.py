@@ -23,7 +23,8 @@ _refusing: set[tuple[str, str | None]] = set()
 def refuses_forcing(error: ModelError) -> bool:
     """Whether the server may have refused the request because it forces a tool call.
 
-    Servers word this refusal in many ways ("failed to parse grammar"), so any refused request may be one. The text decides for other errors.
+    Servers word this refusal in many ways ("failed to parse grammar"), so every RequestRefusedError counts. Another error counts if its
+    text mentions forcing. A ContextOverflowError or RateLimitedError never counts.
     """
     has_other_cause = isinstance(error, (ContextOverflowError, RateLimitedError))
     refused = isinstance(error, RequestRefusedError) or _ABOUT.search(str(error)) is not None

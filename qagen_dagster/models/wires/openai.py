@@ -223,7 +223,7 @@ def _parts(item: _Item) -> list[AssistantPart]:
 
 _ENDPOINT: Literal["/v1/responses"] = "/v1/responses"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached": the server accepts such a batch before it fails it
+_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached": the server first accepts such a batch, and then fails it
 _PAGE, _MOST_PAGES = 100, 10  # batches in a list (maximum of the server); lists to search
 
 

@@ -346,7 +346,7 @@ def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> li
 
 def _http_client(make: Callable[..., object], address: str) -> object:
     """The HTTP client that the SDK of `make` makes by default, but with certificates that all clients share.
-    For a server on this machine the client reads no environment variable. Without TLS it trusts no certificate."""
+    For a server on this machine, the client reads no environment variable, and trusts no certificate if the address is without TLS."""
     http_client: Any = sys.modules[make.__module__.partition(".")[0]].DefaultHttpxClient
     library: Any = sys.modules[http_client.__base__.__module__.partition(".")[0]]
     if not is_loopback(address):
