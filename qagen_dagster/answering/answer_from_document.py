@@ -34,7 +34,7 @@ ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """A document, the text of its file (`own`), and its full text: `own`, or a text that was fetched."""
+    """A document, the text of its file (`own`), and its full text: a text that was fetched, or `own` if that is a full text, or None."""
 
     document: Document
     own: str
@@ -160,10 +160,8 @@ def abstract_context(texts: DocumentTexts) -> tuple[answer.ChunkContext, ...]:
 def search_texts(
     texts: DocumentTexts, chunks: ChunkSource, query: str, threshold: float, limit: int
 ) -> tuple[answer.ChunkContext, ...]:
-    """The chunks of the full text that are closest in meaning to the query, the best first; sentences of the abstract if there is no full text.
-
-    Each result has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError.
-    """
+    """The chunks of the full text that are closest in meaning to the query, the best first; sentences of the abstract if there is no full
+    text. Each result has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError."""
     check_search("limit", limit, "threshold", threshold)
     document_id = texts.document.id
     if texts.fulltext is not None:

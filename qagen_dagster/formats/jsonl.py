@@ -1,7 +1,7 @@
 """The JSON Lines format: each row is one document.
 
-A row is an object with `id`, `title` and the text: the first non-empty field of `content`, `text` and `abstract`.
-`authors` (or `author`), `date` (or `year`), `doi`, `abstract`, `language` and `pdf_url` (or `url`) become metadata, nothing else.
+A row is an object with `id`, `title` and the text: the first non-empty field of `content`, `text` and `abstract`. `title`, `authors` (or
+`author`), `date` (or `year`), `doi`, `abstract`, `language` and `pdf_url` (or `url`) become metadata. Other fields are ignored.
 """
 
 import json

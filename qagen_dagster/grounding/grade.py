@@ -1,8 +1,8 @@
 """Grades answers, questions, documents and whole sets by any method. Also reads the error rates of code on public sets.
 
 It follows "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
-ungrounded or leaves undecided. If there is no judge or no verdict, the result of code stands, and the grade's `method` says so. A
-question claims little, and its words often differ from the document's. Only its names and values must be in the document.
+ungrounded or leaves undecided. If there is no judge or no verdict, the result of code stands, and the grade's `method` says so. A question
+claims little, and its words often differ from the document's, so the document must only have its names and values and half of its words.
 """
 
 import re
@@ -265,8 +265,8 @@ def together(parts: Iterable[grading.Decided | None]) -> grading.Decided:
 
 
 def overall(confidences: Iterable[float | None], answers: int) -> tuple[grading.Grade | None, float | None]:
-    """Grade and mean of the measured confidences of `answers` answers; None and None if there are none. There
-    is no grade if fewer than MIN_MEASURED of the answers were measured."""
+    """Returns (grade, mean) of the measured confidences of `answers` answers; (None, None) if nothing was measured. The grade is None if
+    the share of the answers that were measured is below MIN_MEASURED."""
     measured = [one for one in confidences if one is not None]
     if not measured:
         return None, None

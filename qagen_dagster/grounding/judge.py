@@ -1,7 +1,7 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
 It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut. The judge sees the passages that a search finds.
-A failure of the judge is a result, unless it must reply.
+A failure of the judge is a result, unless the judge must reply.
 """
 
 import re
@@ -235,7 +235,10 @@ def judge_issue(verdict: JudgeVerdict) -> str:
 
 
 def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -> Judged:
-    """Ask the judge once, with one turn to repair an unreadable reply. Raises ModelError only if the judge must reply."""
+    """Ask the judge, with one turn to repair an unreadable reply. If the prompt may be too long, ask again with less of the document.
+
+    Raises ModelError only if the judge must reply.
+    """
     if judge is None:
         return Judged(None, NO_JUDGE)
     model = RecordingModel(judge.model)

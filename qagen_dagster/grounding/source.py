@@ -44,7 +44,7 @@ class Row:
 
 
 def rows(text: str) -> Iterator[Row]:
-    """The rows of all tables of the text, in order."""
+    """The rows of all tables of the text, in order, without the rows of headers."""
     heads: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
         cells = [" ".join(cell.split()) for cell in re.split(r"\||\t", line.strip().strip("|"))]

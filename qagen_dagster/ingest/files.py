@@ -31,7 +31,7 @@ _PIECE = 1_000_000  # bytes
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """A file in documents/: its name there, its path and, if it must not be read, why (`refused`). It is read only inside `within`."""
+    """A file in documents/. `refused` is the reason why it must not be read; None if it may be read. It is read only inside `within`."""
 
     name: str
     path: Path

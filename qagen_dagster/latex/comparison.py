@@ -1,5 +1,5 @@
-"""The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same. Values are
-read and compared in `mathematics/` (`values.py`, `notation.toml`)."""
+"""The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same content. Values
+are read and compared in `mathematics/` (`values.py`, `notation.toml`)."""
 
 import re
 from collections import Counter
@@ -48,8 +48,8 @@ _SMALL = str.maketrans(
 _TABLES = read_table(__package__, "tables.toml")
 _SIGNS: dict[str, str] = _TABLES["replaced"]
 _MOST_DIGITS = 60  # a longer row of digits is a word
-_BEHIND = 80  # characters after a number that may hold its unit, and before it
-_MOST_POWER = 1_000  # also the maximum digits of a power when written out
+_BEHIND = 80  # characters that are kept before a number and after it
+_MOST_POWER = 1_000  # maximum exponent of ten, and maximum of an exponent times the length of its base
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
 _POWER = r"\^\s*(?:\{\s*[-+]?\s*\d+\s*\}|[-+]?\d+)"
@@ -105,7 +105,7 @@ CLOSE = 0.005  # relative difference allowed between two roundings of one answer
 
 
 def without_pictures(latex: str) -> str:
-    """The code with comments and drawings blanked; positions stay."""
+    """The text with comments, verbatim text and drawings replaced by spaces, so that positions stay the same."""
     text = latex
     for name in PICTURES:
         for start, end in environments(text, name):
@@ -158,9 +158,8 @@ def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
 
 
 def words_of(latex: str) -> tuple[str, ...]:
-    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no
-    numbers. Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a",
-    "second" and "th"."""
+    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no numbers. Changes that a number
+    causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a", "second" and "th"."""
     return tuple(_read(latex).words)
 
 
@@ -214,7 +213,7 @@ def _spelled(unit: re.Match[str]) -> str:
 
 
 def _values(token: re.Match[str]) -> Iterator[Fraction]:
-    """The value of a number; its parts if the power is too high or the divisor zero."""
+    """The value of a number; several values, of its parts, if its power is too high or its divisor is zero."""
     above, below = token.group("above") or token.group("over"), token.group("below") or token.group("under")
     if above is not None:
         yield from _ratio(token.group("whole"), _fraction(above), _fraction(below))
@@ -266,7 +265,7 @@ def _negative(text: str, start: int, formula: bool) -> bool:
 
 
 def final_answer(latex: str) -> str | None:
-    r"""The final answer: the last `\boxed`, else the text after the last "answer is" or `=`. None if there is none."""
+    r"""The final answer, or None: the last `\boxed`, else the text after the last "answer is", else the text after the last equals sign."""
     text = without_pictures(latex)
     boxes = list(_BOXED.finditer(text))
     if boxes:
@@ -285,7 +284,8 @@ def boxed_answers(latex: str) -> tuple[str, ...]:
 
 
 def named_options(solution: str) -> tuple[frozenset[str], ...]:
-    """The letters of the options that each sentence of a solution, or a box, calls right, in lower case."""
+    """The letters, in lower case, of the options that a solution calls right: one set for each phrase such as "the correct option is (A)",
+    and then one set for each box that names options."""
     text = _plain(without_pictures(solution))
     said = [one["named"] for pattern in _KEYS for one in pattern.finditer(text)]
     boxes = (_plain(one) for one in boxed_answers(solution))
@@ -300,7 +300,7 @@ def _plain(text: str) -> str:
 
 
 def bare_answer(answer: str) -> str:
-    """An answer without its box, its dollar signs and the text after it."""
+    """An answer without its box and the text after it, and without dollar signs unless a unit follows the formula."""
     text = " ".join(answer.split())
     boxed = _BOXED.match(text.lstrip("$ "))
     if boxed:
@@ -309,7 +309,7 @@ def bare_answer(answer: str) -> str:
 
 
 def group_of(text: str, start: int) -> str:
-    """The content of the braces that open before `start`."""
+    """The content of the braces that open before `start`; the rest of the text if they are never closed."""
     depth, place = 1, start
     while place < len(text):
         if text[place] == "\\":
@@ -347,7 +347,8 @@ def same_words(left: str, right: str) -> bool:
 
 
 def same_answer(left: str, right: str) -> bool | None:
-    """Whether two answers are equal values, roundings of one value, or the same words. None: undecidable."""
+    """Whether two answers are the same. Values are the same if they differ by at most `CLOSE`, or if one may be the other one rounded. If
+    an answer has no value, the result is True if both have the same words and numbers, else None."""
     one, other = bare_answer(left), bare_answer(right)
     if one == other:
         return True

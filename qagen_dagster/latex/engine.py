@@ -39,7 +39,7 @@ _DEGREES = r"""\makeatletter
 \AtBeginDocument{\@ifpackageloaded{siunitx}{%
 \def\degree{\ensuremath{^\circ}}\def\celsius{\ensuremath{^\circ\mathrm{C}}}}{}}
 \makeatother
-"""  # siunitx makes these errors outside its own commands
+"""  # siunitx makes \degree and \celsius errors outside its own commands
 _GIVEN = r"""\makeatletter
 \providecommand{\ans}{\ensuremath{\surd}}
 \@ifundefined{solution}{\newenvironment{solution}{\par\noindent\textbf{Solution. }}{\par}}{}
@@ -64,7 +64,8 @@ _LACKS = re.compile(
 
 
 def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -> str:
-    r"""The preamble: `preamble`, the packages used, known TikZ libraries, and `\ans` and `solution` if missing."""
+    r"""The preamble: `preamble`, after a document class if it has none, the packages that `latex` uses, TikZ libraries, declarations of
+    signs, and `\ans` and `solution` if they are undefined."""
     head = (
         preamble.strip() + "\n" if _CLASSED.search(plain_of(preamble)) else _CLASS + preamble.strip() + "\n"
     )
@@ -92,7 +93,7 @@ def document_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -
 
 
 def _has_own_lists(body: str) -> bool:
-    r"""Whether the first `\item`, if any, stands in a list of the text."""
+    r"""Whether there is no `\item`, or the first one stands in a list of the text."""
     plain = plain_of(body)
     first = re.search(r"\\item(?![A-Za-z@])", plain)
     lists = [span for name in ("enumerate", "itemize", "description") for span in environments(body, name)]
@@ -146,7 +147,7 @@ class Compilation:
 
 
 def find_engine(path: str | None = None) -> Engine | None:
-    """The first engine that runs, searched in PATH or in `path` (same syntax). None if there is none."""
+    """The first engine that runs; None if there is none. Engines are searched in PATH, or in `path` (same syntax) if it is given."""
     for name in ENGINES:
         found = shutil.which(name, path=path)
         if found is not None and (version := _version(found)):

@@ -38,7 +38,7 @@ class Kind:
         return any(unit.dimensions[place] for place in _MONEY) or any(map(unit.comparable, self.units))
 
     def allows(self, one: Amount) -> bool:
-        """Whether the amount is in the range. Without a unit the scale is not known, so only its sign counts."""
+        """Whether the amount is in the range. If the quantity needs a unit and the amount has none, only its sign counts."""
         if one.unit is None and ONE not in self.units:
             return self.low < 0 or one.value >= 0
         return self.low <= float(one.base) <= self.high * _ROUNDED
@@ -119,7 +119,7 @@ def impossible_values(text: str) -> Iterator[str]:
 
 
 def asked_quantity(text: str) -> Kind | None:
-    """The quantity that the last question of a text asks for; None if it is not in the table."""
+    """The quantity that the last question of a text asks for; None if there is no question, or if its quantity is not in the table."""
     found = list(_ASKED.finditer(" ".join(without_layout(without_pictures(text)).split())))
     rest = found[-1].group(1) if found else ""
     for _ in range(3):

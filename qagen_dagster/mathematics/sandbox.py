@@ -1,7 +1,8 @@
 """A sandbox that computes checkable forms in a separate process, so that a harmful form fails alone.
 
 There are three defences: the allow-list of `evaluator.py`; limits on time, memory, files, sockets and processes that the computing process
-cannot lift; a wall clock on this side (`worker_process.py`) that kills the whole session. Limits need a POSIX system; the memory limit needs Linux.
+cannot lift; a wall clock on this side (`worker_process.py`) that kills the whole session. Limits need a POSIX system; the memory limit
+needs Linux.
 """
 
 import atexit
@@ -72,7 +73,7 @@ class Sandbox:
         return [refused.get(place) or next(answers) for place in range(len(tasks))]
 
     def ask(self, job: object) -> dict[str, Any]:
-        """Run one job without the allow-list: its `values`, or a `failure` with `detail`."""
+        """Run one job without checking the allow-list. Returns its `values`, or a `failure` with its `detail`."""
         with self._lock:
             try:
                 told = self._worker.ask(job, self._seconds + GRACE, wall=True)

@@ -20,7 +20,8 @@ _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 
 @dataclass(frozen=True)
 class Quantity:
-    """`numbers` are decimals in `unit` at the points of the symbols; `last_place` is set for a rounded decimal."""
+    """`numbers` are decimals in `unit` at the points of the symbols, None where the value is not real. `last_place` is the place value of
+    the last digit of a rounded number; None if the number is exact."""
 
     exact: str
     numbers: tuple[str | None, ...]
@@ -78,7 +79,7 @@ def _united(left: Quantity, right: Quantity) -> bool:
 
 
 def _counts(left: Quantity, right: Quantity) -> bool:
-    """Whether one has no unit and the other one is in a unit of numbers, such as per cent or degrees."""
+    """Whether one quantity has no unit and the other one is in a unit of pure numbers, such as per cent or degrees."""
     return (left.unit == ONE) != (right.unit == ONE) and left.unit.comparable(right.unit)
 
 

@@ -50,12 +50,12 @@ class BackMatter:
 
 
 def is_reference_list(title: str) -> bool:
-    """Whether this is the title of a reference list."""
+    """Whether `title` is the title of a reference list."""
     return title.strip(" .:0123456789").casefold() in _REFERENCES
 
 
 def _section_ranges(sections: Sequence[Section], last_line: int) -> Iterator[tuple[Section, int]]:
-    """Each section with the line before the next heading."""
+    """Each section with its last line: the line before the next heading, or `last_line`."""
     ends = [*(section.start_line - 1 for section in sections[1:]), last_line]
     return zip(sections, ends, strict=False)
 
@@ -95,9 +95,8 @@ def _end_of_listing(lines: Sequence[str], start: int, titles: set[int]) -> int:
 class DocumentView:
     """A document opened for an agent. Safe to share between threads.
 
-    `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` gives a picture of
-    a 1-based page, or None if the format has no pages, and raises DocumentError. `max_image_pixels`
-    is the model's limit for one picture.
+    `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` gives a picture of a 1-based page, or None if the
+    format has no pages, and raises DocumentError. `max_image_pixels` is the model's limit for one picture.
     """
 
     document: Document
@@ -158,7 +157,7 @@ class DocumentView:
 
     @cached_property
     def running_heads(self) -> frozenset[int]:
-        """Lines at page edges that recur on several pages with only other numbers, except the first occurrence of each."""
+        """The lines at page edges that recur on several pages, apart from the numbers in them. The first occurrence of each is left out."""
         found: dict[str, list[int]] = {}
         for page in self.document.pages:
             filled = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]

@@ -42,9 +42,8 @@ class Pattern(Protocol):
 
 
 def literal(text: str, *, ignore_case: bool) -> Pattern:
-    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at a line's
-    end, and hyphens and quotation marks match their typographic variants. Raises ToolError for a phrase of
-    white space alone."""
+    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at a line's end, and hyphens and
+    quotation marks match their typographic variants. Raises ToolError for a phrase of white space alone."""
     if not text.strip():
         raise ToolError(
             "The pattern is only white space. Give a word or phrase that may stand in the document."
@@ -161,9 +160,8 @@ def find_literal(
 def find_regex(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """The first match that starts on each line from `start_line` on. Each attempt sees a line and the next line,
-    so that the search is linear in the text. Finding all matches of an expression would be quadratic if each
-    attempt could run to the end of the text."""
+    """The first match that starts on each line from `start_line` on. Each attempt sees a line and the next line, so that the search is
+    linear in the text. Finding all matches of an expression would be quadratic if each attempt could run to the end of the text."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     ends = (*(start - 1 for start in view.offsets[1:]), len(view.data))
@@ -193,7 +191,7 @@ def _hit(view: DocumentView, match: Match) -> Hit:
 
 
 def _first_phrase(pattern: Pattern, data: bytes, start: int, deadline: float) -> Match | int | None:
-    """The first match; None if there is none. When time is up, the byte before which no match begins."""
+    """The first match; None if there is none. If time is up before, the offset of a byte before which no match begins."""
     size = _SLICE
     while True:
         stop = min(len(data), start + size)

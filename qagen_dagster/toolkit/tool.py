@@ -27,8 +27,8 @@ _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 @dataclass(frozen=True)
 class Tool:
     """A tool bound to its document: the schema that the model sees, and the function `run`, which takes validated keyword
-    arguments and returns text, or text and pictures. It raises ToolError with text the model can act on;
-    anything else is a programming error and propagates."""
+    arguments and returns text, or text and pictures. `run` raises ToolError with text that the model can act on. Any other exception is a
+    programming error and propagates."""
 
     spec: ToolSpec
     arguments: type[BaseModel]

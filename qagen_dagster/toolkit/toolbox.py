@@ -45,7 +45,7 @@ def read_lines_tool(view: DocumentView) -> Tool:
 
 
 def _last_line(view: DocumentView, start: int, end: int | None) -> int:
-    """Check the range. An end beyond the document means its last line."""
+    """The last line to read. It is the document's last line if `end` is None or beyond that. Raises ToolError for a wrong range."""
     total = len(view.lines)
     if not 1 <= start <= total:
         raise ToolError(

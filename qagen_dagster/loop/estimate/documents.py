@@ -173,7 +173,7 @@ class PastRun:
 
 
 def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> PastRun | None:
-    """The last run of a combination; None if there was none."""
+    """The last run of a combination; None if there was no run, or if the corpus has no index."""
     candidates = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
     index = space.store.find_valid(CorpusIndex.key(combination.corpus), CorpusIndex)
     if candidates is None or index is None:

@@ -105,9 +105,9 @@ def _passage(value: object) -> object:
     return {name: fields[name] for name in Passage.model_fields if name in fields}
 
 
-HELD = 0.5  # minimum share of the lines of a quote, or of the shorter of passage and label
-
 HELD = 0.5  # minimum share of lines in common: of a quote's, or of the shorter of passage and label
+
+
 def score_systems(
     sets: Sequence[PublishedSet],
     outputs: Sequence[SystemOutput],

@@ -8,7 +8,7 @@ and how a draft is made:
   `c = a+b` computes; `need a > b` gives up the draft if the condition is false.
 - `stem`, `reasoning`, `insight`: texts. `<a+b>` stands for a value in LaTeX, `<a:d>` for a decimal, `<a:+>` for a number with its sign, `<a:x>`
   for a times the symbol x, and KEY (only in `reasoning`) for the value of the key.
-- `form`: the checkable form over the `givens`. `wrong`: a form for each path, separated by semicolons; an empty one is a path without an option.
+- `form`: the checkable form over the `givens`. `wrong`: forms for the paths, separated by semicolons; an empty form gives no option.
   `key`: an equal form, if `exact_of` cannot compute `form`. `show`: how values are shown. `only`: the condition under which a `value` is shown.
 
 Other fields are values that the lines and texts may name. The syntax of expressions is that of `exact_of`.
@@ -154,7 +154,7 @@ def number(value: Fraction | int) -> str:
 
 
 def decimal(value: Fraction | int) -> str:
-    """A rational number as a short decimal. Raises ValueError if it has none."""
+    """A rational number as a decimal. Raises ValueError if it has more than six decimal places."""
     value = Fraction(value)
     text = f"{float(value):.6f}".rstrip("0").rstrip(".")
     if Fraction(text) != value:

@@ -1,4 +1,5 @@
-"""The four exam roles of the embedded models: what each reads from a prompt and submits; the catalogue of all families, and the question of a slot."""
+"""The four exam roles of the embedded models: what each reads from a prompt and submits; the catalogue of all families, and the question of
+a slot."""
 
 import re
 from functools import lru_cache
@@ -14,7 +15,7 @@ from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
 _TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before
-_LOOKED_BACK = 100  # slots; beyond these no family has new numbers
+_LOOKED_BACK = 100  # after so many slots, no family has new numbers, so earlier slots are no longer avoided
 
 
 def family_of(schema: str, difficulty: str) -> Family | None:
@@ -55,7 +56,7 @@ def _computation(made: Draft) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def different_items(schema: str, difficulty: str) -> int:
-    """The most different items that a cell can give, counted up to _LOOKED_BACK. All are of one kind of question, in several settings."""
+    """The number of different items that a cell can give, counted up to _LOOKED_BACK; 0 if the cell has no family."""
     family, found, vain = family_of(schema, difficulty), set[tuple[str, ...]](), 0
     draw = Draw(f"count/{schema}/{difficulty}")
     while family is not None and len(found) < _LOOKED_BACK and vain < 10 * _LOOKED_BACK:
@@ -145,7 +146,8 @@ def _family(conversation: Conversation) -> Family | None:
 
 
 def _letter(family: Family, seed: int, slot: int) -> str:
-    """The letter of the key. Five neighbouring slots of a cell have all five letters, and so have the first slots of five cells."""
+    """The letter of the key. Slots 1 to 5 of a cell have all five letters, as have slots 6 to 10, and so on. The first slots of five cells,
+    in an order of cells that depends on the seed, have all five letters, too."""
     cells, letters = list(FAMILIES), list(OPTIONS)
     Draw(f"cells/{seed}").shuffle(cells)
     turn, place = divmod(slot - 1, len(OPTIONS))
@@ -211,7 +213,7 @@ def _verdict(solved: Solved | None, right: list[str]) -> Action:
 
 
 def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
-    """Nine for each criterion that is met, six for each that is not."""
+    """The scores: eight or nine for a criterion that is met or not counted, six for a criterion that is not met."""
     long = words > 110 or words < 5
     numbers = [len(digits.strip("0")) for digits in re.findall(r"\d+", stem + " ".join(texts))]
     messy = any(size > 4 for size in numbers)
