@@ -288,7 +288,7 @@ def _failed(
 
 
 def check_search(limit_name: str, limit: int, threshold_name: str, threshold: float) -> None:
-    """Raise ConfigError for an impossible number of chunks or cosine."""
+    """Raise ConfigError, with the name of the setting, if `limit` is below 1, or if `threshold` is not a cosine."""
     if limit < 1:
         raise ConfigError(f"{limit_name} must be 1 or more")
     if not -1 <= threshold <= 1:
@@ -359,7 +359,7 @@ class _Answering:
         return load_texts(place.store, place.corpus, self.document_id) or texts
 
     def _context(self, texts: DocumentTexts) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
-        """The source and its pieces: chunks of the full text, or the abstract if that is missing, not wanted, or cannot be searched."""
+        """The source and its pieces: chunks of the full text, or the abstract if there is no full text that is wanted and searchable."""
         options = self.place.options
         if options.use_fulltext and texts.fulltext is not None:
             got = retrieve(

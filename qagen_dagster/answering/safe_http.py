@@ -241,7 +241,7 @@ class Web:
             raise FetchError(Fault.FAILED, detail or type(error).__name__) from None
 
     def _way_to(self, url: str) -> str:
-        """The URL to request: through the proxy, unless it is already on the proxy."""
+        """The URL to request: that of the proxy for `url`, or `url` if there is no proxy or `url` is already on the proxy."""
         if self._proxy is None:
             return url
         own = httpx.URL(self._proxy.replace("{url}", "")).netloc

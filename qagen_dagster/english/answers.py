@@ -245,7 +245,8 @@ def _digits(value: float) -> int:
 
 
 def _contradict(a: _Answer, b: _Answer) -> bool:
-    """Whether one answer negates the other, with half of its words or more, or states the opposite direction."""
+    """Whether only one of the answers negates, and both share at least half of the words of the longer one, or whether their directions are
+    opposite."""
     alike = 2 * len(a.words & b.words) >= max(len(a.words), len(b.words))
     if alike and (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
         return True

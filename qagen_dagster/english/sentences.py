@@ -252,7 +252,8 @@ class _Stop:
 
     @property
     def glued(self) -> bool:
-        """Whether a new sentence follows without a space, as in `in 2020.The firm`. The name of a file or a site does not begin a sentence."""
+        """Whether a new sentence follows without a space, as in `in 2020.The firm`. The name of a file or a site does not begin a
+        sentence."""
         following = _GLUED.match(self.block, self.after)
         last = self.last
         if (
@@ -271,7 +272,7 @@ class _Stop:
 
     @cached_property
     def last(self) -> str:
-        """The last 24 characters of the word before the mark."""
+        """The word before the mark, at most its last 24 characters; empty if white space precedes the mark."""
         before = self.block[max(self.begin, self.at - 24) : self.at]
         return before.split()[-1].lstrip(_OPENING) if before and not before[-1].isspace() else ""
 

@@ -142,7 +142,7 @@ class Format(Protocol):
         return ()
 
     def rights(self, source: Source, options: ParseOptions) -> dict[str | None, document.Rights]:
-        """The terms of use that the file states, by row. A file that is one document has the key None. Raises DocumentError."""
+        """The terms of use that the file states, by row; the key is None for a file that is one document. Raises DocumentError."""
         return {}
 
     def render(

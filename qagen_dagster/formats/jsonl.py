@@ -32,7 +32,7 @@ class _Row:
 
 
 class JsonlFormat(Format):
-    """`.jsonl` files, whose rows are documents."""
+    """`.jsonl` and `.ndjson` files, whose rows are documents."""
 
     name = "jsonl"
     version = VERSIONS["jsonl"]
@@ -43,11 +43,8 @@ class JsonlFormat(Format):
         return looks_like_text(head) and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<"
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """Documents and failures in the order of rows.
-
-        The line number names a row without id. Raises DocumentError: `empty`, `binary`, or `not_what_it_says` when no
-        line is a JSON object, or `too_large` when there are too many rows.
-        """
+        """Documents and failures in the order of rows. The line number names a row without id. Raises DocumentError: `empty`, `binary`, or
+        `not_what_it_says` when no line is a JSON object, or `too_large` when there are too many rows."""
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")
         decoded = decode(source.data, options.encoding_of(source.name))

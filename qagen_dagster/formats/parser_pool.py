@@ -142,7 +142,7 @@ class ParserPool:
         return cast("tuple[Visual, ...]", self._call(Job("visuals", source, options, row=row)))
 
     def rights(self, source: Source | FileSource, options: ParseOptions) -> dict[str | None, Rights]:
-        """The terms of use that each row of a file, or the file (None), states. Raises as `visuals` does."""
+        """The terms of use that a file states, by row, as `Format.rights`. Raises as `visuals` does."""
         return cast("dict[str | None, Rights]", self._call(Job("rights", source, options)))
 
     def render(

@@ -1,7 +1,7 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
-It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut. The judge sees the passages that a search finds.
-A failure of the judge is a result, unless the judge must reply.
+It follows "QAGRedo Algorithm Report", section 4.3.3. Of a long document, the judge does not see the beginning, but the passages that a
+search finds. A failure of the judge is a result, unless the judge must reply.
 """
 
 import re
@@ -139,7 +139,7 @@ def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
 
 ROLE = "judge"
 TERMINAL = "submit_verdict"
-# Characters shown; if the model rejects one number, the next smaller one is tried.
+# Maximum characters of the document that are shown; if the model refuses a prompt, the next smaller number is tried.
 BUDGETS = (100_000, 24_000, 6_000)
 BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
 SHORT = 16_000  # characters of a document that is shown whole even if there are quotes
@@ -280,7 +280,7 @@ def _spec() -> AgentSpec:
 
 
 class RecordingModel:
-    """A `Model` that keeps the error of its last call and its responses, because responses before an error are paid, too."""
+    """A `Model` that keeps its responses, because responses before an error are paid, too. `error` is that of the last call, or None."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

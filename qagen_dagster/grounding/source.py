@@ -96,7 +96,7 @@ class Copies:
                 self._stated.add(words)
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
-        """For each claim of the answer, the number of the document's sentence in which it begins; None if it is no copy.
+        """For each claim of the answer, the number of the document's sentence in which the claim begins; None if the claim is no copy.
 
         Copies are searched in the whole answer, because it may be split into sentences differently from the document.
         """

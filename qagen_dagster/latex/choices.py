@@ -1,4 +1,4 @@
-"""Finds faults in the statement and the options of a question, such as "none of these", a right option that stands out, or no figure."""
+"""Finds faults in the statement and the options of a question: a missing figure, catch-all options, a right option that stands out."""
 
 import re
 from collections.abc import Iterator, Mapping

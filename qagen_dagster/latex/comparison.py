@@ -131,7 +131,8 @@ def _joined(text: str) -> str:
 
 @dataclass
 class _Content:
-    """The content read so far; `counted`: the last token was a number, which ended at `at`."""
+    """The content read so far. `around` has, for each number, the text before and after it, and whether it is in a formula. `counted`
+    says that the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
     around: list[tuple[str, str, bool]] = field(default_factory=list[tuple[str, str, bool]])

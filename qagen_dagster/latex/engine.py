@@ -101,7 +101,7 @@ def _has_own_lists(body: str) -> bool:
 
 
 def packages_of(latex: str, libraries: Sequence[str] = ()) -> tuple[str, ...]:
-    """The packages that a text uses, in loading order; `libraries` may name more."""
+    """The packages that a text uses or that `libraries` name, in loading order. If there are `libraries`, TikZ is one of the packages."""
     plain = plain_of(latex)
     found = [name for name, pattern in _PACKAGES if pattern.search(plain) or name in libraries]
     if set(found) >= _SIUNITX_DEGREE:
@@ -112,7 +112,7 @@ def packages_of(latex: str, libraries: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def sign_declarations() -> str:
-    """Declarations of typed signs that 8-bit engines lack (Unicode engines skip them), and of degrees beside siunitx."""
+    """Declarations of the Unicode signs that 8-bit engines lack, which Unicode engines skip, and of degrees in texts with siunitx."""
     signs = [
         f"\\DeclareUnicodeCharacter{{{code}}}{{\\ensuremath{{{sign}}}}}" for code, sign in _SIGNS.items()
     ]
@@ -166,7 +166,7 @@ def compile_item(
 
 
 def compile_document(engine: Engine, source: str, latex: str = "") -> Compilation:
-    """Compile a whole document. `latex` is the part of it in which the line of an error is counted."""
+    """Compile a whole document. `latex` is the part of `source` in which the line of an error is counted, by default the whole source."""
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
         (folder / f"{_JOB}.tex").write_bytes(source.encode("utf-8", "replace"))
@@ -209,7 +209,7 @@ def _line(line: int, source: str, latex: str) -> int | None:
 
 
 def _environment(engine: Path, folder: Path) -> dict[str, str]:
-    """The engine's whole environment: no variable of this process; files only in its folder and its own trees."""
+    """The whole environment of the engine, without the variables of this process. Files outside `folder` and its trees are closed to it."""
     own = dict.fromkeys(("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG"), str(folder / ".texmf"))
     return {
         "PATH": os.pathsep.join((str(engine.parent), os.defpath)),

@@ -270,7 +270,7 @@ def _factor_text(one: re.Match[str], units: list[Unit]) -> str:
 
 
 def _degrees_kept(one: re.Match[str]) -> str:
-    """The number without its unit. Degrees in a function stay degrees."""
+    """The number without its unit. Degrees in a trigonometric function stay degrees."""
     return (one.group("number") or "") + (
         r"^\circ " if one.group("degrees") and _TRIGONOMETRY.search(one.string[: one.start()]) else " "
     )

@@ -100,7 +100,7 @@ def assertion_faults(item: str) -> Iterator[str]:
 
 
 def _named_option(item: str, options: Mapping[str, str]) -> tuple[str, str]:
-    """The letter of the option that the solution names, and the fault if it names no option, or one that does not exist; else empty."""
+    """Returns (letter, fault) of the option that the solution names. `fault` says that there is none, or that it does not exist."""
     named = comparison.named_options(solution_of(item))
     if not named:
         return "", "the solution must name the right option: The correct option is (A)."
@@ -109,7 +109,7 @@ def _named_option(item: str, options: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _truths(text: str) -> dict[str, bool]:
-    """What a text says of the truth of assertion and reason, and of the link between them."""
+    """What a text says of the truth of assertion ("A") and reason ("R"), and of the "link" between them; only what the text states."""
     found: dict[str, bool] = {}
     plain = " ".join(text.split())
     if re.search(rf"\bboth\b[^.;]{{0,60}}\b{_TRUE}\b", plain, re.IGNORECASE):

@@ -25,7 +25,7 @@ _MONEY = tuple(BASES.index(name) for name in ("GBP", "EUR", "USD"))
 
 @dataclass(frozen=True)
 class Kind:
-    """A quantity: its name, the pattern of its names, the units it may have (ONE: none), and its range in base units."""
+    """A quantity: its name, the pattern of its names, the units it may have (ONE stands for no unit), and its range in base units."""
 
     name: str
     names: re.Pattern[str]

@@ -68,7 +68,7 @@ def _pieces(latex: str) -> Iterator[str]:
 
 
 def _stop(latex: str, found: re.Match[str]) -> int:
-    r"""The end of the part to blank. A part that is never closed extends to the end of the text, but a `\verb` to the end of its name."""
+    r"""The end of the part to blank. An unclosed part extends to the end of the text; of an unclosed `\verb`, only the name is blanked."""
     if found.group("comment"):
         return _or_end(latex, latex.find("\n", found.end()))
     if found.group("verb"):
@@ -109,7 +109,7 @@ class TexItems:
 
     @property
     def bare_items(self) -> tuple[str, ...]:
-        """The items without trailing white space and comments, because such a comment is about the next item."""
+        """The items without trailing white space and comments, because a comment after an item is about the next item."""
         return tuple(_without_tail(item) for item in self.items)
 
     @property

@@ -1,7 +1,7 @@
 """Exact computation of checkable forms, with SymPy and without eval.
 
 The syntax tree is checked against an allow-list before anything is computed. The error names the construct that is not on the list.
-Sizes are bounded before each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is small enough to be
+Sizes are checked at each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is small enough to be
 computed in any process.
 """
 

@@ -111,7 +111,7 @@ class Model(Protocol):
 
 
 BatchResult = dict[str, Any] | ModelError
-CLOCKS_DIFFER = timedelta(minutes=5)  # maximum difference between the server's clock and ours
+CLOCKS_DIFFER = timedelta(minutes=5)  # maximum difference between the clocks of server and client
 
 
 class JobStatus(Record):
@@ -119,7 +119,7 @@ class JobStatus(Record):
 
     ended: bool
     note: str = ""  # how the batch ended; empty if it ended well
-    crowded: bool = False  # not worked on because too much was enqueued; it must be sent again
+    crowded: bool = False  # not worked on because too much was enqueued, so that it must be sent again
 
 
 UNKNOWN_JOB = JobStatus(ended=True, note="the server does not know the batch")

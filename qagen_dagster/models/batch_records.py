@@ -21,7 +21,7 @@ _PREFIX = "job-"
 
 
 class JobState(StrEnum):
-    SENDING = "sending"  # the server may have the batch or not
+    SENDING = "sending"  # the server may or may not have the batch
     OPEN = "open"  # the server has the batch; its results are not stored yet
     CLOSED = "closed"  # all results that the batch gave are stored
 
@@ -86,7 +86,7 @@ class JobBook:
         return frozenset(job.id for _, job in self.records() if job is not None and job.id is not None)
 
     def records(self) -> Iterator[tuple[str, Job | None]]:
-        """All batches by tag; None for a damaged record."""
+        """The tag and the record of each batch; None for a damaged record."""
         keys = self._blobs.keys()
         for key in keys:
             if key.startswith(_PREFIX):

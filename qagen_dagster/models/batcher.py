@@ -114,8 +114,8 @@ class Batcher:
         self._most: int | None = None  # maximum requests of a batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Wait until the batch with the request `key` has ended. If there is a response, it is then in the ledger. Raises
-        PermanentModelError for a request or a batch that the server refuses, and TransientModelError after the deadline."""
+        """Put the request `key` into a batch, unless it is in one, and wait until the batch has ended. A response is then in the ledger.
+        Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError after the deadline."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)
@@ -221,7 +221,7 @@ class Batcher:
         except errors.PermanentModelError as error:
             refusal = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=refusal)
-            # The server refuses the whole batch, but callers take RequestRefusedError for their own request.
+            # The server refuses the whole batch, but callers would take a RequestRefusedError as one of their own request.
             if isinstance(error, errors.RequestRefusedError):
                 raise errors.PermanentModelError(refusal) from None
             raise

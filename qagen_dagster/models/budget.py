@@ -35,7 +35,7 @@ def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
     """US dollars for `usage`, or None if a required price is unknown, or if the usage is not measured and a price is not 0.
 
     Without prices of their own, cached input costs as much as other input, and writing to the cache costs `CACHE_WRITE` times as much.
-    `batch`: the response came from a batch, at the discount of the spec. Embedded and scripted models run in this process and cost nothing.
+    With `batch`, the discount of the spec for batches applies. Embedded and scripted models run in this process and cost nothing.
     """
     if spec.provider in FREE_PROVIDERS:
         return 0.0
@@ -141,9 +141,9 @@ class Scope(NamedTuple):
 
 
 class Holds:
-    """The most that the calls in flight of one process may cost. A call starts if its limits have room for what
-    was spent, for the calls that were announced before it, and for itself. If there would be room without the
-    calls in flight, it waits until one of them ends, because most calls cost less than they might."""
+    """Reserves the most that calls in flight of one process may cost. A call starts if its limits have room for what was spent, for the
+    calls in flight that began to wait before it, and for itself. If there would be room without the calls in flight, it waits until
+    one of them ends, because most calls cost less than they might."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -176,7 +176,7 @@ class Holds:
         spent: Callable[[], Mapping[Hashable, Spent]],
         most: Spent,
     ) -> int | None:
-        """None if the call may start. Otherwise it must wait until the number of ended calls changes from the number that is returned.
+        """None if the call may start. Otherwise it must wait until the number of ended calls is no longer the number that is returned.
 
         Raises BudgetExhaustedError if there would be no room even without the calls in flight.
         """

@@ -1,4 +1,4 @@
-"""Files as locks between the threads and processes of one machine: a lock, and a semaphore made of locked files.
+"""Locks between the threads and processes of one machine, made of files: a lock, and a semaphore of several locked files.
 
 When a process ends, its locks are released. Each permit of the semaphore is a file, and the holder of the file's lock holds the permit.
 Threads of one process queue in order, and the first of them looks for a free permit. While other processes wait, a newcomer does not

@@ -51,8 +51,8 @@ def call_ends() -> float:
 
 @contextmanager
 def attempt_deadline(seconds: float) -> Generator[float]:
-    """Run the body as one attempt of `seconds`, or of the rest of its call if that is shorter. Yields these
-    seconds. When they have passed, network streams of clients after `stop_at_deadline` raise TimeoutError."""
+    """Run the body as one attempt of `seconds`, or of the rest of its call if that is shorter, and yield the shorter time in seconds. After
+    this time, the network streams of clients that were given to `stop_at_deadline` raise TimeoutError."""
     now = time.monotonic()
     allowed = max(_SHORTEST, min(seconds, call_ends() - now))
     token = _attempt_ends.set(now + allowed)

@@ -176,7 +176,7 @@ class DocumentView:
         return max(1, bisect_right(self.offsets, offset))
 
     def pages_starting(self, start_line: int, end_line: int) -> dict[int, list[int]]:
-        """Pages that begin on a line of the range, by that line, with pages that have no text."""
+        """The pages that begin on a line of the range, by line. Pages without text are included."""
         found: dict[int, list[int]] = {}
         for span in self._spans(start_line, end_line):
             if start_line <= span.start_line:

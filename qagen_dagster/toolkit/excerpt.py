@@ -75,8 +75,7 @@ def row_around(number: int, text: str, at: int, limit: int) -> str:
 
 
 def head(text: str, limit: int) -> str:
-    """The first `limit` characters and a note on the hidden characters; the whole text if fewer characters would be hidden than the note
-    has."""
+    """The first `limit` characters and a note on the rest; the whole text if the rest is not longer than the note."""
     if len(text) <= limit + _NOTE:
         return neutralise(text)
     hidden = len(text) - limit

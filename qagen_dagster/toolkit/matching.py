@@ -76,7 +76,7 @@ def _wide_spaces(expression: str) -> str:
 
 
 def _word(word: str) -> str:
-    """One word, dividable between any two letters or digits."""
+    """The expression for a word that may be divided between any two letters or digits."""
     parts: list[str] = []
     for before, char in zip(" " + word, word, strict=False):
         if before.isalnum() and char.isalnum():

@@ -26,7 +26,7 @@ _REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
 
 
 def near_words(view: DocumentView, text: str) -> str:
-    """The words of a pattern without matches that occur in the document, and similar words that occur there."""
+    """For a pattern without matches, a text that says which of its words occur in the document, and which similar words occur there."""
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))[:MAX_WORDS]
     return "; ".join(_occurrence(view, word) for word in words)
 

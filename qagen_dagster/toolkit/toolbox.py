@@ -59,8 +59,9 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
 
 
 def opening(view: DocumentView, most: int, first: int) -> str:
-    """The document as the tool shows it, without long back matter, if that has at most `most` characters; else its first
-    lines, of `first` characters. Only a document that is shown whole, with whole lines, ends with the closing delimiter."""
+    """The document as the tool shows it, without long back matter, if this text has at most `most` characters; else its first lines, of up
+    to `first` characters. Empty if there is no text, or if `most` is 0. Only a document that is shown whole ends with the closing
+    delimiter."""
     if not view.has_text or not most:
         return ""
     total = len(view.lines)

@@ -122,7 +122,7 @@ class _Labeller:
     def _judged(
         self, session: run_questions.Session, passages: Sequence[Passage]
     ) -> tuple[dict[Passage, int], str]:
-        """The judge's grades by passage, and the reason why some are missing. It is empty if none is missing, or if there is no judge."""
+        """The judge's grades by passage, and the reason why some are missing; no reason if none is missing or there is no judge."""
         grades: dict[Passage, int] = {}
         if self._judge is None:
             return grades, ""

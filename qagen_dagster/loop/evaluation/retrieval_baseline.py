@@ -20,9 +20,8 @@ from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, R
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-# A question quotes a title if it has a run of the title's words with at least this share of them ...
-REPEATED = 0.6
-FEWEST_WORDS = 4  # ... and at least this number of words, or if it has the whole title of two words or more
+REPEATED = 0.6  # minimum share of a title's words in a row in a question that quotes a part of the title
+FEWEST_WORDS = 4  # minimum number of these words
 _WORD = re.compile(r"\w+")
 _BEFORE = re.compile(
     r"(?:\b(?:according to|as described in|in|of|from|by|at|for|on|per|about|to)\s+)?(?:\bthe\s+)?[\"'\u201c\u2018(]*$",
@@ -170,7 +169,7 @@ def holders_of(text: str, evidence: Sequence[Evidence], chunks: Sequence[Chunk])
     """For each quote that is in the text, the numbers of the chunks that contain the quote.
 
     A chunk contains a quote if it has at least HELD of the longest part of the quote that any chunk has, because a quote may be longer than
-    a chunk. A quote is left out if its lines in the text do not have it, as that of a picture, or if no chunk has a part of it.
+    a chunk. A quote is left out if its lines do not contain it, if it has no lines, as that of a picture, or if no chunk has a part of it.
     """
     lines = text.split("\n")
     starts = [0]

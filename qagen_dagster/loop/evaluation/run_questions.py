@@ -127,7 +127,7 @@ class Setup:
     Attributes:
         how: the parts of its fingerprint: versions, models, prompts and options.
         model: the name of the model that answers; empty if the embedder of the index answers.
-        judge: the model that is asked where code cannot decide.
+        judge: the model that is asked where code cannot decide; None if no model is asked.
         specs: the models whose settings are shown when they change.
     """
 

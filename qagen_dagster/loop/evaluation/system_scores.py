@@ -273,8 +273,8 @@ def _grounded(one: EvaluatedQuestion) -> float | None:
 
 
 def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:
-    """A function for the level "document": whether the document is among the first _FOUND_CUT of the fused ranking; or for the level
-    "evidence": the share of the quotes that are. It returns None if nothing was ranked."""
+    """A function that returns whether the document is among the first _FOUND_CUT of the fused ranking, or, for the `level` "evidence", the
+    share of the quotes that are. It returns None if nothing was ranked."""
 
     def value(one: EvaluatedQuestion) -> float | None:
         if not isinstance(one, RetrievedQuestion):

@@ -190,7 +190,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 
 
 def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
-    """A plain string if there are no pictures, because some chat templates accept nothing else."""
+    """The list of parts; a plain string if there are no pictures, because some chat templates accept nothing else."""
     if all(isinstance(part, Text) for part in content):
         return workarounds.joined(content)
     return [

@@ -29,8 +29,8 @@ def fit(
     """The conversation in a form that the wire accepts.
 
     `images` decides whether pictures of tool results stay in their result or move to ONE user message after all results of
-    the turn. If the model takes no pictures, a note replaces each picture. Before each picture, its title is a text. An empty
-    message or result gets the text "(empty)". If the wire has no `error_flag`, the text of an error begins with "Error:".
+    the turn. If the model takes no pictures, a note replaces each picture; otherwise the title of a picture becomes a text before
+    it. An empty message or result gets the text "(empty)". If the wire has no `error_flag`, the text of an error begins with "Error:".
     Empty assistant messages are dropped, and adjacent user messages are joined.
     """
     fitted: list[messages.Message] = []

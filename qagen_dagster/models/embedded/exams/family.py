@@ -28,7 +28,7 @@ from qagen_dagster.records.data_files import read_table
 
 @dataclass(frozen=True)
 class Draft:
-    """A question without option letters. `wrong` follows the family's paths; None marks a path without an option."""
+    """A question without option letters. `wrong` has the option of each path of the family, or None for a path without an option."""
 
     stem: str
     key: str

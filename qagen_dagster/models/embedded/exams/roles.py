@@ -32,7 +32,7 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
     """
     draw = Draw(f"{family.schema}/{family.difficulty}/{seed}/{slot}/{attempt}")
     setting = (seed + slot) % family.contexts
-    earlier = range(1, slot if slot <= _LOOKED_BACK else 1)  # all earlier slots, unless there are too many
+    earlier = range(1, slot if slot <= _LOOKED_BACK else 1)  # none if there are too many
     taken = {_first(family, seed, one) for one in (*earlier, *([slot] if attempt > 1 else ()))}
     for tried in range(_TRIES):
         made = family.make(draw, (setting + tried // _TRIES_OF_A_SETTING) % family.contexts)
@@ -120,7 +120,7 @@ def implement(conversation: Conversation) -> list[Action]:
 
 
 def verify(conversation: Conversation) -> list[Action]:
-    """Solve the stem by methods of its own and judge only by that result."""
+    """Solve the stem by the methods of `stems.py`, and judge the options only by that result."""
     stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
     texts = dict(_OPTION.findall(options.group(1))) if options else {}
     solved = solve(stem.group(1)) if stem else None
@@ -157,7 +157,7 @@ def _letter(family: Family, seed: int, slot: int) -> str:
 
 
 def _package(made: Draft, wrong: list[tuple[str, str]], key: str) -> dict[str, Any]:
-    """The question with its right option at the letter `key`, and the others in an order that does not show it."""
+    """The question with its right option at the letter `key`, and the wrong options in an order that depends only on the stem."""
     Draw(f"order/{made.stem}").shuffle(wrong)
     wrong.insert(OPTIONS.index(key), (made.key, ""))
     lettered = dict(zip(OPTIONS, wrong, strict=True))
