@@ -1,6 +1,6 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
-It follows "QAGRedo Algorithm Report", section 4.3.3. Of a long document, the judge does not see the beginning, but the passages that a
+It follows "QAGRedo Algorithm Report", section 4.3.3. Of a long document, the judge sees the first two sentences and the passages that a
 search finds. A failure of the judge is a result, unless the judge must reply.
 """
 

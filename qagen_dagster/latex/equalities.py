@@ -300,7 +300,7 @@ def _spelled(unit: str) -> str:
 
 
 def _precision(number: str) -> tuple[float, int]:
-    """The value of the last significant digit, and the number of these digits; zeros at the end of an integer do not count."""
+    """The value of the last significant digit, and the number of such digits, without zeros at the end of an integer. 0 and 0 for ""."""
     if not number:
         return 0.0, 0
     mantissa, _, tail = number.partition("\\")

@@ -142,8 +142,8 @@ class Scope(NamedTuple):
 
 class Holds:
     """Reserves the most that calls in flight of one process may cost. A call starts if its limits have room for what was spent, for the
-    calls in flight that began to wait before it, and for itself. If there would be room without the calls in flight, it waits until
-    one of them ends, because most calls cost less than they might."""
+    calls before it that have not ended, and for itself. If there would be room without those calls, it waits until one of them ends,
+    because most calls cost less than they might."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

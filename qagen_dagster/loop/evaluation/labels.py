@@ -58,7 +58,7 @@ def measure_labels(
     found: run_questions.Evaluation, progress: run_questions.Progress | None = None
 ) -> evaluation.LabelReport:
     """Label the pool of every published question and store the report. Raises ConfigError, StoreError if there is no index, and ModelError
-    if the judge is not available."""
+    if the judge is not available, or if models fail for several consecutive questions."""
     planned, setup = plan_labels(found), labels_setup(found)
     judge = None if setup.judge is None else found.model(setup.judge)
     record = evaluation.DocumentEvaluation[evaluation.LabelledQuestion]

@@ -92,7 +92,7 @@ def plan_panel(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
 
 def ask_panel(found: run_questions.Evaluation, progress: run_questions.Progress | None = None) -> PanelReport:
     """Let the panel answer every question and store the report. Raises ConfigError, StoreError if there is no index, and ModelError if a
-    model is not available."""
+    model is not available or fails for several consecutive questions."""
     planned, setup, panel = plan_panel(found), panel_setup(found), answerers(found)
     specs = _readers(panel) | ({} if setup.judge is None else {setup.judge.name: setup.judge})
     models = {name: found.model(spec) for name, spec in specs.items()}
@@ -193,8 +193,8 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
 
 
 def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
-    """The wrong answer that most answers in `strong` give, the share of `strong` that gives it, and whether all of `strong` give it. `key`
-    is the published answer. An undecided answer counts as wrong if it has nothing in common with `key`. `strong` is not empty."""
+    """The wrong answer that is most frequent in `strong`, the share of `strong` that gives it, and whether all of `strong` give it. `key`
+    is the published answer. An undecided answer counts as wrong if it has nothing in common with `key`. `strong` must not be empty."""
     wrong = [
         one.given
         for one in strong

@@ -146,8 +146,8 @@ def _family(conversation: Conversation) -> Family | None:
 
 
 def _letter(family: Family, seed: int, slot: int) -> str:
-    """The letter of the key. Slots 1 to 5 of a cell have all five letters, as have slots 6 to 10, and so on. The first slots of five cells,
-    in an order of cells that depends on the seed, have all five letters, too."""
+    """The letter of the key. Slots 1 to 5 of a cell have all five letters, as have slots 6 to 10, and so on. If the cells are in the order
+    that follows from the seed, the first slots of five neighbouring cells have all five letters, too."""
     cells, letters = list(FAMILIES), list(OPTIONS)
     Draw(f"cells/{seed}").shuffle(cells)
     turn, place = divmod(slot - 1, len(OPTIONS))
