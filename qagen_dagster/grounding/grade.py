@@ -62,7 +62,10 @@ def grade_question(
 
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
-    """The names and values of the question, as written, that the document lacks. Limits ("at least 5") are ignored."""
+    """The names, values and quotations of the question, as it writes them, that neither the document nor `metadata` has.
+
+    Limits ("at least 5") do not count, and no value of a `hypothetical` question does.
+    """
     mine, beside, whole = (
         one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
     )

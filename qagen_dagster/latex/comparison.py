@@ -147,7 +147,7 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
 
 
 def listed(numbers: Iterable[Fraction]) -> str:
-    """Numbers, smallest first, in decimal notation where that is exact."""
+    """The different numbers, smallest first, in decimal notation where that is exact."""
     decimals = {one: f"{float(one):.12g}" for one in sorted(numbers)}
     return ", ".join(text if Fraction(text) == one else str(one) for one, text in decimals.items())
 

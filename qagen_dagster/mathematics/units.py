@@ -91,7 +91,7 @@ def named_unit(word: str) -> Unit | None:
 
 
 def product(text: str, parts: Iterable[tuple[str, int]]) -> Unit:
-    """The product of powers of named units, spelled `text`."""
+    """The product of powers of named units, spelled `text`. Names of no unit are left out."""
     unit = Unit(text, Fraction(1))
     for name, power in parts:
         found = named_unit(name)

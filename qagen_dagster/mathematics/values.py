@@ -45,7 +45,7 @@ def value_of(text: str) -> Quantity:
 
 
 def known_value(text: str) -> Quantity | None:
-    """The value that a text states; None if it states none."""
+    """The value that a text states; None if it states no value, or one that cannot be computed."""
     try:
         return value_of(text)
     except ValueError:
@@ -64,7 +64,7 @@ def close(left: Quantity, right: Quantity, relative: float) -> bool:
 
 
 def rounds_to(exact: Quantity, shown: Quantity) -> bool:
-    """Whether `shown`, a decimal, is `exact` rounded to the digits shown."""
+    """Whether `shown` is `exact` rounded to the digits shown; False if `shown` is not a rounded number."""
     if shown.last_place is None:
         return False
     step = _decimal(shown.last_place)

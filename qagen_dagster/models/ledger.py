@@ -123,7 +123,7 @@ class Ledger:
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
 
     def get(self, key: str) -> Entry | None:
-        """The entry under `key`; None if it is missing or fails its checksum."""
+        """The entry under `key`; None if it is missing, damaged or in an older format."""
         data = self._blobs.get(key)
         try:
             return None if data is None else unseal(data, key)

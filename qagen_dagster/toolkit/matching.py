@@ -139,7 +139,7 @@ class Hits:
 def find_literal(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """All matches of a phrase from a line on, including matches across line breaks."""
+    """The first match of a phrase that starts on each line from `start_line` on. A match may extend over line breaks."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     following = start_line  # the next line to report: only the first match that starts on a line counts

@@ -1,4 +1,4 @@
-"""Answers the published questions from their own documents, with one search and one model call each, and scores the answers.
+"""Answers the published questions from their own documents, with one search and one call of the answerer each, and scores the answers.
 
 Nothing is downloaded. A full text is used only if it is already stored.
 """

@@ -125,7 +125,7 @@ def limit_bodies(client: object, limit: int = MAX_BYTES) -> None:
 
 
 class LimitedTransport(httpx.BaseTransport):
-    """Another transport whose response bodies stay below `limit` bytes after decoding.
+    """Another transport whose response bodies have at most `limit` bytes after decoding.
 
     Reading a body raises the HTTP library's DecodingError beyond the limit and for encodings that are not accepted, and
     TimeoutError when the attempt ends. The SDKs bring HTTP libraries of their own with the classes of httpx, so every
