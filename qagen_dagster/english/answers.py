@@ -142,7 +142,7 @@ def _as_amount(one: _Answer, other: _Answer) -> _Answer:
 
 
 def _sequence(text: str) -> list[object]:
-    """The stems, symbols, amounts and dates of an answer in order, without articles and without the words that begin a phrase."""
+    """The stems, symbols, amounts and dates of an answer in order, without articles and without words of `_LEADING` at the beginning."""
     read = _answer(text).facts
     found: list[object] = []
     at = 0
@@ -245,8 +245,8 @@ def _digits(value: float) -> int:
 
 
 def _contradict(a: _Answer, b: _Answer) -> bool:
-    """Whether only one of the answers negates, and both share at least half of the words of the longer one, or whether their directions are
-    opposite."""
+    """Whether the directions of the answers are opposite, or only one of them negates. A negation counts if they share at least half of the
+    words of the longer answer, and if both or neither of them are a yes or no."""
     alike = 2 * len(a.words & b.words) >= max(len(a.words), len(b.words))
     if alike and (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
         return True

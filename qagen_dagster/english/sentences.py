@@ -35,7 +35,7 @@ ATTRIBUTION = word_set(
 
 
 _NARROW = 45  # columns; the line breaks of a narrower paragraph do not show its width
-_FILLED = 0.8  # share of the paragraph's width; the next line continues a line only if its first word had no room up to here
+_FILLED = 0.8  # share of the paragraph's width up to which a line is filled: the first word of the line that continues it had no room
 _WIDE = "\u2e80"  # from here on, characters are about two columns wide
 LIST_MARKER = re.compile(
     r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"

@@ -1,6 +1,6 @@
-"""The wording of a text: its language, the style of a question, the share that is in its evidence, and its length.
+"""The wording of a text: its language, the style of a question, the share of its words that is in its evidence, and its length.
 
-py3langid determines the language, and whether a short text is in a different language.
+py3langid determines the language, and how certain it is that a text is in another language.
 """
 
 import re

@@ -69,8 +69,8 @@ _OTHER_SCRIPTS = (
 )  # fmt: skip
 _FEW = 0.2  # a text of another script has at least this share of its letters beyond ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Invisible characters: marks of direction and joints, and joiners except between letters that they shape. Words that contain such
-# characters are not found.
+# Invisible characters: marks of direction and joints, and joiners except between letters that they shape. A search would not find
+# words that contain such characters.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
     "|(?<![\u0250-\U0010ffff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0250-\U0010ffff])"

@@ -262,7 +262,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
 
 
 def _may_say(claim: _Claim, window: Window, source: Source) -> bool:
-    """Whether the words of a claim suffice to support it. A short claim must be a whole sentence of the document, not a title."""
+    """Whether a claim has enough words to be supported by them. A short claim must be a whole sentence of two content words or more."""
     if len(claim.stems) >= LEAST:
         return True
     alone = claim.stems == tuple(source.window_stems(window))

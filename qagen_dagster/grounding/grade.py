@@ -38,11 +38,11 @@ _SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the 
 def grade_question(
     question: str, source: Source, *, metadata: str = "", hypothetical: bool = False, own_words: bool = False
 ) -> grading.AnswerGrade:
-    """Grade a question. It is grounded if the document has everything that the question names, and enough of its words.
+    """Grade a question. It is grounded if the document or `metadata` has everything that the question names, and enough of its words.
 
     `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
     supposes a different situation, so it may introduce amounts and dates. A question in `own_words` may share few words with the document.
-    The confidence is 1 if the question is grounded, else the share of its words that the document has, at most `LEAST_WORDS`.
+    The confidence is 1 if the question is grounded, else the share of its words that document or `metadata` has, at most `LEAST_WORDS`.
     """
     missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
     words = set(content_stems(question))

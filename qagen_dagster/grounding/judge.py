@@ -1,7 +1,7 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
-It follows "QAGRedo Algorithm Report", section 4.3.3. Of a long document, the judge sees the first two sentences and the passages that a
-search finds. A failure of the judge is a result, unless the judge must reply.
+It follows "QAGRedo Algorithm Report", section 4.3.3. Of a long document, the judge sees the first two sentences, the lines that are quoted,
+and the passages that a search finds. A failure of the judge becomes a part of the grade, unless the judge must reply.
 """
 
 import re
@@ -280,7 +280,8 @@ def _spec() -> AgentSpec:
 
 
 class RecordingModel:
-    """A `Model` that keeps its responses, because responses before an error are paid, too. `error` is that of the last call, or None."""
+    """A `Model` that keeps its responses, because responses before an error are paid, too. `error` is the error of the last call, or None
+    if that call had a response."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

@@ -72,7 +72,7 @@ class Searcher:
     ) -> list[ChunkHit]:
         """The best chunks for `query`, best first, from one document, or from all documents if `document_id` is None.
 
-        The score of a hit by `ranking` is at least `threshold`. Rare words in the searched chunks weigh more.
+        The score of a hit by `ranking` is at least `threshold`. Words that are rare in the searched chunks weigh more.
         Raises ModelError if the query cannot be embedded, and StoreError if the index cannot be read.
         """
         if self._table is None or not query.strip() or not self._table.holds(document_id):

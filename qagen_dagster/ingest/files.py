@@ -55,7 +55,7 @@ def source_of(corpus: Corpus, name: str) -> FileSource:
 
 
 def files_under(folder: Path) -> list[CorpusFile]:
-    """All files in a folder, sorted by name. Hidden files and folders are skipped."""
+    """All files in a folder, sorted by name, and folders that cannot be listed, as refused files. Hidden files and folders are skipped."""
     root = folder.resolve()
     found: list[CorpusFile] = []
     for path, fault in _paths(root):

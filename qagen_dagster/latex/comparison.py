@@ -100,7 +100,7 @@ _STOP = re.compile(
 _AFTER = re.compile(
     r"[ \t~]*((?:\\text\{|\\mathrm\{|[A-Za-z\u03a9\u00b5\u00b0/%^0-9{}-]|\\[,;]){1,24})(?=[\s.,;$)]|$)"
 )
-_ROUNDED = 0.05  # relative difference up to which one answer may be the other one rounded
+_ROUNDED = 0.05  # relative difference up to which one answer may be the rounded value of the other
 CLOSE = 0.005  # relative difference allowed between two roundings of one answer
 
 
@@ -214,7 +214,7 @@ def _spelled(unit: re.Match[str]) -> str:
 
 
 def _values(token: re.Match[str]) -> Iterator[Fraction]:
-    """The value of a number; several values, of its parts, if its power is too high or its divisor is zero."""
+    """The value of a number; the values of its parts if its power is too high, its divisor is zero, or its mixed fraction is improper."""
     above, below = token.group("above") or token.group("over"), token.group("below") or token.group("under")
     if above is not None:
         yield from _ratio(token.group("whole"), _fraction(above), _fraction(below))
@@ -266,7 +266,7 @@ def _negative(text: str, start: int, formula: bool) -> bool:
 
 
 def final_answer(latex: str) -> str | None:
-    r"""The final answer, or None: the last `\boxed`, else the text after the last "answer is", else the text after the last equals sign."""
+    r"""The text in the last `\boxed`, else after the last "answer is", else after the last equals sign; None if there is none of these."""
     text = without_pictures(latex)
     boxes = list(_BOXED.finditer(text))
     if boxes:
@@ -301,7 +301,7 @@ def _plain(text: str) -> str:
 
 
 def bare_answer(answer: str) -> str:
-    """An answer without its box and the text after it, and without dollar signs unless a unit follows the formula."""
+    """An answer without its box, without text behind its end, and without dollar signs unless a unit follows the formula."""
     text = " ".join(answer.split())
     boxed = _BOXED.match(text.lstrip("$ "))
     if boxed:
@@ -310,7 +310,7 @@ def bare_answer(answer: str) -> str:
 
 
 def group_of(text: str, start: int) -> str:
-    """The content of the braces that open before `start`; the rest of the text if they are never closed."""
+    """The content of the braces that open just before `start`; the rest of the text if they are never closed."""
     depth, place = 1, start
     while place < len(text):
         if text[place] == "\\":
@@ -348,8 +348,8 @@ def same_words(left: str, right: str) -> bool:
 
 
 def same_answer(left: str, right: str) -> bool | None:
-    """Whether two answers are the same. Values are the same if they differ by at most `CLOSE`, or if one may be the other one rounded. If
-    an answer has no value, the result is True if both have the same words and numbers, else None."""
+    """Whether two answers are the same. Values are the same if they differ by at most `CLOSE`, or if one may be the rounded value of the
+    other. If an answer has no value, the result is True if both have the same words and numbers, else None."""
     one, other = bare_answer(left), bare_answer(right)
     if one == other:
         return True

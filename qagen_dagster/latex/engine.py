@@ -209,7 +209,7 @@ def _line(line: int, source: str, latex: str) -> int | None:
 
 
 def _environment(engine: Path, folder: Path) -> dict[str, str]:
-    """The whole environment of the engine, without the variables of this process. Files outside `folder` and its trees are closed to it."""
+    """The whole environment of the engine, without the variables of this process. The engine can open only files of `folder` and of TeX."""
     own = dict.fromkeys(("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG"), str(folder / ".texmf"))
     return {
         "PATH": os.pathsep.join((str(engine.parent), os.defpath)),

@@ -117,7 +117,7 @@ def sides_of(text: str) -> list[Value]:
 
 
 def ends_at(text: str) -> Value | None:
-    """The value at which a solution ends: in its last box, after a closing "is", or after its last equals sign; else None."""
+    """The value at which a solution ends: in its last box, else after an "is" or "gives" at its end, else in its last equality, or None."""
     boxes = boxed_answers(text)
     if boxes:
         return value_of_side(_written_out(without_layout(boxes[-1])))
@@ -129,8 +129,8 @@ def ends_at(text: str) -> Value | None:
 
 
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
-    """Whether two values are equal, or one may be the other one rounded. True if their units are of different quantities. If a unit is not
-    known, the numbers as written and the numbers in base units are compared."""
+    """Whether two values are equal, or one may be the rounded other. True if their units are of different quantities. If a unit is not
+    known, it is enough that the numbers as written or the numbers in base units agree."""
     if one.united and other.united and bool(_TURNS.search(one.text)) != bool(_TURNS.search(other.text)):
         return True  # a turn is counted as one, or as two pi radians
     if one.unit is not None and other.unit is not None:
@@ -198,7 +198,7 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _prose_sums(text: str, start: int, end: int) -> Iterator[str]:
-    """The sums outside of formulas that have no symbols before and behind them."""
+    """The sums in the prose, except sums with a symbol directly before or behind them."""
     for one in _PROSE_SUM.finditer(text, start, end):
         after = _GOES_ON.match(text, one.end(), end)
         unit = after is not None and after.group("symbol") and named_unit(after.group("symbol"))

@@ -27,8 +27,8 @@ _INTEGER = re.compile(
 
 
 def stated_answer(item: str) -> str | None:
-    """The answer of an item as text: its right options, the option that its solution names, the content of its boxes, or its final answer;
-    None if it has none of these. Several right options are given by their letters, as is an option outside of a tasks environment.
+    """The answer of an item as text: its right options, else the option that its solution names, else the content of its boxes, else its
+    final answer, else None. Several right options are given by their letters, as is an option outside of a tasks environment.
     Several boxes are joined with semicolons. A number that is asked for as an integer has no unit."""
     options, solution = options_of(item), solution_of(item)
     letters = [chr(ord("a") + place) for place, one in enumerate(options) if one.right]

@@ -44,7 +44,7 @@ def code_of(latex: str) -> str:
 
 
 def plain_of(latex: str) -> str:
-    r"""The code with escaped characters such as `\{`, `\%` and `\\` blanked too; `\(` and `\[` stay."""
+    r"""The code with each backslash before a sign, and this sign, blanked, too: `\{`, `\%`, `\(`, `\\`. Positions stay."""
     return _ESCAPED.sub("  ", code_of(latex))
 
 

@@ -255,7 +255,7 @@ class Expressions:
         return self._text(1) == "\u00b0" or (self._text(1) == "{" and self._text(2) == "\u00b0")
 
     def _argument(self) -> str:
-        """A group in braces, a whole number, or another factor, each perhaps after a minus sign."""
+        """A group in braces, a number with all its digits, or another factor, each perhaps after a minus sign."""
         if self._accept("{"):
             result = self._sum()
             self._expect("}")
@@ -294,7 +294,7 @@ class Expressions:
         raise Unreadable(_SEVERAL.get(token.text, f"{token.text!r} where a value was expected"))
 
     def _mixed(self, token: Token) -> str:
-        r"""A mixed number: `2\frac{1}{2}` and `2 1/2` are two and a half."""
+        r"""A number, which may be mixed: `2\frac{1}{2}` and `2 1/2` are two and a half."""
         whole = self._number(token.text)
         if "." in token.text:
             return whole
@@ -383,7 +383,7 @@ class Expressions:
         return f"({result})**{power}" if power else result
 
     def _inner(self) -> str:
-        """The argument of a function: a group, or a product without signs; degrees become radians."""
+        """The argument of a function: a group, or factors with no sign between them; degrees become radians."""
         inner = self._power() if self._text() in ("(", "{") else self._bare_product()
         if self._accept("\u00b0"):
             return f"({inner})*pi/180"

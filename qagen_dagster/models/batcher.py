@@ -114,8 +114,9 @@ class Batcher:
         self._most: int | None = None  # maximum requests of a batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Put the request `key` into a batch, unless it is in one, and wait until the batch has ended. A response is then in the ledger.
-        Raises PermanentModelError for a request or a batch that the server refuses, and TransientModelError after the deadline."""
+        """Put the request `key` into a batch, unless it is in one, and wait until the batch has ended. The ledger then has the response if
+        the batch gave one. Raises PermanentModelError for a request or batch that the server refuses, and TransientModelError after the
+        deadline."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)
@@ -221,7 +222,7 @@ class Batcher:
         except errors.PermanentModelError as error:
             refusal = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=refusal)
-            # The server refuses the whole batch, but callers would take a RequestRefusedError as one of their own request.
+            # The server refuses the whole batch, but callers would take a RequestRefusedError for a refusal of their own request.
             if isinstance(error, errors.RequestRefusedError):
                 raise errors.PermanentModelError(refusal) from None
             raise
@@ -250,7 +251,7 @@ class Batcher:
             self._wait(late, ends)
 
     def _wait(self, failure: errors.TransientModelError, ends: float) -> None:
-        """Sleep until the next poll, or as long as the server asks for. Raises `failure` after the deadline."""
+        """Sleep until the next poll, or longer if the server asks for it. Raises `failure` after the deadline."""
         left = ends - time.monotonic()
         if left <= 0:
             raise failure

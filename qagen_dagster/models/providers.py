@@ -86,7 +86,7 @@ def build_model(
 ) -> Model:
     """Build the model of `spec`. `secret` looks up the value of an environment variable. Processes share limits
     through the folder `state`. Threads share `batchers` and `breaker`. Raises ConfigError for an unknown
-    provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint."""
+    provider, a missing key, an unusable folder, and for batches that the spec cannot have (see `why_no_batch`)."""
     provider = build_provider(spec, secret)
     entry = PROVIDERS[spec.provider]
     if entry.local:

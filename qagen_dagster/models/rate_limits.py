@@ -328,7 +328,7 @@ class Limiter:
     @contextmanager
     def attempt(self, tokens: int, ends: float) -> Generator[float]:
         """Wait until the limits allow an attempt of about `tokens` tokens, and run the body as this attempt. Yields
-        the rate's factor at its start.
+        the rate's factor at the start of the attempt.
 
         An attempt first waits for one of the permits for concurrent attempts, and only then for the rate. So
         no start is promised to an attempt that has no permit yet. Raises TransientModelError if the wait

@@ -1,4 +1,4 @@
-"""Deadlines of a call and of each attempt of it, and the repetition of a call while its failure is transient.
+"""Deadlines of a call and of each of its attempts, and the repetition of a call while its failure is transient.
 
 A deadline holds however slowly a server sends. A timeout of an SDK is for one read of a socket only, so a server that sends
 a byte now and then could keep a call open forever. This module decides when the call and the attempt of this thread end, stops
@@ -75,7 +75,7 @@ def stop_at_deadline(client: object) -> None:
 
 
 def check_deadline() -> None:
-    """Raises TimeoutError when the attempt of this thread has ended."""
+    """Raise TimeoutError if the time of this thread's attempt has ended."""
     _left(None)
 
 

@@ -134,7 +134,7 @@ class DocumentView:
 
     @cached_property
     def reference_lines(self) -> tuple[tuple[int, int], ...]:
-        """First and last line of each reference list."""
+        """First and last line of each section that is a reference list."""
         ranges = _section_ranges(self.document.sections, len(self.lines))
         return tuple((section.start_line, end) for section, end in ranges if is_reference_list(section.title))
 
@@ -157,7 +157,7 @@ class DocumentView:
 
     @cached_property
     def running_heads(self) -> frozenset[int]:
-        """The lines at page edges that recur on several pages, apart from the numbers in them. The first occurrence of each is left out."""
+        """The lines at page edges that recur on several pages, with the same or other numbers. The first occurrence of each is left out."""
         found: dict[str, list[int]] = {}
         for page in self.document.pages:
             filled = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]

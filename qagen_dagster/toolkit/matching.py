@@ -129,8 +129,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class Hits:
-    """Matches in order of appearance, at most one for each line they start on. `stopped_at` is the line the
-    search stopped at before the end of the document, if it did."""
+    """Matches in order of appearance, at most one for each line on which they start. `stopped_at` is the line before
+    which the search stopped; None if it reached the end of the document."""
 
     hits: tuple[Hit, ...]
     stopped_at: int | None = None

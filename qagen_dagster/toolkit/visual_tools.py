@@ -221,7 +221,7 @@ def _with_margin(box: Box) -> Box:
 
 def _find(view: DocumentView, label: str) -> Visual:
     """The visual of that label, in full or as shown; case and white space do not matter. The label of a panel
-    ("Figure 4d") finds its figure if the panel is not a separate visual."""
+    ("Figure 4d") finds its figure if the panel is not a separate visual. Raises ToolError if there is no such visual."""
     by_label = {label_key(visual.label): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:
         if _key(label) in (_key(visual.label), label_key(visual.label)):

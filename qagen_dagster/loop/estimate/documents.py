@@ -1,7 +1,7 @@
 """Estimates the calls, tokens and time of a document, from a table, or from finished documents of the store.
 
 The table is in `amounts.py`. The amounts of finished documents are multiplied by a factor: the table's amounts for the new
-document divided by its amounts for the finished documents.
+document divided by the table's amounts for the finished documents.
 """
 
 from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, R
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-REPEATED = 0.6  # minimum share of a title's words in a row in a question that quotes a part of the title
+REPEATED = 0.6  # minimum share of a title's words that a question has in a row if it quotes a part of the title
 FEWEST_WORDS = 4  # minimum number of these words
 _WORD = re.compile(r"\w+")
 _BEFORE = re.compile(
@@ -31,7 +31,7 @@ _AFTER = re.compile(r"[\"'\u201d\u2019)]*,?\s*")
 
 
 def titles_of(text: str, title: str | None) -> list[str]:
-    """The texts that may be a document's title: the title in its metadata, its first two lines with words, and the first of them alone."""
+    """The texts that may be a document's title: the title in its metadata, its first two lines with words, and the first line alone."""
     lines = [line.strip(" #*=-_|") for line in text[:2_000].splitlines()]
     head = [line for line in lines if _WORD.search(line)][:2]
     return [one for one in (title or "", " ".join(head), *head[:1]) if one]

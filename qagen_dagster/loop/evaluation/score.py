@@ -105,7 +105,7 @@ def _passage(value: object) -> object:
     return {name: fields[name] for name in Passage.model_fields if name in fields}
 
 
-HELD = 0.5  # minimum share of lines in common: of a quote's, or of the shorter of passage and label
+HELD = 0.5  # minimum number of common lines, as a share of a quote's lines, or of the lines of the shorter one of passage and label
 
 
 def score_systems(
@@ -182,7 +182,7 @@ def _ranked(
         answerable=question.answerable,
         writer=question.writer,
         given=row.answer,
-        # the rank of the last document, because only then all are found
+        # the rank of the last wanted document, because only then all are found
         document_rank=max(map(documents.index, wanted)) + 1 if wanted <= {*documents} else None,
         evidence_ranks=tuple(
             next(

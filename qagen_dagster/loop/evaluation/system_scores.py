@@ -196,8 +196,8 @@ def _compared_systems(
 def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[Plan, ...]:
     """The numbers of questions and documents that are needed to show `difference` in each measure of `_OUTCOMES` that all `systems` have.
 
-    The variance of the difference is measured on two systems. For a single system, it is estimated as that between this system and another
-    one that is equally good and independent. This gives an upper bound of the numbers.
+    The variance of the difference is measured on two systems. For a single system, it is estimated for a second system that is equally good
+    and independent of the first. This gives an upper bound of the numbers.
     """
     return tuple(
         _planned(name, of, systems, difference)

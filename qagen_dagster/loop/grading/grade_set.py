@@ -316,7 +316,7 @@ def _grader(
 def _documents(
     workspace: Workspace, plan: GradingPlan, grader: grade_answers.Grader, progress: Progress | None
 ) -> list[DocumentGrades]:
-    """All documents with an answer to grade, in order. Those without grades are graded now, and stored if no answer is undecided."""
+    """The grades of all documents with an answer to grade, in order. Missing grades are made now, and stored if no answer is undecided."""
     store, fresh = workspace.store, dict[str, DocumentGrades]()
     todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
     documents = [document_answers(workspace, plan, one) for one in todo]

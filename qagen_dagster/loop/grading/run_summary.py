@@ -1,6 +1,6 @@
 """Summarizes the grades of one run, command or backfill: in run_summary.json, and in one JSON file per document.
 
-Names follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
+The names of fields follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
 """
 
 from collections.abc import Iterator, Sequence

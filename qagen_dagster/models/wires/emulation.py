@@ -114,7 +114,7 @@ def _plain_message(message: Message) -> Message:
 
 
 def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, ...]:
-    """The tool call of a reply. For an unreadable reply, the parts are its text and a call that has a fault."""
+    """The tool call of a reply. For an unreadable reply, the parts are the beginning of its text and a call that has a fault."""
     try:
         name, arguments = _name_and_arguments(json_reply.read_object(text), names)
     except ValueError as error:

@@ -32,7 +32,7 @@ _OVERFLOW = re.compile(
     r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
     re.IGNORECASE,
 )
-# With status 429, only this says that the request alone is above the limit of a minute, and so is too long.
+# With status 429, only this text says that the request alone is above the limit of a minute, and so is too long.
 _ABOVE_RATE = re.compile("request too large", re.IGNORECASE)
 _MAY_BE_LENGTH = frozenset({400, 413, 422})
 # Reasons for the end of a reply that mean a failure of the server: error, failed, aborted, cancelled, network_error, ...

@@ -58,7 +58,7 @@ class Family:
         return self.row.get("contexts", len(self.row.get("settings", range(4))))
 
     def make(self, draw: Draw, context: int) -> Draft | None:
-        """A draft in the setting of number `context`; None for unsuitable numbers, which are then drawn again."""
+        """A draft in the context with the number `context`; None if the drawn numbers are unsuitable, so that the caller draws again."""
         settings = self.row.get("settings", [{}])
         row: dict[str, Any] = {**self.row, **settings[context % len(settings)]}
         names = {name: Fraction(one) if isinstance(one, int) else one for name, one in row.items()}
@@ -105,7 +105,7 @@ def _draft(row: Mapping[str, Any], names: dict[str, Any]) -> Draft | None:
 
 
 def _given(text: str, names: Mapping[str, Any]) -> tuple[str, str]:
-    """The name and the value of a given. A name without a value is a symbol, and its own value."""
+    """The name and the value of a given. A name without a value is a symbol, whose value is its name."""
     name, decimals, _ = text.partition(":")
     value = names.get(name, name)
     return name, decimal(value) if decimals else str(value)
@@ -163,7 +163,7 @@ def decimal(value: Fraction | int) -> str:
 
 
 def root(square: Fraction | int) -> str:
-    """The positive root of a positive rational in LaTeX, simplified."""
+    """The square root of a positive rational number in LaTeX, simplified."""
     square = Fraction(square)
     outside, inside = 1, square.numerator * square.denominator
     divisor = 2

@@ -1,5 +1,5 @@
-"""The four exam roles of the embedded models: what each reads from a prompt and submits; the catalogue of all families, and the question of
-a slot."""
+"""The four exam roles of the embedded models: what each role reads from a prompt and what it submits. Also the question of each slot, and
+the number of different questions that a cell can give."""
 
 import re
 from functools import lru_cache
@@ -27,8 +27,8 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
     """The question of a slot (from 1), and its four wrong options with their paths; all values differ.
 
     The setting follows from seed and slot, so that neighbouring slots differ in more than numbers. Another attempt
-    draws other numbers in the same setting. A computation of an earlier slot is avoided as long as this setting or
-    the next ones have others. Raises ValueError if no numbers fit; this happens for no family of the catalogue.
+    draws other numbers in the same setting. A computation of an earlier slot is avoided as long as this setting or the
+    next settings have other computations. Raises ValueError if no numbers fit; this happens for none of `FAMILIES`.
     """
     draw = Draw(f"{family.schema}/{family.difficulty}/{seed}/{slot}/{attempt}")
     setting = (seed + slot) % family.contexts
@@ -131,7 +131,7 @@ def verify(conversation: Conversation) -> list[Action]:
 
 
 def judge_style(conversation: Conversation) -> list[Action]:
-    """Score only what can be counted: length, numbers, options."""
+    """Score only what can be counted: words, question marks, digits, options."""
     stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
     words = len(stem.group(1).split()) if stem else 0
     texts = [text for _, text in _OPTION.findall(options.group(1))] if options else []
