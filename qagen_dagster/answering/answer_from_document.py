@@ -42,7 +42,7 @@ class DocumentTexts:
 
     @property
     def abstract(self) -> str | None:
-        """The abstract as the document states it."""
+        """The abstract as the document states it; None if it states none."""
         return (self.document.metadata.abstract or "").strip() or None
 
     @property

@@ -149,7 +149,7 @@ def _with_next(title: str, lines: Sequence[str], at: int) -> str:
 
 
 def case_name(lines: Sequence[str]) -> str | None:
-    """The name of a case, "A v. B", if the names of the parties are in capitals around a line "v."."""
+    """The name of a case, "A v. B", if the names of the parties are in capitals around a line "v."; else None."""
     shown = [decoding.collapse(line) for line in lines[:_CASE_LINES]]
     versus = next((number for number, line in enumerate(shown) if line in ("v.", "vs.")), None)
     if versus is None:

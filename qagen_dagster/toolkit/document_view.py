@@ -199,7 +199,7 @@ class DocumentView:
         return f" ({place})" if place else ""
 
     def section_at(self, line: int) -> Section | None:
-        """The section of the nearest heading at or before a line, if the section has not ended before that line."""
+        """The section of the nearest heading at or before a line, among sections that have not ended before that line; None if none has."""
         count = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
         above = reversed(self.document.sections[:count])
         return next((each for each in above if each.end_line is None or line <= each.end_line), None)

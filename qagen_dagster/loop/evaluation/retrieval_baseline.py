@@ -20,7 +20,7 @@ from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, R
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-REPEATED = 0.6  # minimum share of a title's words that a question has in a row if it quotes a part of the title
+REPEATED = 0.6  # minimum share of a title's words that a question has in a row if it quotes the title
 FEWEST_WORDS = 4  # minimum number of these words
 _WORD = re.compile(r"\w+")
 _BEFORE = re.compile(

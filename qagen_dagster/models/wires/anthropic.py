@@ -1,8 +1,8 @@
 """Anthropic's wire: the Messages API and its batches.
 
 The results of a turn go into one user message in call order, and each picture stays inside its result. Thinking blocks are sent back
-unchanged. Cache markers are at the end of the system prompt and, if there are tools, at the end of the last two user turns and of a first text
-that many conversations share. A batch is one body with all requests, and one file of results. `batcher.py` collects requests and waits.
+unchanged. Cache markers are at the end of the system prompt and, if there are tools, at the end of the last two user turns and of a first
+text that conversations share. A batch is one body with all requests, and one file of results. `batcher.py` collects requests and waits.
 """
 
 import re
