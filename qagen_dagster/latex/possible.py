@@ -1,7 +1,7 @@
 """Values that a quantity cannot have: outside its range, or in a unit of another quantity.
 
-`tables.toml` lists common quantities of school physics and mathematics, which are known by their names beside a value. Besides, speeds of
-any name, triangles, and values of a few symbols (sine, cosine, P, m, F) are checked. A value that is possible but unlikely is not found.
+`tables.toml` lists common quantities of school physics and mathematics, which are recognised by their names beside a value. Also checked
+are speeds under any name, triangles, and values of a few symbols (sine, cosine, P, m, F). A value that is only unlikely is not found.
 """
 
 import re

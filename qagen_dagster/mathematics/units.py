@@ -1,6 +1,7 @@
 """Units of measurement as exact factors to base units.
 
-Factors are those of the SI Brochure, 9th edition. Degrees and radians are numbers, so that 180 degrees equal pi.
+The factors of SI units, and of units that are used with them, are those of the SI Brochure, 9th edition. Degrees and radians are numbers,
+so that 180 degrees equal pi.
 """
 
 import re

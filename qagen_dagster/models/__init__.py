@@ -1,1 +1,1 @@
-"""Language models, which are all called by one method. The code for the API of a provider, its wire, is in one file of `wires/`."""
+"""Language models, which are all called by one method. The API of one kind of server is called a wire, and has one file in `wires/`."""

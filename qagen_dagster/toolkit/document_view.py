@@ -1,7 +1,7 @@
 """One document as the tools see it: its lines, its visuals, pictures of its pages, positions in its text, and its back matter.
 
-Back matter (references, acknowledgements, declarations, reviewers' letters) is a poor source of questions. Long back matter is
-not shown with the document. If a document is too long to be shown whole, all back matter is left out first.
+Back matter (references, acknowledgements, declarations, reviewers' letters) is a poor source of questions. A document that is shown whole
+is shown without long back matter. If a prompt shows parts of a document that is too long for it, all back matter is left out first.
 """
 
 import re

@@ -1,8 +1,8 @@
 """The format of JATS XML articles (journal publishing and archiving tag sets), with or without a DTD: text, metadata, visuals and rights.
 
 The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
-sub-articles (decision letters, replies) under their own headings. An accepted manuscript may have no body: then its
-text ends after the keywords. There are no pages. `wrap.py` breaks the text into lines.
+sub-articles (decision letters, replies) under their own headings. Any of them may be missing: an accepted manuscript
+may have no body. There are no pages. `wrap.py` breaks the text into lines.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Labels which passages of the corpus answer each published question, and which are near without an answer.
+"""Labels which passages of the corpus answer each published question, and which of the passages that searches find do not answer it.
 
 The pool of a question has the passages that each ranking finds first, and the passages with its evidence. Code grades a passage that has
 a quote, or the answer near most words of the question. If the scenario has `judge_labels` and the profile has a judge, the judge

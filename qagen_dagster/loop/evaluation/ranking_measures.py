@@ -1,7 +1,7 @@
 """Measures rankings: recall, reciprocal rank and discounted gain, of documents and of evidence.
 
-Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain,
-here binary: log2(1 + rank), relative to the best possible order).
+Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain: here a
+gain is 1 or a grade, the discount is log2(1 + rank), and the sum is relative to that of the best possible order).
 """
 
 import math

@@ -1,4 +1,4 @@
-"""OpenAI's own wire: the Responses API, its batches, and the SDK's client that other servers with OpenAI's API share.
+"""OpenAI's own wire: the Responses API, its batches, and the client of OpenAI's SDK, which the other wires with OpenAI's SDK share.
 
 The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them back. Pictures
 are part of `function_call_output`. A batch is a file of requests, a job over this file, and two files of results.

@@ -1,7 +1,7 @@
 """The ModelErrors for HTTP statuses and error bodies, and the texts of these errors.
 
-No type of an SDK appears here, so the rules are the same for all wires in this folder. Texts of errors contain no header, at most
-`MAX_TEXT` characters, and no API key of six characters or more.
+No type of an SDK appears here, so the rules are the same for all wires in this folder. The text of an error has at most `MAX_TEXT`
+characters, without any header and without any API key of six characters or more.
 """
 
 import math
