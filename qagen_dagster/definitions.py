@@ -27,7 +27,7 @@ def build_definitions(settings: Settings | None = None, **more: Any) -> dg.Defin
 def open_graph(settings: Settings, progress: Progress, work: Work | None = None) -> Graph:
     """The graph on the Dagster instance of the store, to run in this process. `work` has what the command has begun already.
 
-    Raises ConfigError as `open_home` does.
+    Raises ConfigError as `open_home` and `build_definitions` do.
     """
     home, store = open_home(settings), Store(settings.assets)
     work = work or Work(Workspace(settings))

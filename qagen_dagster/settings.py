@@ -102,7 +102,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def secret(name: str) -> str | None:
-    """The value of an environment variable that holds a secret; None when it is not set. Do not store it."""
+    """The value of an environment variable that holds a secret; None when it is not set or empty. Do not store the value."""
     return os.environ.get(name) or None
 
 
@@ -203,7 +203,7 @@ def _key_log_fault(path: Path) -> str | None:
 
 
 def document_password(variable: str) -> str:
-    """The document password in an environment variable. Raises ConfigError when it is not set."""
+    """The document password in an environment variable. Raises ConfigError when it is not set or empty."""
     value = secret(variable)
     if value is None:
         raise ConfigError(f"the environment variable {variable} (a document password) is not set")
@@ -242,7 +242,7 @@ def has_columns() -> bool:
 
 
 def dagster_home() -> Path | None:
-    """The folder that `DAGSTER_HOME` names; None when it is not set."""
+    """The folder that `DAGSTER_HOME` names; None when it is not set or empty."""
     chosen = os.environ.get("DAGSTER_HOME")
     return Path(chosen).expanduser().resolve() if chosen else None
 
@@ -256,7 +256,7 @@ def executor() -> str:
 
 
 def scripts() -> str | None:
-    """The module whose dictionary `SCRIPTS` has the functions of scripted models (QAGEN_SCRIPTS); None when it is not set."""
+    """The module whose dictionary `SCRIPTS` has the functions of scripted models (QAGEN_SCRIPTS); None without it."""
     return os.environ.get("QAGEN_SCRIPTS") or None
 
 

@@ -301,7 +301,7 @@ NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fus
 def evaluation_rows(
     reports: Iterable[evaluation.EvaluationReport[Any]], latest: Iterable[evaluation.EvaluationReport[Any]]
 ) -> Iterator[TableRow]:
-    """The metrics and calls of all `reports`, which must have the oldest first, and the questions of the `latest` report of each kind."""
+    """The metrics and calls of all `reports`, and the questions of the `latest` report of each kind. The oldest report must come first."""
     # A question that is not asked again is in every later report, with its calls. Each call gets only one row.
     written: set[tuple[str, str]] = set()
     for report in reports:

@@ -163,7 +163,7 @@ def versions(catalog: Path, combination: str) -> list[Row]:
 
 
 def compare(catalog: Path, first: str, second: str) -> list[Row]:
-    """Compare two runs, profiles (their latest runs) or versions (`corpus/scenario/mode@number`). Each combination of both sides has a row.
+    """Compare two runs, profiles (their latest runs) or versions (`corpus/scenario/mode@number`). Each common combination has a row.
 
     `first` and `second` have the run of each side with the version of the set after this run. `in_both` is the number of questions in both
     versions, 0 if a side has no set. `only_in_first` and `only_in_second` are lists of questions. A retired question has its `reason`, and

@@ -20,7 +20,7 @@ from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-# Number of new objects after which Python collects garbage. With the default of 700, this takes a fifth of the time for loading libraries.
+# Number of new objects after which Python collects garbage. With the default of 700, collecting takes a fifth of the loading time.
 _COLLECT_AFTER = 50_000
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 # The module of each command, and its line in --help. The modules import many libraries, so a module is loaded only when it is used.

@@ -1,4 +1,4 @@
-"""`qagen mcp`: a server through which agents read question sets over stdio, and with a budget make and score them.
+"""`qagen mcp`: a server through which agents read question sets over stdio. With `--allow-runs`, they also make sets and score answers.
 
 Each tool runs a command of `qagen` in a process of its own, so that tool and command give the same answers.
 """

@@ -58,7 +58,7 @@ def read_schemas(path: Path) -> Library:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Each block with its first line number. A header inside a code fence does not begin a block."""
+    """Each block with the number of its first line. A header inside a code fence does not begin a block."""
     start, block, fenced = 0, list[str](), False
     for number, line in enumerate(lines, 1):
         if _HEADER.match(line) and not fenced:
@@ -119,7 +119,7 @@ def _parts(block: Sequence[str], start: int, fault_at: Callable[..., ConfigError
 
 
 def _items(lines: Sequence[str]) -> tuple[str, ...]:
-    """One item per bullet, with the lines that follow the bullet. If there are no bullets, each line is an item."""
+    """One item per bullet, with the lines that follow it; text before the first bullet is an item, too. Without bullets: one per line."""
     bulleted = any(_BULLET.match(line) for line in lines)
     items: list[str] = []
     for line in lines:

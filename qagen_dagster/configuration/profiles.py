@@ -189,7 +189,7 @@ def check_priced(profile: Profile, budget: Budget) -> None:
 
 
 def is_free(profile: Profile) -> bool:
-    """Whether no model of the profile costs money: each runs in this process, or on a local server without a price or an API key."""
+    """Whether all models are free: in this process, or on a local server without a price and (embedders excepted) without an API key."""
     embedder = profile.embedder
     unpriced = not embedder.usd_per_million_input and is_local(embedder.base_url or "")
     return (embedder.local or unpriced) and all(map(_is_free, profile.every_spec))

@@ -3,7 +3,7 @@
 There is one observed asset for each configuration in the table of products. Observing costs nothing. When a configuration changes, exactly
 the partitions that depend on the configuration become stale.
 
-A launch is all runs of one tick of a sensor, or all runs of one night. The next launch begins when all runs of the last one have ended.
+A launch is all runs of one tick of a sensor, or all runs of one night. The next launch begins when all runs of the last launch have ended.
 Launches stay within the budget for automation.
 """
 
@@ -127,7 +127,7 @@ class Launch:
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
     def _limits(self, task: Task) -> RunOptions:
-        """The options of a task, with the limit of the launch if its models are paid. Raises ConfigError if no budget is left."""
+        """The options of a task, with the limit of the launch if the task needs paid models. Raises ConfigError without a budget."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
             return RunOptions()
         settings = self.space.settings
@@ -204,7 +204,8 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
 
 
 def inputs_changed() -> dg.AutomationCondition[Any]:
-    """The condition of every asset: an upstream asset has changed since the asset was made or requested, and none is missing or running."""
+    """The condition of every asset: an upstream asset has changed since the asset was made or requested, and none is missing or
+    running. The asset itself is not running."""
     changed = dg.AutomationCondition.any_deps_match(  # pyright: ignore[reportUnknownMemberType]
         dg.AutomationCondition.data_version_changed()
     )

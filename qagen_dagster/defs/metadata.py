@@ -153,8 +153,8 @@ _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
     """The numbers, tokens, cost, time and retries of the calls in all, and a table with a row per role and model.
 
-    Each request counts once. If the cost of a call is unknown, the sum is "unknown". `accepted` is a number of results; if it is
-    given, the cost per result is added. If nothing was paid, the number of calls is the only number, because the UI draws a chart of
+    Each request counts once. If the cost of a call is unknown, the sum is "unknown". `accepted` is a number of results; unless it
+    is None or 0, the cost per result is added. If nothing was paid, the number of calls is the only number, because the UI draws a chart of
     every number, and the other charts would show zeros.
     """
     every = unique_calls(calls)

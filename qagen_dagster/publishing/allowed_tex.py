@@ -243,7 +243,7 @@ class _Frame:
 
 
 def refused(latex: str, given: Own | None = None) -> str:
-    """The first part of a text that is not allowed; empty if everything is allowed.
+    """A part of the text that is not allowed; empty if everything is allowed.
 
     The text may also use the commands and environments in `given`.
     """

@@ -69,7 +69,7 @@ def split(text: str) -> list[Segment]:
 
 
 def xml_text(text: str) -> str:
-    """`text` without the characters that XML cannot hold."""
+    """`text` without carriage returns and without the characters that XML cannot hold."""
     return "".join(
         char for char in text if char in "\t\n" or (char >= " " and not 0xD800 <= ord(char) <= 0xDFFF
                                                     and char not in "\ufffe\uffff")

@@ -303,9 +303,10 @@ class Scores(Record):
 
 
 class OwnQuestions(Record):
-    """The number of questions by models of the system's family, and a measure on these (`own`) and on the `others` (None: there are none).
+    """The number of questions that models of the system's family wrote, and a measure on these questions (`own`) and on the `others`.
 
-    `ranks` has the rank of the system among all systems (1 is the best) on own and on other questions. It is empty with one system.
+    `others` is None if there are no others. `ranks` has the rank of the system among all systems (1 is the best) on own and on other
+    questions. It is empty with one system.
     """
 
     family: str

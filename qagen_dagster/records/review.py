@@ -111,8 +111,8 @@ class Decision(Record):
 class Agreement(Record):
     """The agreement of two reviewers: the number of questions that `both` judged, and the number on which they decided the `same`.
 
-    With a `criterion`, `first` is a model, and `second` stands for the reviewers of the questions on which these agree. `good` counts the
-    questions that both sides find good, `only_first` the questions that only the model finds good.
+    With a `criterion`, `first` is a model, and `second` stands for all reviewers; questions on which reviewers disagree do not count.
+    `good` counts the questions that both sides find good, `only_first` the questions that only the model finds good.
     """
 
     first: str

@@ -90,7 +90,7 @@ class CheckOutcome(Record):
 
 
 class Unfinished(Record):
-    """The assets of a partition whose last run is not over, failed, was interrupted or was killed."""
+    """The assets of a partition that have not succeeded since their last run began."""
 
     assets: tuple[str, ...]
 

@@ -17,12 +17,12 @@ _ADDRESS = re.compile(r"(?i)(:(?=//)|@|www(?=\.))")
 
 
 def visible(text: str) -> str:
-    r"""The text with escapes such as `\u001b` in place of control characters and of marks that change the direction of text."""
+    r"""The text with escapes such as `\u001b` in place of control characters (not of tabs and line ends) and direction marks."""
     return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def markdown_text(text: str) -> str:
-    """Markdown that shows `visible` text without emphasis, images, links or HTML. An invisible word joiner breaks up addresses."""
+    """Markdown that shows `visible` text without links, images, HTML or emphasis by `*`. An invisible word joiner breaks up addresses."""
     shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
     return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
 
@@ -49,7 +49,7 @@ _QUIET = frozenset(_STYLES.split())
 
 
 def shown_for(tag: re.Match[str]) -> str:
-    """The text in place of a match of `TAG`: "^" or "_" at the start of a script, a space for a break, nothing for a style or a comment."""
+    """The text in place of a match of `TAG`: "^" or "_" at the start of a script, a space for a break, else nothing."""
     name = (tag["name"] or "").lower()
     if name in _SCRIPTS:
         return "" if tag["close"] else _SCRIPTS[name]

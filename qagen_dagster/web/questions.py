@@ -200,7 +200,7 @@ class QuestionSet(review_set.ReviewSet):
         return marked(lines, one.evidence, first, last)
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
-        """The page with a frame around the visual called `label`; None if the document has no pages."""
+        """The page with a frame around the visual called `label`; None if the document has no pages. Raises DocumentError for a removed document."""
         one, entry = self._asked(key)
         if entry is None:
             raise DocumentError("corrupt", f"{one.source_document} is no longer in the corpus")
@@ -210,7 +210,7 @@ class QuestionSet(review_set.ReviewSet):
         return visual_image(corpus, entry, self._space.parsers(), visual, whole_page=True)
 
     def _asked(self, key: str) -> tuple[Question, IndexEntry | None]:
-        """A question, and its document; None if the document is no longer in the corpus. Raises StoreError for an unknown question."""
+        """A question, and its document or None if the corpus no longer has the document. Raises StoreError for an unknown question."""
         self.find(key)
         one = self._questions[key]
         return one, self._documents.get(one.document_id)
@@ -226,7 +226,7 @@ class QuestionSet(review_set.ReviewSet):
         return text.split("\n") if text else [], "" if text else "The document has no text."
 
     def _pictures(self, one: Question) -> Iterator[review_set.Picture]:
-        """The pages with the visuals of the question, then the other pages of its evidence, which the page does not open at first."""
+        """The pages with the visuals of the question, then the other pages of its evidence, which are closed at first."""
         visuals = [(each.page, each.label) for each in self._visuals(one) if each.page is not None]
         for page, label in visuals:
             yield review_set.Picture(label=label, page=page, title=f"Page {page} with {label}")

@@ -290,7 +290,7 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
 
 
 def agreement_rows(facts: ReviewFacts) -> Iterator[tuple[str, str]]:
-    """Names and values of the agreement among reviewers, and of models with reviewers where these agree."""
+    """Names and values of the agreement among reviewers, and of the agreement of models with reviewers."""
     if facts.alpha is not None:
         yield f"Krippendorff's alpha of {len(facts.reviewers)} reviewers", f"{facts.alpha:.2f}"
     for one in facts.agreements:
