@@ -50,7 +50,10 @@ def planned_assets(layout: Layout, instance: dg.DagsterInstance, run: dg.Dagster
 
 
 def close_record(layout: Layout, store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
-    """Record how a run ended, and the results of its checks. If each op has a process, an op that fails or completes the assets does it."""
+    """Record how a run ended, and the results of its checks.
+
+    If each op has a process, only an op that fails, and the op that completes the assets, record this.
+    """
     try:
         record = store.find_valid(RunRecord.key(run.run_id), RunRecord)
         if record is None:

@@ -108,7 +108,7 @@ def close(
 
 
 def by_reason(reasons: dict[str, str]) -> dict[str, str]:
-    """The different reasons, by a text with the first names that have the reason. `reasons` has a reason for each name."""
+    """At most _MOST_REASONS reasons, each by a text with the first names that have the reason. `reasons` has a reason for each name."""
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)

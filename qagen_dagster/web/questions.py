@@ -200,7 +200,10 @@ class QuestionSet(review_set.ReviewSet):
         return marked(lines, one.evidence, first, last)
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
-        """The page with a frame around the visual called `label`; None if the document has no pages. Raises DocumentError for a removed document."""
+        """The page with a frame around the visual called `label`; None if the document has no pages.
+
+        Raises DocumentError if the corpus no longer has the document, and as `visual_image` does.
+        """
         one, entry = self._asked(key)
         if entry is None:
             raise DocumentError("corrupt", f"{one.source_document} is no longer in the corpus")

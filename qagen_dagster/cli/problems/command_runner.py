@@ -223,7 +223,7 @@ def carry_out(
 
 
 def name_of(problems: tuple[Problem, ...]) -> str:
-    """The name of the work on these files in the store. It depends only on their paths, so that a command resumes."""
+    """The name that the store has for the work on the files of `problems`. It depends only on their paths, so that a command resumes."""
     return name_of_files({problem.source_path.partition("#")[0] for problem in problems})
 
 
@@ -243,7 +243,7 @@ def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[l
 
 
 def tell(warnings: Sequence[str], errors: Sequence[str]) -> int:
-    """Print each line once on stderr. A message that many problems share is one line, which names only the first. Returns the exit code."""
+    """Print each line once on stderr. A message that many problems share is one line, which names one problem. Returns the exit code."""
     warn(_gathered(" ".join(line.split()) for line in warnings))
     return fail(_gathered(" ".join(line.split()) for line in errors))
 
@@ -261,7 +261,7 @@ def _gathered(lines: Iterable[str]) -> Iterator[str]:
 
 
 def keep_raw_texts(request: Request, done: Done, folder: Path, before: str = "") -> None:
-    """Write the reason and the text of the model, if there is one, for each failed task to `<problem>-<task>.rejected.txt`.
+    """For each failed task with a text of the model, write the reason and this text to `<problem>-<task>.rejected.txt`.
 
     For other tasks, such a file of an earlier run is removed. `before` is the beginning of the names of files.
     """
@@ -277,7 +277,7 @@ def keep_raw_texts(request: Request, done: Done, folder: Path, before: str = "")
 
 
 def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
-    """Write the LaTeX to the output file, or print it if there is none. --json prints the whole records. Returns the exit code."""
+    """Write the LaTeX to the output file, if any. Print the records with --json, else LaTeX that has no file. Returns the exit code."""
     text, output = "\n\n".join(piece.strip() for piece in pieces), request.output
     if text and output is not None:
         write(output, f"{text}\n".encode())

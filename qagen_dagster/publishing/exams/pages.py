@@ -4,7 +4,7 @@ The paper for candidates and its answer sheet do not reveal schemas, difficultie
 across two pages.
 
 TeX can read files, and models wrote the items. So in LaTeX, prose is escaped, and a formula is typeset only if the converter to MathML
-knows all its commands. It knows no commands for files, definitions or category codes. Other formulas are shown as written.
+knows all its commands. The converter knows none for files, definitions or category codes. Other formulas are shown as written.
 """
 
 import re

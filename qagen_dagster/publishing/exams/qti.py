@@ -37,7 +37,7 @@ _RENEWED = {  # texts of the manifest, and the texts that replace them in QTI 3.
 
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
-    """A content package of version 2.1, or of version 3.0 if `version_3` is True, which a stylesheet makes from the files of 2.1."""
+    """A content package of version 2.1. With `version_3`, of version 3.0: a stylesheet makes its test and items from those of 2.1."""
     roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None
