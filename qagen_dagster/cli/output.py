@@ -91,5 +91,5 @@ def output_store(output: Path) -> Store:
 
 
 def write_output(output: Path, data: bytes) -> None:
-    """Write `data` to `output` atomically. Raises ConfigError as `output_store` does."""
+    """Write `data` to `output` atomically. Raises ConfigError as `output_store` does, and StoreError as `Store.write_bytes` does."""
     output_store(output).write_bytes(output.name, data)

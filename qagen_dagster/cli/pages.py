@@ -35,7 +35,7 @@ HOST = "127.0.0.1"
 
 
 def listen(port: int) -> socket.socket:
-    """A socket bound to the port. Raises ConfigError when the port is in use."""
+    """A socket bound to the port. Raises ConfigError when the port cannot be used."""
     bound = socket.socket()
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -93,7 +93,7 @@ class Layout:
         return {"/".join(key.path[n:]) for key in keys if key is not None and self._is_own(key)}
 
     def is_own_run(self, run: dg.DagsterRun) -> bool:
-        """Whether a run makes assets of this graph. Without a prefix, every run of the instance does."""
+        """Whether a run belongs to this graph. Without a prefix, every run of the instance does."""
         selected = any(self._is_own(key) for key in run.asset_selection or ())
         return selected or run.job_name.startswith(self.name(""))
 

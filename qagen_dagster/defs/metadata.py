@@ -54,7 +54,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> d
 
 
 def cell(value: object, limit: int = 300) -> str:
-    """The text of one table cell: without markup, on one line, cut to `limit` characters."""
+    """The text of one table cell: on one line, cut to `limit` characters, then escaped by `markdown_text`."""
     if value is None:
         return ""
     text = " ".join(str(value).split())

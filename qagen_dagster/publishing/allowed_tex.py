@@ -1,6 +1,6 @@
 """Checks TeX before it is exported: whether the text uses only allowed names, and uses them only in allowed places.
 
-The check reads the text token by token, as TeX would, and returns the first part that is not allowed.
+The check reads the text token by token, as TeX would. It names a part that is not allowed.
 """
 
 import contextlib

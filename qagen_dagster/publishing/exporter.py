@@ -1,6 +1,6 @@
 """The interface of export formats, and the functions with which all of them write JSON, JSON Lines and Markdown.
 
-An exporter does not write to disk. In Markdown, texts of documents and models are escaped, so that readers see them as they are.
+An exporter does not write to disk. In Markdown, texts of documents and models are escaped, so that they make no links, images or HTML.
 """
 
 import json
@@ -53,7 +53,7 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[
 
 
 def line(text: object, most: int | None = None) -> str:
-    """The text on one line, escaped so that nothing in it is markup. Text longer than `most` characters is cut (None: it is not cut)."""
+    """The text on one line, escaped by `markdown_text`. Text longer than `most` characters is cut (None: it is not cut)."""
     plain = " ".join(str(text).split())
     return markdown_text(plain if most is None or len(plain) <= most else f"{plain[: most - 1]}\u2026")
 

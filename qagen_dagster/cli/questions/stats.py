@@ -36,7 +36,7 @@ def stats(settings: Settings, chosen: Selection, as_json: bool) -> None:
 
 
 def _matching(every: Sequence[queries.Row], *wanted: str | None) -> list[queries.Row]:
-    """The rows of a corpus, a scenario and a mode; None matches all. Raises ConfigError if no row matches, unless the catalog is empty."""
+    """The rows of a corpus, a scenario and a mode; None matches all. Raises ConfigError if something is chosen and no row matches."""
     found = [
         row
         for row in every

@@ -129,7 +129,7 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
 def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
     """One item as SVG with three columns: its picture, its LaTeX, its rendering. A browser needs no other file.
 
-    `picture` and `drawn` are data URIs. If `picture` is None, there are two wider columns. If `drawn` is None, text with MathML replaces it.
+    `picture` and `drawn` are data URIs. If `picture` is None, there are two wider columns. If `drawn` is None, MathML replaces it.
     """
     wide = _WIDE // (3 if picture else 2)
     lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())

@@ -52,7 +52,7 @@ def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
 
 
 def allowed_definitions(preambles: Sequence[str]) -> tuple[str, ...]:
-    """The definitions without refused TeX, and without those that use a definition that was left out; none after _ROUNDS rounds."""
+    """The definitions, without those that are refused or that use a left-out definition; none if this takes more than _ROUNDS rounds."""
     found = definitions(preambles)
     for _ in range(_ROUNDS):
         own = own_of(found)

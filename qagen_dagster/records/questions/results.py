@@ -405,7 +405,7 @@ class CandidateSet(OfCombination):
     models: dict[str, str]  # role -> provider:model
     prompts: dict[str, str]  # prompt name -> hash
     fingerprint: str  # of models, prompts, corpus and scenario
-    configuration: str  # fingerprint of the same and of the limits, which the asset `model_config` observes
+    configuration: str  # fingerprint of the same and the limits; the asset `model_config` observes this one
     target_count: int
     max_attempts: int = 0
     max_consecutive_failures: int = 0
