@@ -120,7 +120,7 @@ class Reviews:
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
         """Store the decision that the page sent. Returns the new state of the question.
 
-        Raises ConfigError for a `body` that is no valid decision or a refused edit, and StoreError if the question is unknown or storing fails.
+        Raises ConfigError for an invalid `body` or a refused edit, and StoreError for an unknown question or if storing fails.
         """
         try:
             sent = Judgement.model_validate_json(body)
