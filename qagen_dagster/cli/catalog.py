@@ -19,14 +19,14 @@ from qagen_dagster.loop.catalog import catalog_file, is_behind, rebuild_catalog
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
-_LOCK_SECONDS = 60.0  # a command that only reads does not wait longer for another builder
+_LOCK_SECONDS = 60.0  # a command that only reads waits no longer for a rebuild by another process
 
 
 @contextmanager
 def current_catalog(store: Store) -> Generator[Path]:
-    """The catalog. It is rebuilt if it is older than the store, because runs in the Dagster UI make sets without rebuilding it.
+    """The catalog, which is rebuilt if it is older than the store: runs in the Dagster UI can make sets without rebuilding the catalog.
 
-    If it cannot be rebuilt, the older catalog is used, with a warning. Raises StoreError when there is none.
+    If the catalog cannot be rebuilt, the older catalog is used, with a warning. Raises StoreError when there is no catalog.
     """
     if is_behind(store):
         try:

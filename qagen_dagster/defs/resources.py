@@ -13,7 +13,7 @@ from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_rec
 from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.settings import OPTIONAL, Settings
+from qagen_dagster.settings import OPTIONAL, PARSER_MEMORY_MB, PARSER_SECONDS, Settings
 from qagen_dagster.store import Store
 
 # Warnings of the package go to stderr and to the event log of the current run.
@@ -34,8 +34,8 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         8, description="Maximum number of model calls that one process has in flight for question sets."
     )
     parser_workers: int = Field(2, description="Parser processes.")
-    parser_seconds: float = Field(300.0, description="Time limit for parsing one document.")
-    parser_memory_mb: int = Field(4096, description="Memory limit of one parser process.")
+    parser_seconds: float = Field(PARSER_SECONDS, description="Time limit for parsing one document.")
+    parser_memory_mb: int = Field(PARSER_MEMORY_MB, description="Memory limit of one parser process.")
     state: str = Field(description="Local folder by which processes share rate limits.")
     shard_size: int | None = Field(None, description="Documents per op; by default at most 32 ops are used.")
     automation_max_usd: float | None = Field(
@@ -49,7 +49,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
 
     @classmethod
     def of(cls, settings: Settings, layout: Layout) -> Self:
-        """The resource that rebuilds `settings`."""
+        """The resource whose `open` uses `settings`."""
         values: dict[str, Any] = dict(vars(settings))
         values |= {name: str(values[name]) for name in _PATHS if values[name]}
         values |= {"optional": list(settings.optional), "key_prefix": "/".join(layout.prefix)}
@@ -63,7 +63,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
             layout = self.layout
-            if not layout.prefix:  # with one, several stores share the instance
+            if not layout.prefix:  # with a prefix, several stores may share the instance
                 check_owner(Path(context.instance.root_directory), self.assets)
             open_record(layout, Store(self.assets), context.instance, context.run)
             key = context.run.tags.get(PARTITION_TAG)
@@ -86,7 +86,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
 def build_work(layout: Layout, begun: Work | None) -> dg.ResourceDefinition:
     """The resource `work`: the work that the command has `begun`, or else new work.
 
-    If each op has a process, each op gets new work. The resource requires the workspace, whose set-up records the run.
+    If each op runs in a process of its own, each op gets new work. The resource requires the workspace, whose set-up records the run.
     """
 
     @dg.resource(

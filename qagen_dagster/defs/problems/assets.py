@@ -7,8 +7,8 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.configuration.files import Loaded
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
+from qagen_dagster.configuration.yaml_files import Loaded
 from qagen_dagster.defs.layout import Function, Layout
 from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, fault_list, materialized
 from qagen_dagster.defs.presentation import PUBLISHED
@@ -72,7 +72,7 @@ class ProblemConfig(ShardConfig, ProblemOptions):
 
 
 def build_problem_assets(layout: Layout, sets: Loaded[ProblemSet]) -> list[dg.AssetsDefinition]:
-    """problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
+    """Assets: problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
     partitions = dg.StaticPartitionsDefinition(list(sets.found))
     stages = [_stage(layout, name, partitions) for name in STAGES]
     return [
