@@ -100,7 +100,8 @@ class Fragments:
 
     def cut(self, parts: Sequence[tuple[int, str, int, int]]) -> "Fragments":
         """Parts of the fragments, each with its fragment's number, its text, and its left and right edge."""
-        order, texts, lefts, rights = ([part[place] for part in parts] for place in range(4))
+        order, texts = [n for n, *_ in parts], [text for _, text, *_ in parts]
+        lefts, rights = [left for *_, left, _ in parts], [right for *_, right in parts]
         return self.chosen(order, text=texts, x0=lefts, x1=rights)
 
     def gap(self, a: int, b: int) -> int:
