@@ -202,13 +202,14 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     match = _CAPTION.match(piece.text)
     if match is None:
         return None
-    opens = not any(continues_paragraph(above, piece) for above in text.pieces[max(0, n - 8) : n])
+    opens = not any(
+        continues_paragraph(above, piece) and above.text.rstrip()[-1:] not in ".:!?"
+        for above in text.pieces[max(0, n - 8) : n]
+    )
     first = match["rest"].lstrip()[:1]
     if _MARKED.match(match["rest"]):
-        fits = opens or first in (":", "|") or piece.bold
-    else:
-        fits = opens and (piece.bold or first.isupper() or first.isdigit())
-    return match if fits else None
+        return match if opens or piece.bold or first in (":", "|") else None
+    return match if opens and (piece.bold or first.isupper() or first.isdigit()) else None
 
 
 def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece]) -> Caption:
