@@ -54,7 +54,9 @@ def test_other_amounts_stay_other_amounts(left: str, right: str) -> None:
     assert same_answer(left, right) is False
 
 
-@pytest.mark.parametrize("text", [r"\sin x + \sigma", r"$\square$ and \numrange{1}{2}", r"\per cent", r"\SI{3}"])
+@pytest.mark.parametrize(
+    "text", [r"\sin x + \sigma", r"$\square$ and \numrange{1}{2}", r"\per cent", r"\SI{3}"]
+)
 def test_other_commands_stay(text: str) -> None:
     assert written_out(text) == text
 
