@@ -90,7 +90,7 @@ def _rehearse() -> None:
     with tempfile.TemporaryDirectory() as root, open(os.devnull, "w") as nowhere:
         project = Project.make(Path(root) / "project")
         project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
-        os.environ.update(project.environment())
+        os.environ.update(project.environment(QAGEN_PROFILE="embedded"))
         os.chdir(project.root)
         with contextlib.redirect_stdout(nowhere), contextlib.suppress(SystemExit):
             importlib.import_module(LOADED[0]).main(["run", "--json"])
