@@ -14,6 +14,7 @@ import tempfile
 from collections import OrderedDict
 from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from alembic.config import Config
@@ -26,6 +27,7 @@ from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
 _MOST = 8  # databases whose connections are kept
 _engines: OrderedDict[tuple[str, bool], Engine] = OrderedDict()
+_taking = Lock()
 _migrations: dict[str | None, ScriptDirectory] = {}
 _empty: list[bytes] = []  # the database of a run without events
 _from_config = ScriptDirectory.from_config
@@ -64,17 +66,18 @@ def _relax(connection: sqlite3.Connection, _record: object) -> None:
 
 def _engine(url: str, **options: Any) -> Engine:
     key = url, "connect_args" in options
-    if key not in _engines:
-        kept: Any = create_engine(url, **options | {"poolclass": QueuePool})
-        kept.dispose = lambda: None  # Dagster does so after each event
-        path = Path(str(kept.url.database))
-        event.listen(kept, "checkin", partial(_note, path))
-        event.listen(kept, "checkout", partial(_compare, path))
-        _engines[key] = kept
-        if len(_engines) > _MOST:
-            Engine.dispose(_engines.popitem(last=False)[1])
-    _engines.move_to_end(key)
-    return _engines[key]
+    with _taking:
+        if key not in _engines:
+            kept: Any = create_engine(url, **options | {"poolclass": QueuePool, "pool_size": 0})
+            kept.dispose = lambda: None  # Dagster does so after each event
+            path = Path(str(kept.url.database))
+            event.listen(kept, "checkin", partial(_note, path))
+            event.listen(kept, "checkout", partial(_compare, path))
+            _engines[key] = kept
+            if len(_engines) > _MOST:
+                Engine.dispose(_engines.popitem(last=False)[1])
+        _engines.move_to_end(key)
+        return _engines[key]
 
 
 def _note(path: Path, _connection: object, record: ConnectionPoolEntry) -> None:
