@@ -144,9 +144,7 @@ def loop_limits(limits: QALimits, staged: int, missing: int = 0) -> QALimits:
     return limits.model_copy(update={"target_count": limits.target_count - staged + missing})
 
 
-def room_notes(
-    scenario: corpus_config.ScenarioConfig, profile: Profile, target_count: int | None = None
-) -> list[str]:
+def room_notes(scenario: corpus_config.ScenarioConfig, profile: Profile) -> list[str]:
     """Lines for models whose `max_output_tokens` are too few for what the scenario asks, with the setting to raise."""
     batch = scenario.strategy is corpus_config.Strategy.BATCH
     roles = (Role.GENERATOR, Role.VALIDATOR, *((Role.ANSWERER, Role.JUDGE) if batch else ()))
@@ -160,7 +158,7 @@ def room_notes(
     ]
     if not batch or Role.GENERATOR not in specs or notes:
         return notes
-    limits = batch_limits(scenario, target_count)
+    limits = batch_limits(scenario, None)
     asked = sum(questioner.asked_for(dict(limits.wanted("")), Fit().questions).values())
     for role, size, count in (
         (Role.GENERATOR, _QUESTION, asked),

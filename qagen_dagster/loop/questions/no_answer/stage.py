@@ -273,7 +273,8 @@ class Stage(JournaledStage):
             why = tested.fault
             if earlier and not why:
                 known = tuple(pair.candidate() for pair in earlier)
-                self._decide_all(self._carried or self.kept(Drafted(candidates=known, carried=True)))
+                drafts = (one for one in self.journal.events if isinstance(one, Drafted) and one.carried)
+                self._decide_all(next(drafts, None) or self.kept(Drafted(candidates=known, carried=True)))
             for number in range(0 if why else ROUNDS):
                 if self._missing:
                     drafted = self.drafted(number, partial(self._propose, number + 1))
@@ -287,11 +288,6 @@ class Stage(JournaledStage):
         whole = self.with_share(self.added(result, accepted, ended), found, mix, ended or why)
         controls = (0, 0) if tested is None else (tested.asked, tested.answered)
         return whole.model_copy(update={"controls": controls})
-
-    @property
-    def _carried(self) -> Drafted | None:
-        drafted = (one for one in self.journal.events if isinstance(one, Drafted))
-        return next((one for one in drafted if one.carried), None)
 
     @property
     def _missing(self) -> dict[NoAnswerKind, int]:

@@ -130,9 +130,10 @@ class PublishedRows:
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: result_records.QAPair) -> PublishedQuestion:
+        folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
         return PublishedQuestion(
             **pair.shared(PublishedQuestion),
-            text_path=self._text_path(pair.document_id),
+            text_path=posixpath.relpath(Document.text_key(self.combination.corpus, pair.document_id), folder),
             row=self._sources.get(pair.document_id, ("", None))[1],
             mode=pair.category,
             hops=hops(pair.evidence),
@@ -176,10 +177,6 @@ class PublishedRows:
         known = store.find_head(key, GroundingReport, DocumentGrades) is not None
         documents = store.rows(key, GroundingReport, DocumentGrades) if known else ()
         return {one.id: _grade(one.grading) for document in documents for one in document.answers}
-
-    def _text_path(self, document_id: str) -> str:
-        folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
-        return posixpath.relpath(Document.text_key(self.combination.corpus, document_id), folder)
 
     def _visuals(self, pair: result_records.QAPair) -> tuple[PublishedVisual, ...]:
         if not pair.labels:
