@@ -19,9 +19,8 @@ from qagen_dagster.store import Store
 
 # Values by label. Dagster infers the kind of a plain value; a MetadataValue has its own kind.
 Metadata = dict[str, Any]
-ROW_COUNT = (
-    "dagster/partition_row_count"  # the label of the number of rows, questions or items of a partition
-)
+# the label of the number of rows, questions or items of a partition
+ROW_COUNT = "dagster/partition_row_count"
 MAX_ROWS = 200
 INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, and shorter in a narrow cell
 _NARROW = 3  # maximum number of columns that fit into a narrow cell

@@ -257,20 +257,17 @@ class ScoredAnswer(EvaluatedQuestion):
     mode: Mode
     hops: int | None
     given: str | None = None  # None: the system gave no answer
-    right: bool | None = (
-        None  # a question without an answer is answered right by an abstention, or by what is published
-    )
+    # a question without an answer is answered right by an abstention, or by what is published
+    right: bool | None = None
     answerable: bool = True
-    abstained: bool | None = (
-        None  # whether the system declined to answer; None: it gave no answers, or this is not decided
-    )
+    # whether the system declined to answer; None: it gave no answers, or this is not decided
+    abstained: bool | None = None
     decided: Decided | None = None
     explanation: str = ""
     document_rank: int | None = None  # among the retrieved documents
     evidence_ranks: tuple[int | None, ...] = ()  # for each quote: the first retrieved passage that has it
-    key_facts: Share | None = (
-        None  # share of the key facts that the answer states; None: no answers were given
-    )
+    # share of the key facts that the answer states; None: no answers were given
+    key_facts: Share | None = None
     writer: str = ""  # the model that wrote the question; "people" if it was imported
     graded: dict[str, float] = Field(default_factory=dict)  # measures by relevance labels, if it has any
 

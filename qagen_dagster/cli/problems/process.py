@@ -92,9 +92,8 @@ def process(request: command_runner.Request, set_key: str | None, replace: bool,
     if request.output is None:
         raise ConfigError("give a folder to write to (-o)")
     run_id = f"cli-{uuid.uuid4().hex[:12]}"
-    calls: list[
-        CallSummary
-    ] = []  # that find the problems which a range selects on the pages of an image file
+    # the calls that find the problems which a range selects on the pages of an image file
+    calls: list[CallSummary] = []
     if request.image is not None and request.tex is None and request.item_range is not None:
         path, files = request.image, command_runner.name_of_files([str(request.image)])
         command_runner.check_kind(path, tex=False)

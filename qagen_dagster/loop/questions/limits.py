@@ -114,12 +114,8 @@ def batch_limits(scenario: corpus_config.ScenarioConfig, target_count: int | Non
     return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
 
 
-_LEAST_OUTPUT = {
-    Role.GENERATOR: 400,
-    Role.VALIDATOR: 400,
-    Role.ANSWERER: 400,
-    Role.JUDGE: 250,
-}  # tokens of one result
+# tokens of one result
+_LEAST_OUTPUT = {Role.GENERATOR: 400, Role.VALIDATOR: 400, Role.ANSWERER: 400, Role.JUDGE: 250}
 
 
 def staged_of(
