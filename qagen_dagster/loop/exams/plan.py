@@ -137,18 +137,22 @@ class ExamOptions(Allowance):
     """
 
     profile: str | None = None
-    items: int | None = Field(None, description="Goal for the number of slots of the whole exam.")
-    seed: int | None = Field(None, description="Another seed leads to another bank.")
-    weights: dict[str, float] | None = Field(None, description="Weights of easy, medium and hard.")
+    items: int | None = Field(default=None, description="Goal for the number of slots of the whole exam.")
+    seed: int | None = Field(default=None, description="Another seed leads to another bank.")
+    weights: dict[str, float] | None = Field(default=None, description="Weights of easy, medium and hard.")
     schema_prefixes: list[str] | None = Field(
-        None, description="Use only schemas whose id starts with one of these."
+        default=None, description="Use only schemas whose id starts with one of these."
     )
-    max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
-    max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
-    models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
-    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
+    max_designer_retries: int | None = Field(
+        default=None, description="Retries when a design cannot be used."
+    )
+    max_implementer_retries: int | None = Field(default=None, description="Further questions for an idea.")
+    models: dict[str, str] | None = Field(default=None, description="MODEL or PROVIDER:MODEL by role.")
+    replace: bool = Field(
+        default=False, description="Replace earlier results. If false, a run only adds results."
+    )
     refresh: bool = Field(
-        False,
+        default=False,
         description="Use the goal and the options of the last launch, and make only the changed results again.",
     )
 

@@ -37,10 +37,13 @@ class ProblemOptions(Allowance):
     """
 
     profile: str | None = None
-    seed: int | None = Field(None, description="Another seed leads to other model responses.")
-    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
+    seed: int | None = Field(default=None, description="Another seed leads to other model responses.")
+    replace: bool = Field(
+        default=False, description="Replace earlier results. If false, a run only adds results."
+    )
     refresh: bool = Field(
-        False, description="Use the options of the last launch, and make only the changed results again."
+        default=False,
+        description="Use the options of the last launch, and make only the changed results again.",
     )
 
 
