@@ -264,15 +264,11 @@ def compare(
     """
     known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
     new = dedupe.Known(step.candidate.question, step.candidate.answer)
-    return dedupe.compare(
-        models.deduplicator,
-        new,
-        known,
-        models.encode,
-        document_id=work.context.view.document.id,
-        attempt=step.attempt,
-        before_asking=before_asking,
-    )
+    found = dedupe.links(new, known, models.encode)
+    if dedupe.undecided(found):
+        before_asking()
+    document = work.context.view.document.id
+    return dedupe.decide(models.deduplicator, new, known, found, document_id=document, attempt=step.attempt)
 
 
 def answer_blind(
