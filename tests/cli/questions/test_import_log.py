@@ -41,7 +41,8 @@ def test_a_log_is_published_and_what_is_missing_is_told(pumps: Command) -> None:
     assert "3 imported questions: " in ended.out
     assert f"unanswerable: {UNKNOWN}\n  nearest: " in ended.out
     assert f"wrong_answer: {OTHER}" in ended.out
-    assert f"have no question in the set\n  river.md: {OTHER}\n" in ended.out
+    assert "subjects that people ask about: 3; in the documents" in ended.out
+    assert f"without a question in the set: 1\n  river.md: {OTHER}\n" in ended.out
     assert pumps("run", "--corpus", "pumps").code == 0
     again = pumps("questions", "import", "--corpus", "pumps", "--json")
     found = json.loads(again.out)
