@@ -95,8 +95,7 @@ def _lines(coverage: Coverage) -> Iterator[str]:
         ]
         for where, text in places or [(one.document_id, one.detail)]:
             yield f"  {where}  {textwrap.shorten(text, _SHOWN)}"
-    gaps = f"in the documents without a question in the set: {len(coverage.gaps)}"
-    yield f"\nsubjects that people ask about: {coverage.subjects}; {gaps}"
+    yield f"\nsubjects in the log: {coverage.subjects}; in the documents, not in the set: {len(coverage.gaps)}"
     for document, questions in coverage.gaps:
         yield f"  {document}: {' / '.join(questions)}"
     if coverage.gaps:

@@ -34,15 +34,15 @@ def test_a_log_is_published_and_what_is_missing_is_told(pumps: Command) -> None:
     log = str(pumps.project.root / "log.jsonl")
     kept = pumps("questions", "import", log, "--corpus", "pumps", "--no-run")
     assert (kept.code, kept.out) == (0, "3 imported questions are kept for pumps/facts/textual\n")
-    assert "log.jsonl:4: it has no `question`" in kept.err
+    assert "log.jsonl:4: it has no text in `question` (fields: text)" in kept.err
     assert pumps("estimate", "--corpus", "pumps").code == 0
     ended = pumps("questions", "import", log, "--corpus", "pumps")
     assert ended.code == 0, ended.err
     assert "3 imported questions: " in ended.out
     assert f"unanswerable: {UNKNOWN}\n  nearest: " in ended.out
     assert f"wrong_answer: {OTHER}" in ended.out
-    assert "subjects that people ask about: 3; in the documents" in ended.out
-    assert f"without a question in the set: 1\n  river.md: {OTHER}\n" in ended.out
+    gap = f"subjects in the log: 3; in the documents, not in the set: 1\n  river.md: {OTHER}\n"
+    assert gap in ended.out
     assert pumps("run", "--corpus", "pumps").code == 0
     again = pumps("questions", "import", "--corpus", "pumps", "--json")
     found = json.loads(again.out)

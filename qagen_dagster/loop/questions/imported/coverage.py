@@ -19,7 +19,6 @@ from qagen_dagster.untrusted_file import read_file
 ALIKE = (
     0.7  # from this cosine on, questions ask for the same, unless numbers, names or kinds of answers differ
 )
-_TABLES = (".csv", ".tsv")
 
 
 def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
@@ -27,7 +26,7 @@ def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
     found: list[imported.LoggedQuestion] = []
     faults: list[str] = []
     try:
-        for number, row in _csv_rows(path) if path.suffix.lower() in _TABLES else lines(path):
+        for number, row in _csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else lines(path):
             try:
                 found.append(_logged(row if isinstance(row, Mapping) else read_object(row)))
             except ValueError as error:
@@ -56,8 +55,7 @@ def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
             raise ValueError(f"`{name}` is not text")
     one = imported.LoggedQuestion(**{name: " ".join(str(text).split()) for name, text in texts.items()})
     if not one.question:
-        has = f"it has no `question`, only {', '.join(fields) or 'nothing'}"
-        raise ValueError("its `question` is empty" if "question" in fields else has)
+        raise ValueError(f"it has no text in `question` (fields: {', '.join(fields) or 'none'})")
     return one
 
 

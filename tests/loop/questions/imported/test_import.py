@@ -185,5 +185,5 @@ def test_a_log_without_questions_is_one_line(tmp_path: Path, name: str, data: by
 
 def test_a_row_without_a_question_says_what_it_has(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("query,user\nWhy?,ida\n")
-    with pytest.raises(ConfigError, match="it has no `question`, only query, user"):
+    with pytest.raises(ConfigError, match="fields: query, user"):
         read_log(tmp_path / "a.csv")
