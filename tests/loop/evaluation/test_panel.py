@@ -85,9 +85,9 @@ def test_answerers_that_are_often_wrong_need_the_document_to_accuse(
     doubted = asked(9, *[answer(other, False)] * 4).model_copy(
         update={"question": question, "answer": key, "other": other, "suspected": True}
     )
-    wrong = [asked(at, *[answer("b", False)] * 4) for at in range(10, 13)]
-    assert confirmed([*GOOD, *wrong, doubted], lambda _: TEXT)[-1].suspected == suspected
-    assert confirmed([*GOOD, doubted], lambda _: TEXT)[-1].suspected
+    good, wrong = asked(1, *RIGHT), asked(2, *[answer("b", False)] * 3)
+    assert confirmed([good, wrong, doubted], lambda _: TEXT)[-1].suspected == suspected
+    assert confirmed([good, doubted], lambda _: TEXT)[-1].suspected
 
 
 def test_eight_answerers_have_a_two_parameter_model() -> None:
