@@ -199,16 +199,15 @@ def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[
     The variance of the difference is measured on two systems. For a single system, it is estimated for a second system that is equally good
     and independent of the first. This gives an upper bound of the numbers.
     """
-    return tuple(
-        _planned(name, of, systems, difference)
-        for name, of in _OUTCOMES.items()
-        if all(name in one.overall.measures for one in systems)
-    )
+    shared = (name for name in _OUTCOMES if all(name in one.overall.measures for one in systems))
+    plans = (_planned(name, _OUTCOMES[name], systems, difference) for name in shared)
+    return tuple(plan for plan in plans if plan is not None)
 
 
 def _planned(
     name: str, of: Callable[[ScoredAnswer], bool | None], systems: Sequence[SystemScores], difference: float
-) -> Plan:
+) -> Plan | None:
+    """The plan for one measure; None if no question has the measure for all systems."""
     by_document: dict[str, list[float]] = {}
     for answers in zip(*(one.answers for one in systems), strict=True):
         values = [of(one) for one in answers]
@@ -216,6 +215,8 @@ def _planned(
             signed = float(values[0] or 0) - (float(values[1] or 0) if len(values) == 2 else 0.0)
             by_document.setdefault(answers[0].document_id, []).append(signed)
     values = list(chain.from_iterable(by_document.values()))
+    if not values:
+        return None
     spread = pvariance(values)
     effect = 1.0
     if spread and len(by_document) > 1:
