@@ -7,7 +7,7 @@ grades agree with those of the graders of TREC. Several passages are graded in o
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
@@ -16,6 +16,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.evaluation import Grade
+from qagen_dagster.records.questions.submissions import in_list
 from qagen_dagster.records.run import Outcome
 from qagen_dagster.toolkit.excerpt import block, enclose, one_line
 
@@ -33,6 +34,20 @@ class SubmittedGuess(Record):
     confidence: Share = Field(default=0.0, description="How sure you are that it is right, from 0 to 1.")
 
 
+class NumberedGuess(SubmittedGuess):
+    """The answer to one of the questions."""
+
+    number: int = Field(ge=1, description="Number of the question.")
+
+
+class SubmittedGuesses(Record):
+    """Give the answer to every question from what you know."""
+
+    answers: tuple[NumberedGuess, ...] = Field(min_length=1, max_length=40)
+
+    _single = model_validator(mode="before")(in_list("answers", NumberedGuess))
+
+
 class Mark(Record):
     """Say whether the given answer is right."""
 
@@ -47,16 +62,18 @@ def prompts() -> tuple[Prompt, ...]:
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
     """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
-    return _outcome(SubmittedGuess, guessing(model, "answerer", question, corpus_context))
+    found = _outcome(SubmittedGuesses, guessing(model, "answerer", (question,), corpus_context))
+    return Outcome(None if found.result is None else found.result.answers[0], found.failure)
 
 
-def guessing(model: Model, role: str, question: str, corpus_context: str) -> AgentRun:
-    """The run that answers without the document; its result is a `SubmittedGuess`. Raises ModelError."""
-    terminal = Terminal("submit_closed_book_answer", SubmittedGuess)
-    spec = without_tools(
-        "closed-book answerer", role, load_prompt("evaluation/closed_book"), terminal, max_nudges=1
-    )
-    values = {"question": one_line(question, _MOST), "corpus_context": one_line(corpus_context, _MOST)}
+def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: str) -> AgentRun:
+    """The run that answers questions without the document; its result is `SubmittedGuesses`, with numbers from 1. Raises ModelError."""
+    items = "answers" if len(questions) > 1 else ""
+    terminal = Terminal("submit_closed_book_answers", SubmittedGuesses, items=items)
+    prompt = load_prompt("evaluation/closed_book")
+    spec = without_tools("closed-book answerer", role, prompt, terminal, max_nudges=1)
+    numbered = block(f"{number}. {one_line(one, _MOST)}" for number, one in enumerate(questions, 1))
+    values = {"questions": numbered, "corpus_context": one_line(corpus_context, _MOST)}
     return run_agent(spec, model, {}, values)
 
 

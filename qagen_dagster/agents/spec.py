@@ -88,10 +88,22 @@ def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """What the requests of several agents about one document begin with, so that providers cache the document once for all of them.
+
+    These requests have the same system text and the same tools. What `AgentSpec.prompt` has as system text stands below the document.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]  # the terminals of all these agents; each agent accepts only its own
+
+
+@dataclass(frozen=True)
 class AgentSpec:
     """One agent. `tools` names the tools of the toolbox that the agent may use.
 
-    With `reads_text`, a reply without a tool call counts as the call if it contains the result as JSON or YAML.
+    With `reads_text`, a reply without a tool call counts as the call if it contains the result as JSON or YAML. An agent with a
+    `beginning` has no `tools`.
     """
 
     name: str
@@ -101,6 +113,7 @@ class AgentSpec:
     terminals: tuple[Terminal, ...]
     limits: AgentLimits = field(default_factory=AgentLimits)
     reads_text: bool = False
+    beginning: Beginning | None = None
 
     @property
     def ends(self) -> str:

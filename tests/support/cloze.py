@@ -22,6 +22,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
+from tests.support.models import task
 
 PROFILE = Path(__file__).with_name("dry_run.yaml")
 _GAP = "____"
@@ -40,12 +41,11 @@ _CRITERIA = ("supported", "matches", "premise_holds", "unambiguous", "self_conta
 def cloze(request: Request) -> AssistantMessage:
     """Take the next step of the role that the offered tools belong to."""
     offered = {spec.name: spec for spec in request.tools}
-    for name, part in _PARTS.items():
-        if name in offered:
-            return part(request, offered)
-    for name, arguments in _ALWAYS.items():
-        if name in offered:
-            return _call(request, name, arguments)
+    for name in (task(request), *offered) if offered else ():
+        if name in _PARTS:
+            return _PARTS[name](request, offered)
+        if name in _ALWAYS:
+            return _call(request, name, _ALWAYS[name])
     return AssistantMessage(content=(Text(text="The script has no part in this conversation."),))
 
 
@@ -225,7 +225,7 @@ _ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_rewrite": {"question": ""},
     "submit_duplicate_verdict": {"verdict": "unique"},
     "submit_verdict": {"verdict": "SUPPORTED", "confidence": 0.9, "reason": "The line says so."},
-    "submit_closed_book_answer": {"answer": "unknown"},
+    "submit_closed_book_answers": {"answer": "unknown"},
     "submit_mark": {"right": False, "explanation": "The script marks nothing right."},
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,12 @@ class Asked:
     whole: str
 
     @property
+    def terminal(self) -> str:
+        """The tool that ends its task: of several such tools, the one that the task names."""
+        named = re.findall(r"`(submit_\w+)`", f"{self.system}\n{self.user}")
+        return next((name for name in named if name in self.tools), self.tools[-1])
+
+    @property
     def role(self) -> str:
         """By the tool that ends its task."""
         for terminal, role in _ROLES.items():
@@ -47,7 +54,7 @@ _ROLES = {
     "submit_answers": "validator",
     "submit_comparisons": "comparer",
     "submit_duplicate_verdict": "deduplicator",
-    "submit_closed_book_answer": "guesser",
+    "submit_closed_book_answers": "guesser",
 }
 _Parts = list[dict[str, Any]]
 

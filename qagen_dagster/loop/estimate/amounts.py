@@ -170,15 +170,15 @@ TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
         Role.GENERATOR: Row(once=1, each=0, prompt=1_700, output=450, unanswered_once=1.5),
         Role.VALIDATOR: Row(
             once=1,
-            each=0.8,
+            each=0.3,
             prompt=1_500,
             output=300,
-            each_blank=1,
+            each_blank=0.1,
             unanswered_once=CONTROLS,
             unanswered_each=_EACH_PROOF,
         ),
         Role.DEDUPLICATOR: _DUPLICATES,
-        Role.ANSWERER: Row(once=1, each=0.3, prompt=1_700, output=650, shown=25_000, each_shows=True),
+        Role.ANSWERER: Row(once=1, each=0.3, prompt=1_700, output=650, each_shows=True),
         Role.JUDGE: Row(once=0, each=1, prompt=2_000, output=150),
     },
 }

@@ -11,7 +11,7 @@ from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
-from qagen_dagster.agents.questions.batch import answerer, questioner
+from qagen_dagster.agents.questions.batch import answerer, one_reply, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import claim_rules, judge
 from qagen_dagster.index.search import index_fingerprint
@@ -28,7 +28,7 @@ from qagen_dagster.records.corpus_config import (
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "11"  # increase if the same responses would give another result
-BATCH_VERSION = "12"  # the same for the batch strategy, including the grading of its answers
+BATCH_VERSION = "13"  # the same for the batch strategy, including the grading of its answers
 PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
 IMPORT_VERSION = "1"  # the same for imported questions
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
@@ -71,7 +71,8 @@ def prompt_hashes(
 
 
 def _batch_prompts() -> tuple[Prompt, ...]:
-    return (questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), judge.judge_prompt())
+    own = (one_reply.beginning_prompt(), questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt())
+    return (*own, judge.judge_prompt())
 
 
 def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[Role, ModelSpec]:

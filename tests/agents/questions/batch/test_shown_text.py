@@ -209,17 +209,6 @@ def test_a_budget_is_kept(budget: int) -> None:
     assert len(reading.show(reading.choose(2, budget))) <= budget * 1.1 + 100
 
 
-def test_what_is_around_lines_is_shown_in_narrow_parts_with_their_neighbours() -> None:
-    reading = Reading(view_of(LONG), 200)
-    chosen = reading.around((1, 1500))
-    lines = shown_lines(reading.show(chosen))
-    assert {1, 1499, 1500, 1501} <= set(lines)
-    assert len(reading.show(chosen)) < 5 * 250
-    assert reading.around((99_999,)) == ()
-    paragraph = Reading(view_of("A. " * 200 + "\nB."), 100)
-    assert "goes on" not in paragraph.show(paragraph.around((1,))), "a line stays whole"
-
-
 JUSTIFIED = [
     "            Subsequently,    the   keepers          renewed    their   claim     for",
     "",
