@@ -225,15 +225,18 @@ def _answer_blind(asked: Asked) -> Reply:
     )
 
 
+def _guess(asked: Asked) -> Reply:
+    numbers = [int(number) for number, _ in _NUMBERED.findall(asked.user)]
+    answers = [{"number": number, "answer": "unknown"} for number in numbers]
+    return _call(asked.terminal, **{"answers": answers} if len(answers) > 1 else {"answer": "unknown"})
+
+
 _BATCH: dict[str, Callable[[Asked], Reply]] = {
     "submit_questions": _ask_many,
     "submit_grounded_answers": _answer_many,
     "submit_document_answer": _answer_passages,
     "submit_answers": _answer_blind,
-    "submit_closed_book_answers": lambda _: _call(
-        "submit_closed_book_answers",
-        answers=[{"number": number, "answer": "unknown"} for number in range(1, 41)],
-    ),
+    "submit_closed_book_answers": _guess,
     "submit_verdict": lambda _: _call(
         "submit_verdict", verdict="SUPPORTED", confidence=0.9, reason="So it says."
     ),

@@ -62,14 +62,17 @@ def prompts() -> tuple[Prompt, ...]:
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
     """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
-    found = _outcome(SubmittedGuesses, guessing(model, "answerer", (question,), corpus_context))
-    return Outcome(None if found.result is None else found.result.answers[0], found.failure)
+    return _outcome(SubmittedGuess, guessing(model, "answerer", (question,), corpus_context))
 
 
 def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: str) -> AgentRun:
-    """The run that answers questions without the document; its result is `SubmittedGuesses`, with numbers from 1. Raises ModelError."""
-    items = "answers" if len(questions) > 1 else ""
-    terminal = Terminal("submit_closed_book_answers", SubmittedGuesses, items=items)
+    """The run that answers questions without the document. Raises ModelError.
+
+    Its result is a `SubmittedGuess` for one question, else `SubmittedGuesses` with numbers from 1.
+    """
+    several = len(questions) > 1
+    form, items = (SubmittedGuesses, "answers") if several else (SubmittedGuess, "")
+    terminal = Terminal("submit_closed_book_answers", form, items=items)
     prompt = load_prompt("evaluation/closed_book")
     spec = without_tools("closed-book answerer", role, prompt, terminal, max_nudges=1)
     numbered = block(f"{number}. {one_line(one, _MOST)}" for number, one in enumerate(questions, 1))

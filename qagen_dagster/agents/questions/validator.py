@@ -227,7 +227,8 @@ def guess(context: QAContext, model: Model, questions: Sequence[str], attempt: i
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return Replies({}, calls, str(run.end))
-    given = _by_number(questions, evaluation.SubmittedGuesses.model_validate(run.end.result).answers)
+    submitted = evaluation.SubmittedGuesses.model_validate(run.end.result.model_dump())
+    given = _by_number(questions, submitted.answers)
     return Replies({question: one.answer for question, one in given}, calls)
 
 

@@ -170,7 +170,7 @@ TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
         Role.GENERATOR: Row(once=1, each=0, prompt=1_700, output=450, unanswered_once=1.5),
         Role.VALIDATOR: Row(
             once=1,
-            each=0.3,
+            each=0.8,
             prompt=1_500,
             output=300,
             each_blank=0.1,

@@ -126,8 +126,9 @@ class BatchPlay:
             )
         found = [(int(n), Fate(fate), int(at)) for n, fate, at in _BLIND.findall(told(request))]
         if request.tools[-1].name == GUESS:
-            said = [(n, _line(at) if fate is Fate.KNOWN else "unknown") for n, fate, at in found]
-            return call(GUESS, answers=[{"number": n, "answer": one} for n, one in said])
+            said = [_line(at) if fate is Fate.KNOWN else "unknown" for _, fate, at in found]
+            several = [{"number": number, "answer": one} for number, one in enumerate(said, 1)]
+            return call(GUESS, answers=several) if len(said) > 1 else call(GUESS, answer=said[0])
         several = [_blind(fate, at) | {"number": n} for n, fate, at in found if fate is not Fate.UNHEARD]
         return call("submit_answers", **{"answers": several} if found else _blind(*_asked(request)))
 
