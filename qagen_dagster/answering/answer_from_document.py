@@ -18,7 +18,7 @@ from qagen_dagster.index.search import ChunkSource, best_chunks
 from qagen_dagster.models.base import Model
 from qagen_dagster.records import answer
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import AnsweringOptions
+from qagen_dagster.records.corpus_options import AnsweringOptions
 from qagen_dagster.records.document import ChunkHit, Document, Ranking
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store

@@ -13,7 +13,7 @@ from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, 
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.records.answer import FulltextRecord, ProxyCallbackResult, QAError
-from qagen_dagster.records.corpus_config import FulltextOptions
+from qagen_dagster.records.corpus_options import FulltextOptions
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store

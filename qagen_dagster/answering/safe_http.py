@@ -1,4 +1,5 @@
-"""Safe HTTP requests: the address of every URL and redirect is checked, and size, type and total time are limited.
+"""Safe HTTP requests: the address of every URL and redirect is checked, and size, type and total time are limited. The limits of a
+corpus are its `FulltextOptions` (`records/corpus_options.py`).
 
 A document can name any URL. Without the check, a document could make this machine send requests into its own network. Only public
 addresses by http or https are allowed, and configured private addresses.

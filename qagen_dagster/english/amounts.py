@@ -1,4 +1,4 @@
-"""Numbers as texts write them: digits with separators, scales, words, ordinals, shares, money, units.
+"""Finds numbers in text: digits with separators, scales, number words, ordinals, percentages, money, units.
 
 A comparison around a number or date ("more than 80", "before 1967", "85 or more") states a limit, not a value.
 """
@@ -169,7 +169,7 @@ class Amount:
     def same(self, other: "Amount") -> bool:
         """Whether `other` has the same number. The nouns may differ, but if both amounts have a measure, it must be the same.
 
-        A limit ("more than 80") is the same as any value within the limit, and as an equal limit in the same direction.
+        A limit ("more than 80") is the same as each value within it, unless their nouns differ, and as an equal limit in the same direction.
         """
         pairs = self._values(other)
         if self.bound and not other.bound:
@@ -198,7 +198,7 @@ class Amount:
         )
 
 
-# Relative difference up to which two numbers are equal. The sizes of units have eight digits or more, and floats round.
+# Relative difference up to which two numbers are equal. The factors of units have at least eight correct digits, and floats round.
 _EQUAL = 1e-6
 
 

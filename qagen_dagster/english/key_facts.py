@@ -7,7 +7,7 @@ unit and a tolerance. Names have the aliases that the evidence gives.
 import re
 from dataclasses import dataclass
 
-from qagen_dagster.english.abbreviations import aliases
+from qagen_dagster.english.aliases import aliases
 from qagen_dagster.english.amounts import Amount
 from qagen_dagster.english.answers import Match, contradiction, match
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from qagen_dagster.english.words import content_stems, shared_words, tokens, word_set
-from qagen_dagster.records.corpus_config import Style
+from qagen_dagster.records.corpus_options import Style
 
 _RUN = 3  # words of a run that counts as copied
 _FIRST_PERSON = re.compile(

@@ -1,4 +1,4 @@
-"""A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
+"""A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document. Limits: `settings.py`.
 
 The limits protect against accidents, not against an attacker inside the worker. The memory limit works on Linux
 only, because macOS ignores RLIMIT_AS. On other systems, the system kills a worker that uses too much memory,
@@ -19,6 +19,7 @@ from typing import Literal, Self, cast
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, PageImage, ParsedFile, ParseOptions, RenderOptions, Source
 from qagen_dagster.records.document import Outcome, Rights, Visual
+from qagen_dagster.settings import PARSER_MEMORY_MB, PARSER_SECONDS
 from qagen_dagster.untrusted_file import open_file
 from qagen_dagster.worker_process import Worker, WorkerError
 
@@ -93,8 +94,8 @@ class ParserPool:
     def __init__(
         self,
         workers: int = 2,
-        seconds: float = 120.0,
-        memory_bytes: int = 2_000_000_000,
+        seconds: float = PARSER_SECONDS,
+        memory_bytes: int = PARSER_MEMORY_MB * 1_000_000,
         formats: FormatsFactory | None = None,
     ) -> None:
         if workers < 1 or seconds <= 0 or memory_bytes < 1:

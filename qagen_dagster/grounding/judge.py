@@ -22,8 +22,8 @@ from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
-from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.questions.submissions import GroundingVerdict
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 WINDOWS = 12  # maximum passages for each claim, best first

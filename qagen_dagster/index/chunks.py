@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from qagen_dagster.english.sentences import split
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk
 
 if TYPE_CHECKING:

@@ -235,19 +235,18 @@ class ReferenceStore:
             return self._labels
 
 
-def read_references(folders: Iterable[Path], embedder: Embedder) -> ReferenceStore:
+def read_references(folders: Iterable[Path], embedder: Embedder, parsers: ParserPool) -> ReferenceStore:
     """Read all PDF, TeX and STY files in the folders, in the order of their names."""
     files: list[_File] = []
     skipped: list[str] = []
-    with ParserPool(workers=1) as parsers:  # starts a process at the first PDF
-        for path, shown in _listed(folders, skipped):
-            try:
-                data = _bytes(path)
-                passages = _pdf(path, shown, parsers) if path.suffix.lower() == ".pdf" else _tex(data, shown)
-            except (OSError, ValueError) as error:
-                _skip(skipped, f"{path}: {error}")
-                continue
-            files.append(_File(shown, digest(data), passages))
+    for path, shown in _listed(folders, skipped):
+        try:
+            data = _bytes(path)
+            passages = _pdf(path, shown, parsers) if path.suffix.lower() == ".pdf" else _tex(data, shown)
+        except (OSError, ValueError) as error:
+            _skip(skipped, f"{path}: {error}")
+            continue
+        files.append(_File(shown, digest(data), passages))
     return ReferenceStore(files, skipped, embedder)
 
 

@@ -19,7 +19,7 @@ from qagen_dagster.index.ranking import WORDS_VERSION, words_of
 from qagen_dagster.index.store import SHARD_VERSION, ChunkTable, EmbeddedDocument
 from qagen_dagster.models import embedders as minilm
 from qagen_dagster.models.embedders import Embedder, EmbedderSpec
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 from qagen_dagster.records.ids import content_hash, fingerprint
 

@@ -17,7 +17,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.parser_pool import FileSource, ParserPool
-from qagen_dagster.records.corpus_config import DocumentOptions
+from qagen_dagster.records.corpus_options import DocumentOptions
 from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import PublishedVisual

@@ -1,4 +1,5 @@
-"""The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same."""
+"""The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same. Values are
+read and compared in `mathematics/` (`values.py`, `notation.toml`)."""
 
 import re
 from collections import Counter

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from qagen_dagster.records.problems.item import ANSWER_MARK
 from qagen_dagster.records.problems.result import BankOption
+from qagen_dagster.records.problems.submissions import ANSWER_MARK
 
 _VERBATIM_NAMES = (
     "verbatim*", "verbatim", "Verbatim*", "Verbatim", "BVerbatim", "lstlisting", "minted", "comment", "filecontents*", "filecontents",

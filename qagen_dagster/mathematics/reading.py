@@ -97,7 +97,7 @@ def _bounded(text: str) -> int:
 @dataclass(frozen=True)
 class Reading:
     """`expression` is in the syntax of checkable forms, over `symbols`. `last_place` is the place value of the
-    last digit of a decimal (0.01 for 0.35). It is None if the number is exact."""
+    last significant digit (0.01 for 0.35, 100 for "about 1500"). It is None if the number is exact."""
 
     expression: str
     symbols: frozenset[str]

@@ -14,7 +14,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.document import CorpusIndex, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, GenerationResult, ValidatedSet

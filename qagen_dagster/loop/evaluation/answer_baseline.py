@@ -32,7 +32,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     plan_evaluation,
 )
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
-from qagen_dagster.loop.grading.report import judge_spec, picture_of
+from qagen_dagster.loop.grading.grade_set import judge_spec, picture_of
 from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.answer import QAError, SemanticSearchAnswer

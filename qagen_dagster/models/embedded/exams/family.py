@@ -3,13 +3,13 @@
 A row has the texts of the idea (`summary`, `carrier`, `constraints`, `asked`, `rationale`, and `paths`: one for each wrong option),
 and how a draft is made:
 
-- `settings`: the variants of the row; the fields of a variant go before those of the row. `contexts`: their number, if each occurs several times.
+- `settings`: the variants of the row, whose fields override those of the row. `contexts`: the number of contexts, which use the variants in turn.
 - `draw`: lines in order. `a b in pairs` draws an element of a list of the row, `a in 1..9` a whole number, `a < b in 1..9` two different ones;
-  `c = a+b` computes; `need a > b` gives the draft up if it is false.
+  `c = a+b` computes; `need a > b` gives up the draft if the condition is false.
 - `stem`, `reasoning`, `insight`: texts. `<a+b>` stands for a value in LaTeX, `<a:d>` for a decimal, `<a:+>` for a number with its sign, `<a:x>`
-  for a multiple of x, and KEY for the value of the key.
+  for a times the symbol x, and KEY (only in `reasoning`) for the value of the key.
 - `form`: the checkable form over the `givens`. `wrong`: a form for each path, separated by semicolons; an empty one is a path without an option.
-  `key`: a form with the value of `form`, if that has functions. `show`: how values are shown. `only`: the condition on a `value` that is shown.
+  `key`: an equal form, if `exact_of` cannot compute `form`. `show`: how values are shown. `only`: the condition under which a `value` is shown.
 
 Other fields are values that the lines and texts may name. The syntax of expressions is that of `exact_of`.
 """
@@ -54,7 +54,7 @@ class Family:
 
     @cached_property
     def contexts(self) -> int:
-        """The number of its settings."""
+        """The number of contexts: by default one for each variant, or four without variants."""
         return self.row.get("contexts", len(self.row.get("settings", range(4))))
 
     def make(self, draw: Draw, context: int) -> Draft | None:
@@ -122,7 +122,7 @@ def _latex(form: str, names: Mapping[str, Any], show: str = "<value>", only: str
 
 
 def _filled(text: str, names: Mapping[str, Any]) -> str:
-    """The text with the values of its places, which may be texts with places themselves."""
+    """The text with its placeholders filled in. Their values may be texts with placeholders, too."""
 
     def fill(place: re.Match[str]) -> str:
         value = names[place[1]] if place[1] in names else exact_of(place[1], names)

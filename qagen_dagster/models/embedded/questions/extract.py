@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 
-from qagen_dagster.english.abbreviations import SHORT, expansion
+from qagen_dagster.english.aliases import SHORT, expansion
 from qagen_dagster.english.words import content_stems, word_set
 from qagen_dagster.models.embedded.conversation import Line, quoted
 from qagen_dagster.models.embedded.questions.candidate import (

@@ -25,7 +25,7 @@ from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import Request, Stop
 from qagen_dagster.models.wires.workarounds import shared_text
-from qagen_dagster.records.corpus_config import Complexity, QuestionType
+from qagen_dagster.records.corpus_options import Complexity, QuestionType
 from tests.support.documents import context_of, view_of
 from tests.support.models import FakeModel, Turn, answer, call, say, task, told
 
