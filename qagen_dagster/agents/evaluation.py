@@ -70,10 +70,8 @@ def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: 
 
     Its result is a `SubmittedGuess` for one question, else `SubmittedGuesses` with numbers from 1.
     """
-    several = len(questions) > 1
-    form, items = (SubmittedGuesses, "answers") if several else (SubmittedGuess, "")
-    terminal = Terminal("submit_closed_book_answers", form, items=items)
-    prompt = load_prompt("evaluation/closed_book")
+    form = SubmittedGuesses if len(questions) > 1 else SubmittedGuess
+    prompt, terminal = prompts()[0], Terminal("submit_closed_book_answers", form)
     spec = without_tools("closed-book answerer", role, prompt, terminal, max_nudges=1)
     numbered = block(f"{number}. {one_line(one, _MOST)}" for number, one in enumerate(questions, 1))
     values = {"questions": numbered, "corpus_context": one_line(corpus_context, _MOST)}

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from qagen_dagster.agents import evaluation
-from qagen_dagster.agents.evaluation import NumberedGuess
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
@@ -38,7 +37,9 @@ from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 ROLE = "validator"
 _Asked = TypeVar("_Asked")
 _Reply = TypeVar("_Reply")
-_Given = TypeVar("_Given", bound=NumberedComparison | NumberedFinding | NumberedJudgement | NumberedGuess)
+_Given = TypeVar(
+    "_Given", bound=NumberedComparison | NumberedFinding | NumberedJudgement | evaluation.NumberedGuess
+)
 
 
 class Judged(Record):

@@ -54,7 +54,7 @@ def same_fact(
 
 
 def without_document(
-    step: Validate, work: DocumentWork, models: QAModels, judged: Judged, guess: str | None = None
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged, guess: str = ""
 ) -> Judged:
     """Let the validator answer an accepted candidate without the document, unless `guess` is its answer. If it gives the proposed answer, the
     question is trivial. Raises ModelError.
@@ -62,8 +62,8 @@ def without_document(
     context, found, asked = work.context, judged.verdict, step.candidate.question
     if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
-    made = validator.Replies({} if guess is None else {asked: guess})
-    if guess is None:
+    made = validator.Replies({asked: guess})
+    if not guess:
         made = validator.guess(context, models.validator, (asked,), step.attempt)
     same, failure, calls, given = False, made.failure, made.calls, made.found.get(asked, "").strip()
     if given and not says_nothing(given):
@@ -199,13 +199,13 @@ def judge(
     found: validator.Replies[BlindAnswer] | None,
     rule: str = "",
     compared: Comparison | None = None,
-    guess: str | None = None,
+    guess: str = "",
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and control it if it passes. If the scenario wants it, the validator checks that the
     question needs a picture. If the scenario's mix counts types, the validator checks the question's type. Raises ModelError.
 
-    `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; if they are None, they
-    are made first. The `writer` may correct a refused candidate.
+    `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; what is missing is
+    made first. The `writer` may correct a refused candidate.
     """
     first = state.first
     if found is None and first is not None and first.question == step.candidate.question:

@@ -8,7 +8,7 @@ quotes, or JSON. The reader is deliberately tolerant, and it ignores text that i
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 
 from pydantic import ValidationError
 
@@ -44,6 +44,11 @@ _EVIDENCE = re.compile(
 )
 _QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,1500})["\u201d]')
 _SHORTEST = 8
+_TERMINALS = (
+    Terminal("submit_questions", SubmitQuestions),
+    Terminal("submit_grounded_answers", SubmitGroundedAnswers),
+    Terminal("submit_rewrite", SubmitRewrite),
+)
 _KINDS = frozenset(kind.value for kind in QuestionType)
 
 
@@ -157,30 +162,19 @@ def beginning_prompt() -> Prompt:
     return load_addition("questions/batch/document")
 
 
-@cache
-def _beginning() -> Beginning:
-    results = {
-        "submit_questions": SubmitQuestions,
-        "submit_grounded_answers": SubmitGroundedAnswers,
-        "submit_rewrite": SubmitRewrite,
-    }
-    tools = tuple(Terminal(name, result).spec() for name, result in results.items())
-    return Beginning(beginning_prompt().user, tools)
-
-
 def ask(
     spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task, values: dict[str, str]
 ) -> Reply:
     """Run the agent with these prompt values. Raises ModelError, and ValueError when the task has no choice."""
     shown: list[tuple[int, ...]] = []
-    agent = replace(spec, beginning=_beginning())
+    tools = tuple(one.spec() for one in _TERMINALS)
+    agent = replace(spec, beginning=Beginning(beginning_prompt().user, tools))
 
     def show(parts: tuple[int, ...]) -> AgentRun:
         shown.append(parts)
-        whole = not parts or reading.is_most(parts)
-        shown_values = values | {"document_card": context.document_card(whole=whole)}
+        told = values | {"document_card": context.document_card(whole=reading.has_body(parts))}
         opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
-        return run_agent(agent, model, {}, shown_values, sample=task.sample, opening=opening)
+        return run_agent(agent, model, {}, told, sample=task.sample, opening=opening)
 
     run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))
     calls = call_summaries(run.responses, spec.role, model.spec, context.view.document.id, task.attempt)

@@ -88,7 +88,6 @@ BUDGETS = (
     6_000,
 )  # characters; tried in order until a model accepts the text
 PART = 3_000  # characters
-MOST = 0.75  # a larger share of a document counts as nearly the whole document
 NEAR = 4  # parts of a long document that are added because they share words with a question
 _GOES_ON = " [line {number} goes on]"
 _WORD = re.compile(r"\w{3,}")
@@ -150,11 +149,6 @@ class Reading:
     def has_body(self, chosen: tuple[int, ...]) -> bool:
         """Whether the chosen parts hold the whole body of the document."""
         return not chosen or (bool(self._body) and set(self._body) <= set(chosen))
-
-    def is_most(self, chosen: tuple[int, ...]) -> bool:
-        """Whether the chosen parts are nearly the whole document, so that leaving out the rest saves little."""
-        whole = sum(part.size for part in self.parts)
-        return sum(self.parts[index].size for index in chosen) >= MOST * whole
 
     def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
         """`chosen` and the parts of the body that share most of the question's rare words. An empty tuple stays empty."""

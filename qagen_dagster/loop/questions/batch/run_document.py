@@ -256,7 +256,7 @@ class DocumentRun:
         found = None if pair is None else Replies({one.question: pair.blind})
         compared = None if pair is None else state.compared.get(pair.key)
         rule, writer = questioner.rule_of(one.question_type), self._answerer
-        guess = state.guesses.get(one.question)
+        guess = state.guesses.get(one.question, "")
         return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared, guess)
 
     @perform.register

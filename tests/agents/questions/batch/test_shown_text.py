@@ -52,13 +52,6 @@ def test_of_a_long_document_each_round_shows_other_parts_from_all_over_it() -> N
         assert sorted(number for span in spans for number in range(span.start, span.end + 1)) == lines
 
 
-def test_a_few_lines_are_not_left_out() -> None:
-    reading = Reading(view_of(LONG))
-    count = len(reading.parts)
-    assert reading.is_most(tuple(range(count - 2)))
-    assert not reading.is_most(tuple(range(count // 2)))
-
-
 def test_what_is_left_out_is_marked_at_both_ends() -> None:
     reading = Reading(view_of(LONG))
     text = reading.show((3, 4, 6))
