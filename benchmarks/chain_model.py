@@ -227,8 +227,7 @@ def _answer_blind(asked: Asked) -> Reply:
 
 def _guess(asked: Asked) -> Reply:
     numbers = [int(number) for number, _ in _NUMBERED.findall(asked.user)]
-    answers = [{"number": number, "answer": "unknown"} for number in numbers]
-    return _call(asked.terminal, **{"answers": answers} if len(answers) > 1 else {"answer": "unknown"})
+    return _call(asked.terminal, answers=[{"number": number, "answer": "unknown"} for number in numbers])
 
 
 _BATCH: dict[str, Callable[[Asked], Reply]] = {
@@ -237,6 +236,7 @@ _BATCH: dict[str, Callable[[Asked], Reply]] = {
     "submit_document_answer": _answer_passages,
     "submit_answers": _answer_blind,
     "submit_closed_book_answers": _guess,
+    "submit_closed_book_answer": lambda _: _call("submit_closed_book_answer", answer="unknown"),
     "submit_verdict": lambda _: _call(
         "submit_verdict", verdict="SUPPORTED", confidence=0.9, reason="So it says."
     ),

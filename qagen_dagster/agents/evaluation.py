@@ -65,17 +65,25 @@ def guess(model: Model, question: str, corpus_context: str) -> Outcome[Submitted
     return _outcome(SubmittedGuess, guessing(model, "answerer", (question,), corpus_context))
 
 
+def several_prompt() -> Prompt:
+    """The prompt of the agent that answers several questions without the document."""
+    return load_prompt("evaluation/closed_book_several")
+
+
 def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: str) -> AgentRun:
     """The run that answers questions without the document. Raises ModelError.
 
     Its result is a `SubmittedGuess` for one question, else `SubmittedGuesses` with numbers from 1.
     """
-    form = SubmittedGuesses if len(questions) > 1 else SubmittedGuess
-    prompt, terminal = prompts()[0], Terminal("submit_closed_book_answers", form)
+    shown = [one_line(one, _MOST) for one in questions]
+    if len(shown) > 1:
+        prompt, terminal = several_prompt(), Terminal("submit_closed_book_answers", SubmittedGuesses)
+        asked = {"questions": block(f"{number}. {one}" for number, one in enumerate(shown, 1))}
+    else:
+        prompt, terminal = prompts()[0], Terminal("submit_closed_book_answer", SubmittedGuess)
+        asked = {"question": shown[0]}
     spec = without_tools("closed-book answerer", role, prompt, terminal, max_nudges=1)
-    numbered = block(f"{number}. {one_line(one, _MOST)}" for number, one in enumerate(questions, 1))
-    values = {"questions": numbered, "corpus_context": one_line(corpus_context, _MOST)}
-    return run_agent(spec, model, {}, values)
+    return run_agent(spec, model, {}, {**asked, "corpus_context": one_line(corpus_context, _MOST)})
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:

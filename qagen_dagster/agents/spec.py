@@ -91,19 +91,18 @@ def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
 class Beginning:
     """What the requests of several agents about one document begin with, so that providers cache the document once for all of them.
 
-    These requests have the same system text and the same tools. What `AgentSpec.prompt` has as system text stands below the document.
+    What `AgentSpec.prompt` has as system text then stands below the document. Of the `tools` each agent accepts only its own terminals.
     """
 
     system: str
-    tools: tuple[ToolSpec, ...]  # the terminals of all these agents; each agent accepts only its own
+    tools: tuple[ToolSpec, ...]
 
 
 @dataclass(frozen=True)
 class AgentSpec:
     """One agent. `tools` names the tools of the toolbox that the agent may use.
 
-    With `reads_text`, a reply without a tool call counts as the call if it contains the result as JSON or YAML. An agent with a
-    `beginning` has no `tools`.
+    With `reads_text`, a reply without a tool call counts as the call if it contains the result as JSON or YAML.
     """
 
     name: str
@@ -113,7 +112,7 @@ class AgentSpec:
     terminals: tuple[Terminal, ...]
     limits: AgentLimits = field(default_factory=AgentLimits)
     reads_text: bool = False
-    beginning: Beginning | None = None
+    beginning: Beginning | None = None  # of an agent without `tools`
 
     @property
     def ends(self) -> str:

@@ -51,9 +51,9 @@ class Scholar:
         before, after = gap.split("____")
         line = next(line for line in self._known if line.startswith(before) and line.endswith(after))
         word = line[len(before) : len(line) - len(after)]
-        if "submit_closed_book_answers" in said:
+        if "submit_closed_book_answer" in said:
             knows = "mill" not in line
-            return _call("submit_closed_book_answers", answer=word if knows else "unknown", confidence=0.5)
+            return _call("submit_closed_book_answer", answer=word if knows else "unknown", confidence=0.5)
         return _call("submit_document_answer", answer=word, answerable=True, confidence=0.5)
 
 

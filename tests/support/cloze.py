@@ -225,7 +225,7 @@ _ALWAYS: dict[str, dict[str, Any]] = {  # the same arguments for every request
     "submit_rewrite": {"question": ""},
     "submit_duplicate_verdict": {"verdict": "unique"},
     "submit_verdict": {"verdict": "SUPPORTED", "confidence": 0.9, "reason": "The line says so."},
-    "submit_closed_book_answers": {"answer": "unknown"},
+    "submit_closed_book_answer": {"answer": "unknown"},
     "submit_mark": {"right": False, "explanation": "The script marks nothing right."},
 }
 

@@ -29,7 +29,7 @@ from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
 _PLAYERS = {  # by the tool that ends the task
     "submit_qa": "rules",
     "submit_answers": "reader",
-    "submit_closed_book_answers": "reader",
+    "submit_closed_book_answer": "reader",
     "submit_document_answer": "reader",
     "submit_mark": "reader",
     "submit_comparisons": "reader",

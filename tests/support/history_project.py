@@ -64,7 +64,7 @@ def answer(seen: Seen, number: int) -> Step:
     if asked.role == "guesser" and trivial.get(asked.model):
         valve, station = waterworks.asked_about(asked.user)
         bar = waterworks.pressure(station, valve)
-        return waterworks.call("submit_closed_book_answers", answer=f"{bar} bar", confidence=1)
+        return waterworks.call("submit_closed_book_answer", answer=f"{bar} bar", confidence=1)
     if asked.model == "backwards" and asked.role == "generator":
         return _backwards(seen, step)
     return step

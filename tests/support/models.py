@@ -28,7 +28,7 @@ Turn = AssistantMessage | Response | Exception
 CRITERIA = tuple(name for name in Comparison.model_fields if name != "explanation")
 
 
-GUESS = "submit_closed_book_answers"
+GUESS = "submit_closed_book_answer"
 
 
 class FakeModel:

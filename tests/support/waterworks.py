@@ -104,7 +104,7 @@ def play(asked: Asked) -> Reply:
     if asked.role == "deduplicator":
         return _compare(asked)
     if asked.role == "guesser":
-        return call("submit_closed_book_answers", answer="unknown", confidence=0)
+        return call("submit_closed_book_answer", answer="unknown", confidence=0)
     told = "\n".join(asked.results)
     tables = _LABEL.findall(told)
     if "list_visual_content" in asked.tools and not tables:

@@ -54,7 +54,7 @@ _ROLES = {
     "submit_answers": "validator",
     "submit_comparisons": "comparer",
     "submit_duplicate_verdict": "deduplicator",
-    "submit_closed_book_answers": "guesser",
+    "submit_closed_book_answer": "guesser",
 }
 _Parts = list[dict[str, Any]]
 

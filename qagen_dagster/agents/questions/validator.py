@@ -228,9 +228,8 @@ def guess(context: QAContext, model: Model, questions: Sequence[str], attempt: i
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return Replies({}, calls, str(run.end))
-    submitted = evaluation.SubmittedGuesses.model_validate(run.end.result.model_dump())
-    given = _by_number(questions, submitted.answers)
-    return Replies({question: one.answer for question, one in given}, calls)
+    given = evaluation.SubmittedGuesses.model_validate(run.end.result.model_dump()).answers
+    return Replies({question: one.answer for question, one in _by_number(questions, given)}, calls)
 
 
 def _by_number(asked: Sequence[_Asked], given: Sequence[_Given]) -> list[tuple[_Asked, _Given]]:

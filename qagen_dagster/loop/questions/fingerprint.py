@@ -62,6 +62,7 @@ def prompt_hashes(
         ),
         deduplicator.prompt(),
         *(evaluation.prompts() if closed else ()),
+        *((evaluation.several_prompt(),) if closed and strategy is Strategy.BATCH else ()),
         *((no_answer.prompt(),) if {*staged} - {Span.ACROSS} else ()),
         *((excerpts_answerer.several_prompt(),) if spans or staged else ()),
         *((validator.blind_prompt(Mode.TEXTUAL), evaluation.marking_prompt()) if control else ()),

@@ -33,13 +33,13 @@ from tests.loop.evaluation.evaluation_set import (
 from tests.support.models import FakeModel, Turn, call, say, told
 
 playing = partial(FakeModel, plays_closed_book=True)
-UNKNOWN = call("submit_closed_book_answers", answer="Unknown.", confidence=0)
+UNKNOWN = call("submit_closed_book_answer", answer="Unknown.", confidence=0)
 RIGHT = call("submit_mark", right=True, explanation="the same fact")
 WRONG = call("submit_mark", right=False, explanation="another fact")
 
 
 def guess(answer: str) -> Turn:
-    return call("submit_closed_book_answers", answer=answer, confidence=0.5)
+    return call("submit_closed_book_answer", answer=answer, confidence=0.5)
 
 
 def nobody(_: Request) -> Turn:
@@ -101,7 +101,7 @@ def test_the_model_sees_the_question_and_nothing_of_document_or_answer(workspace
         assert answer not in told(request)
         assert quote not in told(request)
         assert "a.txt" not in told(request)
-        assert [tool.name for tool in request.tools] == ["submit_closed_book_answers"]
+        assert [tool.name for tool in request.tools] == ["submit_closed_book_answer"]
 
 
 def _question(request: Request) -> str:

@@ -144,7 +144,7 @@ def test_models_of_the_profile_join_the_panel_and_tell_what_is_leaked(published:
         if "submit_document_answer" in {tool.name for tool in request.tools}:
             return call("submit_document_answer", answer="37 km", answerable=True, confidence=1.0)
         knows = "canal" in told(request)
-        return call("submit_closed_book_answers", answer="37 km" if knows else "unknown", confidence=0.5)
+        return call("submit_closed_book_answer", answer="37 km" if knows else "unknown", confidence=0.5)
 
     with_oracle = "roles:\n  generator: {provider: scripted, model: oracle}\n  validator: {provider: embedded, model: reader}\n"
     (published.settings.profiles or Path()).joinpath("mine.yaml").write_text(

@@ -125,10 +125,11 @@ class BatchPlay:
                 "submit_comparisons", comparisons=[_compared(fate) | {"number": n} for n, fate in heard]
             )
         found = [(int(n), Fate(fate), int(at)) for n, fate, at in _BLIND.findall(told(request))]
-        if request.tools[-1].name == GUESS:
-            said = [_line(at) if fate is Fate.KNOWN else "unknown" for _, fate, at in found]
+        if request.tools[-1].name in (GUESS, f"{GUESS}s"):
+            asked = [one[1:] for one in found] or [_asked(request)]
+            said = [_line(at) if fate is Fate.KNOWN else "unknown" for fate, at in asked]
             several = [{"number": number, "answer": one} for number, one in enumerate(said, 1)]
-            return call(GUESS, answers=several) if len(said) > 1 else call(GUESS, answer=said[0])
+            return call(f"{GUESS}s", answers=several) if len(said) > 1 else call(GUESS, answer=said[0])
         several = [_blind(fate, at) | {"number": n} for n, fate, at in found if fate is not Fate.UNHEARD]
         return call("submit_answers", **{"answers": several} if found else _blind(*_asked(request)))
 

@@ -305,8 +305,7 @@ class DocumentRun:
 
     def _task(self, state: batch.BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """The parts that the question was written from. If the provider has not cached them for the answerer, the parts that share the
-        words of the question are added. If these are too long, fewer parts are chosen.
-        """
+        words of the question are added. If these are too long, fewer parts are chosen."""
         shown = parts if self._is_cached(self._answerer) else self.reading.beside(parts, question)
         fewer = [self.reading.near(question, budget) for budget in BUDGETS[1:]]
         return _sampled(state, [shown, *fewer], tries)

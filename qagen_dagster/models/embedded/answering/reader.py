@@ -256,8 +256,8 @@ def read(conversation: Conversation, *, fitted: Weights | None = None) -> list[A
         return [answer_from_excerpts(conversation.prompt, fitted)]
     if "submit_grounded_answers" in conversation.tools:
         return [answer_with_quote(conversation.prompt, fitted)]
-    if "submit_closed_book_answers" in conversation.tools:  # the model knows only what it is shown
-        return [Action("submit_closed_book_answers", {"answer": "unknown", "confidence": 0.0})]
+    if "submit_closed_book_answer" in conversation.tools:  # the model knows only what it is shown
+        return [Action("submit_closed_book_answer", {"answer": "unknown", "confidence": 0.0})]
     if "submit_mark" in conversation.tools:
         return [mark(conversation.prompt)]
     question = section(conversation.prompt, "Question")
