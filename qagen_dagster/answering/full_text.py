@@ -56,7 +56,7 @@ class Search:
 
     @property
     def walled(self) -> bool:
-        """Whether a source has the PDF but requires a login."""
+        """Whether no PDF was found, and a source asked for a login."""
         return self.found is None and any(one.fault is Fault.LOGIN for one in self.attempts)
 
 

@@ -149,7 +149,7 @@ def through_proxy(options: FulltextOptions) -> dict[str, Resolver]:
 
 
 def named_pdfs(page: Page) -> list[str]:
-    """The PDFs that a fetched page names. Raises FetchError: `login`, or `wrong_type` when it names none."""
+    """The PDFs that a fetched page names. If it names none, raises FetchError: `login` for a login page, else `wrong_type`."""
     links = pdf_links(page.text, page.url)
     if links:
         return links

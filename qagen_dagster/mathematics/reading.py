@@ -179,7 +179,7 @@ def _dollars(text: str) -> str:
 
 
 def _after_equals(found: list[Token]) -> list[Token]:
-    """The tokens after `x =`; only a name may stand before the sign."""
+    """The tokens after `x =`, or all tokens if there is no equals sign. Only a name may stand before the sign."""
     marks = [place for place, token in enumerate(found) if token.text in ("=",)]
     if not marks:
         return found

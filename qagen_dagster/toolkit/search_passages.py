@@ -29,7 +29,7 @@ FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference
 
 
 def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> Meaning:
-    """A search over the view's document, embedded at the first question and kept with the view."""
+    """A function that searches the view's document. It embeds the document at the first query, and keeps the embeddings."""
     guard = threading.Lock()
 
     @cache

@@ -74,10 +74,7 @@ _EMPTY = re.compile(r" (?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
 
 
 def read_tree(data: bytes) -> tuple[Element, list[str]]:
-    """The root element, and the names of entities that became U+FFFD.
-
-    Raises DocumentError `corrupt` with the place of the first error.
-    """
+    """The root element, and the names of entities that became U+FFFD. Raises DocumentError `corrupt` with the place of the first error."""
     parser = etree.XMLParser(
         resolve_entities="internal",  # pyright: ignore[reportArgumentType]  the stubs know only booleans
         load_dtd=False,
@@ -149,10 +146,8 @@ def href(element: Element) -> str | None:
 
 
 def formula_text(formula: Element) -> str:
-    """A formula's content as one line: `$TeX$` if the article has TeX, else its linearised MathML, else its plain text.
-
-    Empty when the formula is only a picture.
-    """
+    """A formula's content as one line: `$TeX$` if the article has TeX, else its linearised MathML, else its plain text. Empty when the
+    formula is only a picture."""
     found = next((part for part in formula.iter() if local(part) == "tex-math"), None)
     if found is not None and (tex := tex_text(text_of(found))):
         return f"${tex}$"
@@ -392,7 +387,7 @@ def _identifier(element: Element, parts: list[str]) -> None:
 
 
 def person(name: Element, *, given_first: bool = False) -> str:
-    """A `name` or `string-name` as "Surname Given Suffix", or given names first."""
+    """A `name` or `string-name` as "Surname Given Suffix", or with `given_first` as "Given Surname Suffix"."""
     found = {local(one): " ".join(text_of(one).split()) for one in name}
     surname, given = found.get("surname", ""), found.get("given-names", "")
     if not surname and not given:

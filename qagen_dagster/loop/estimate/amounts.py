@@ -83,7 +83,7 @@ NOTHING = Range(low=0.0, expected=0.0, high=0.0)
 
 
 class Amounts(Record):
-    """Expected amounts."""
+    """The expected amounts of model calls, as ranges."""
 
     calls: Range = NOTHING
     input_tokens: Range = NOTHING

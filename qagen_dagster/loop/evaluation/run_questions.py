@@ -87,13 +87,13 @@ def open_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """Open the published set of a combination for an evaluation. Raises ConfigError, and StoreError if nothing is published."""
+    """Open the questions to evaluate of a combination. Raises ConfigError, and StoreError if nothing is published."""
     published = space.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {one.id for one in published.questions} | dropped(space, combination)
-    # For a question without an answer, there is nothing that a search could find.
+    # Faulty questions that were dropped stay. For a question without an answer, there is nothing that a search could find.
     questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
@@ -127,7 +127,7 @@ class Setup:
     Attributes:
         how: the parts of its fingerprint: versions, models, prompts and options.
         model: the name of the model that answers; empty if the embedder of the index answers.
-        judge: the model that is asked where code cannot decide.
+        judge: the model that is asked where code cannot decide; None if no model is asked.
         specs: the models whose settings are shown when they change.
     """
 

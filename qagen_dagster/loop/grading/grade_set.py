@@ -1,8 +1,7 @@
 """Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are reused.
 
-The plan names the answers of each document and the key of its grades. The key covers the result of the document, its
-text, the kept questions, method, claim rules and judge. Grades that are stored under the key are valid and are not computed
-again.
+The plan names the answers of each document and the key of its grades. The key covers the result of the document, its text, the kept
+questions, method, claim rules and judge. Grades that are stored under the key are valid and are not computed again.
 """
 
 import json
@@ -139,7 +138,7 @@ def wanted_grading(
 def made_grading(
     workspace: Workspace, combination: Combination, wanted: Configuration
 ) -> Configuration | None:
-    """The configuration of the stored report; None if there is none."""
+    """The configuration of the stored report; None if there is no report."""
     report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     if report is None:
         return None
@@ -164,7 +163,7 @@ def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configurat
 
 
 def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
-    """The judge that `method` asks; None if `method` asks no judge or the profile has none."""
+    """The judge that `method` asks; None if `method` asks no judge, or if the profile has no judge."""
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
@@ -317,7 +316,7 @@ def _grader(
 def _documents(
     workspace: Workspace, plan: GradingPlan, grader: grade_answers.Grader, progress: Progress | None
 ) -> list[DocumentGrades]:
-    """All documents with an answer to grade, in order. Those without grades are graded now, and stored if no answer is undecided."""
+    """The grades of all documents with an answer to grade, in order. Missing grades are made now, and stored if no answer is undecided."""
     store, fresh = workspace.store, dict[str, DocumentGrades]()
     todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
     documents = [document_answers(workspace, plan, one) for one in todo]

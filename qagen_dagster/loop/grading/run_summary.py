@@ -1,6 +1,6 @@
 """Summarizes the grades of one run, command or backfill: in run_summary.json, and in one JSON file per document.
 
-Names follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
+The names of fields follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ class RunSummary(Record):
     ungrounded_count: int
     not_measured_count: int
     decided: Decided  # the numbers of answers that code, the judge and nobody decided
-    error_rates: tuple[ErrorRate, ...]  # shares of such verdicts of code that were wrong on public sets
+    error_rates: tuple[ErrorRate, ...]  # shares of the verdicts of code that were wrong on public sets
     combinations: tuple[CombinationSummary, ...]
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]

@@ -182,7 +182,7 @@ def _nothing(_: Fields) -> Fields:
 
 
 def _question_ops(fields: Fields) -> Fields:
-    """`fields` are those of RunOptions."""
+    """The configuration of the ops of the questions. `fields` are those of RunOptions."""
     return {
         "candidate_qa": {"ops": {"plan_shards": {"config": dict(fields)}}},
         "corpus_json": {"config": {"replace": fields.get("replace", False)}},
@@ -191,7 +191,7 @@ def _question_ops(fields: Fields) -> Fields:
 
 
 def _problem_ops(fields: Fields) -> Fields:
-    """`fields` are those of ProblemConfig."""
+    """The configuration of the ops of problems. `fields` are those of ProblemConfig."""
     stages = {
         asset: {"ops": {f"plan_{stage.value}": {"config": dict(fields)}}}
         for asset, stage in PROBLEM_STAGES.items()
@@ -245,7 +245,7 @@ def _if_stored(record: Callable[[Combination], str]) -> Callable[[Workspace, str
 
 
 def _evaluation(kind: Kind, asset: str, config: str, description: str) -> Row:
-    """One kind of evaluation of a published set."""
+    """The row of one kind of evaluation of a published set."""
     searches = kind is not Kind.CLOSED_BOOK
 
     def inputs(space: Workspace, key: str) -> str:
