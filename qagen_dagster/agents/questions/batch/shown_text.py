@@ -142,9 +142,7 @@ class Reading:
     def near(self, words: str, budget: int) -> tuple[int, ...]:
         """As `choose` if the whole body fits. Otherwise the parts that share most rare words with `words`; if none does, as `choose`."""
         chosen = self.choose(1, budget)
-        if self.has_body(chosen):
-            return chosen
-        return self.about(words, budget // PART) or chosen
+        return chosen if self.has_body(chosen) else self.about(words, budget // PART) or chosen
 
     def has_body(self, chosen: tuple[int, ...]) -> bool:
         """Whether the chosen parts hold the whole body of the document."""
