@@ -332,6 +332,11 @@ def test_authors_in_one_string(said: str, names: tuple[str, ...]):
         (["Author: Ann van der Author"], ("Ann van der Author",)),
         (["Ann Authora, Bob Writerb", "aMills of Kest, ann@kest.example; bPonds of Kest"], ()),
         (["Old Mills and New", "10 May 2020"], ()),
+        (["Ann Author", "10 May 2020"], ("Ann Author",)),
+        (["Ann Author, Bob Writer", "January 11, 2019"], ("Ann Author", "Bob Writer")),
+        (["J\u00f6rg Author & Daniel Writer", "23. Dezember 2011"], ("J\u00f6rg Author", "Daniel Writer")),
+        (["Ann Author", "Abstract"], ("Ann Author",)),
+        (["Mill Services", "May 2020"], ()),
         (["Mill Users Guide", "University of Kest"], ()),
         (["Ann Author Bob Writer", "University of Kest"], ()),
         (["Ann Author", "University of Kest", "Bob Writer", "Institute of Mills"], ()),
@@ -349,10 +354,22 @@ def test_authors_below_the_title_are_read_if_something_shows_that_they_are_perso
 
 
 @pytest.mark.parametrize(
-    "maker", ["Kest Consulting Services", "Acme Software", "University of Kest", "Cy Third"]
+    "maker",
+    [
+        "Kest Consulting Services",
+        "Acme Software",
+        "University of Kest",
+        "Cy Third",
+        "City of Kest; City Clerk",
+    ],
 )
 def test_makers_of_pdfs_and_institutions_in_the_properties_are_no_authors(maker: str):
-    assert parse(pdf("The Art of Mills\nKest Consulting Services", author=maker)).metadata.authors == ()
+    assert (
+        parse(
+            pdf("The Art of Mills\nKest Consulting Services\nCity of Kest, City Clerk", author=maker)
+        ).metadata.authors
+        == ()
+    )
 
 
 def test_metadata_from_the_properties():

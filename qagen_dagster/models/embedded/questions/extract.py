@@ -1,6 +1,6 @@
 """The candidates of consecutive lines: the questions of every family in a varied order, without questions that a check refuses.
 
-The families of this file are from the form of a text: spelled-out abbreviations, table cells, labelled lines such as "Resolution: 1 mm".
+The families of this file are from the form of a text: table cells, labelled lines such as "Resolution: 1 mm".
 Equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt rereads the document.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 
-from qagen_dagster.english.abbreviations import SHORT, expansion
-from qagen_dagster.english.words import content_stems, word_set
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.models.embedded.conversation import Line, quoted
 from qagen_dagster.models.embedded.questions.candidate import (
     HEAD_NOUNS,
@@ -22,6 +21,7 @@ from qagen_dagster.models.embedded.questions.candidate import (
     STRUCTURED,
     Candidate,
     Context,
+    in_sentence,
     name_words,
     names_something,
     plain_words,
@@ -34,10 +34,6 @@ from qagen_dagster.models.embedded.questions.prose import questions
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, Row, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english, parse, read_clause
 from qagen_dagster.models.embedded.text.passages import is_prose, plain, split
-
-_COMMON = word_set(
-    "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
-)
 
 
 def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -98,7 +94,6 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     """The questions of every family."""
     yield from _keyed(blocks, context)
     yield from cell_questions(tables(blocks), context)
-    yield from _acronyms(blocks)
     yield from prose(blocks)
 
 
@@ -124,7 +119,7 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
 
 def _one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list[Candidate]:
     """The best question of each sentence, because two questions would reveal each other's answers. All
-    questions about cells, labels and abbreviations are kept."""
+    questions about cells and labels are kept."""
     best: dict[tuple[int, str], Candidate] = {}
     for candidate in sorted(found, key=lambda item: (item.family not in wanted, -item.quality)):
         if candidate.family not in STRUCTURED:
@@ -141,31 +136,13 @@ def interleave(found: Sequence[Candidate]) -> list[Candidate]:
     if many := families.get("when"):
         families["when"] = many[: max(1, (len(found) - len(many)) // 3)]
     turns = zip_longest(*families.values())
-    return sorted((one for turn in turns for one in turn if one is not None), key=_needs_title)
+    return [one for turn in turns for one in turn if one is not None]
 
 
 def _order(candidate: Candidate) -> tuple[float, str]:
     """The best first; equally good candidates in an order that scatters them over the lines."""
     scattered = hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest()
     return -round(candidate.quality, 1), scattered
-
-
-def _needs_title(candidate: Candidate) -> bool:
-    """Whether only the title states the subject of a question. Such questions come last, because a title helps search."""
-    return bool(candidate.frame) and candidate.family not in STRUCTURED
-
-
-def _acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """One question for each abbreviation whose letters begin the words before it."""
-    for block in blocks:
-        for sentence in split(block.passage) if block.kind in (Kind.TEXT, Kind.ITEM) else ():
-            text = sentence.passage.text
-            for match in SHORT.finditer(text):
-                name = match.group(1)
-                long_form = expansion(text[: match.start()], name)
-                if long_form and name not in _COMMON:
-                    asked = f"what does {'the abbreviation ' if name.endswith('s') else ''}{name} stand for?"
-                    yield Candidate(asked, long_form, (sentence.passage.quote(),), "acronym", "definition")
 
 
 _EMPTY = frozenset(
@@ -185,6 +162,7 @@ def cell_questions(tables: Sequence[Table], context: Context, *, visual: bool = 
         if not named or (places.count(place) > 1 and not alone):
             continue
         yield from _by_row(table, context.frame() if alone else place, context)
+        yield from _by_parameter(table, context.frame() if alone else place, context)
 
 
 def _place(table: Table, context: Context) -> str:
@@ -214,6 +192,27 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
                 words = f"{asked} {row_words(first, row.cells[0], context)}?"
                 quality = 0.8 - 0.03 * len(cell.split())
                 yield Candidate(words, cell, (row.quote,), "cell", type_of(cell), quality, place)
+
+
+_LIMITS = {"min": "minimum ", "typ": "typical ", "max": "maximum ", "value": ""}
+
+
+def _by_parameter(table: Table, place: str, context: Context) -> Iterator[Candidate]:
+    """Questions for the numbers of a data sheet's table, whose columns are values of the parameter that the row names. Rows with
+    conditions or without a unit are left out."""
+    heads = [head.lower().rstrip(".") for head in table.header.cells]
+    if not {"parameter", "unit"} <= {*heads}:
+        return
+    named, unit = heads.index("parameter"), heads.index("unit")
+    values = {column: _LIMITS[head] for column, head in enumerate(heads) if head in _LIMITS}
+    for row in table.rows:
+        free = all(not cell or column in (0, named, unit, *values) for column, cell in enumerate(row.cells))
+        name, cells = row.cells[named], table.column(named)
+        whole = free and name and row.cells[unit] and cells.count(name) == 1
+        for column, limit in values.items() if whole else ():
+            if re.fullmatch(r"[-+\u2212]?\d[\d,.]*", row.cells[column]):
+                asked = f"what is the {limit}{in_sentence(name, context)} in {row.cells[unit]}?"
+                yield Candidate(asked, row.cells[column], (row.quote,), "cell", "numeric", 0.8, place)
 
 
 def _askable(row: Row, cell: str) -> bool:
