@@ -68,7 +68,7 @@ test-distributed: $(MANY)/.ready ## two Celery workers with Redis, PostgreSQL an
 	command -v redis-server >/dev/null || apt-get install -y -q --no-install-recommends redis-server
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null || apt-get install -y -q --no-install-recommends postgresql
 	$(MANY)/bin/python -m pytest -m distributed tests/e2e tests/test_deploy.py
-	$(MANY)/bin/python -m pytest tests/test_store.py tests/test_lease.py tests/models/test_ledger.py
+	$(MANY)/bin/python -m pytest tests/test_store.py tests/test_store_lock.py tests/models/test_ledger.py
 
 test-component: $(READY) .venv-component/.ready ## the wheel in a project made by create-dagster: dg, a component, two of them in one instance with a daemon
 	$(BIN)/python -m pytest -m component tests/e2e

@@ -20,7 +20,7 @@ from typing import Any
 from qagen_dagster.index.search import Searcher, embed_document
 from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import ChunkHit, Ranking
 
 LEAST_AT_5 = 0.95

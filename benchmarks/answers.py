@@ -34,7 +34,7 @@ from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.records.answer import ChunkContext
-from qagen_dagster.records.corpus_config import AnsweringOptions, IndexOptions
+from qagen_dagster.records.corpus_options import AnsweringOptions, IndexOptions
 
 LEAST_F1 = 0.50
 _ALL = 100  # more chunks than an article has

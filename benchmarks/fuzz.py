@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from qagen_dagster.agents.questions.batch import one_reply
-from qagen_dagster.configuration.files import read_text
+from qagen_dagster.configuration.yaml_files import read_text
 from qagen_dagster.english import sentences
 from qagen_dagster.errors import ConfigError, DocumentError, ToolError
 from qagen_dagster.formats.base import Format, ParsedText, ParseOptions, Source

@@ -27,7 +27,7 @@ from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index.build import IndexBuild, build_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Ranking
 
 CORPUS = "measured"

@@ -27,7 +27,7 @@ from qagen_dagster.loop.questions.no_answer.stage import Stage, StageJournal, di
 from qagen_dagster.loop.statistics import wilson
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import AssistantMessage, Request
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Combination, Mode, digest, question_id
 from qagen_dagster.records.questions.results import (

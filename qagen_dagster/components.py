@@ -12,9 +12,9 @@ from pydantic import Field
 
 from qagen_dagster.configuration.corpora import TEMPLATE, load_corpora
 from qagen_dagster.configuration.exams import Exam, load_exams
-from qagen_dagster.configuration.files import Loaded
 from qagen_dagster.configuration.problems import ProblemSet, load_problem_sets
 from qagen_dagster.configuration.profiles import load_profile
+from qagen_dagster.configuration.yaml_files import Loaded
 from qagen_dagster.defs import automation
 from qagen_dagster.defs.catalog import build_catalog
 from qagen_dagster.defs.documents.assets import build_document_assets

@@ -106,8 +106,8 @@ def answer_from_document(
 ) -> SemanticSearchAnswer:
     """Answer a question from one document of a corpus. Failures are values of the answer, not exceptions.
 
-    `document_id` is an id, a path under documents/, or the `id` of a JSONL row. Without `corpus`, all corpora are searched. Other arguments that are None are
-    those of corpus.yaml and of the default profile.
+    `document_id` is an id, a path under documents/, or the `id` of a JSONL row. Without `corpus`, all corpora are searched. Options that are None are
+    taken from corpus.yaml and from the default profile.
     """
     blank = SemanticSearchAnswer(answer="", document_id=str(document_id), question=question.strip())
     try:
@@ -144,7 +144,7 @@ def semantic_search_document(
     """The passages of one document that are closest to a query in meaning, the best first: chunks of its full text, or the sentences of
     its abstract if it has no full text.
 
-    `threshold` is the least cosine. Raises ConfigError, ModelError and StoreError.
+    `threshold` is the minimum cosine similarity. Raises ConfigError, ModelError and StoreError.
     """
     texts, place = _texts(document_id, corpus, profile)
     return answering.search_texts(texts, place.chunks, query, threshold, limit)

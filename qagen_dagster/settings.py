@@ -21,6 +21,8 @@ from qagen_dagster.errors import ConfigError
 
 MAX_USD, MAX_USD_PER_DAY = "QAGEN_AUTOMATION_MAX_USD", "QAGEN_AUTOMATION_MAX_USD_PER_DAY"
 INCLUDE, NOTHING = "QAGEN_INCLUDE", "none"
+PARSER_SECONDS = 300  # limit of processor time for one document
+PARSER_MEMORY_MB = 4096
 OPTIONAL = ("grading", "evaluation", "exams", "problems")
 _PACKAGE = Path(__file__).resolve().parent
 PROJECT_ROOT = _PACKAGE.parent
@@ -62,8 +64,8 @@ class Settings:
     profiles: Path | None = None
     document_workers: int = 8
     parser_workers: int = 2
-    parser_seconds: float = 300.0
-    parser_memory_mb: int = 4096
+    parser_seconds: float = PARSER_SECONDS
+    parser_memory_mb: int = PARSER_MEMORY_MB
     state: Path = field(default_factory=_user_state)
     shard_size: int | None = None
     automation_max_usd: float | None = None
@@ -89,8 +91,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         profiles=Path(profiles).expanduser().resolve() if profiles else None,
         document_workers=_whole_number(env, "QAGEN_DOCUMENT_WORKERS", 8),
         parser_workers=_whole_number(env, "QAGEN_PARSER_WORKERS", min(4, os.cpu_count() or 1)),
-        parser_seconds=float(_whole_number(env, "QAGEN_PARSER_SECONDS", 300)),
-        parser_memory_mb=_whole_number(env, "QAGEN_PARSER_MEMORY_MB", 4096),
+        parser_seconds=float(_whole_number(env, "QAGEN_PARSER_SECONDS", PARSER_SECONDS)),
+        parser_memory_mb=_whole_number(env, "QAGEN_PARSER_MEMORY_MB", PARSER_MEMORY_MB),
         state=Path(state).expanduser().resolve() if state else _user_state(),
         shard_size=shard_size or None,
         automation_max_usd=_dollars(env, MAX_USD),

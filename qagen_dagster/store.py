@@ -26,8 +26,8 @@ import fsspec  # pyright: ignore[reportMissingTypeStubs]
 from pydantic import BaseModel, ValidationError
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.lease import lease
 from qagen_dagster.records.ids import store_key
+from qagen_dagster.store_lock import lease
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 RowT = TypeVar("RowT", bound=BaseModel)

@@ -25,7 +25,7 @@ from qagen_dagster.agents.prompts import FOLDER, prompt_name
 from qagen_dagster.loop.exams.plan import exam_prompt_hashes
 from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes
 from qagen_dagster.loop.questions.fingerprint import prompt_hashes
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import Mode
 from tests.support.source_tree import PACKAGE, ROOT, Source, dotted, files, imports, package, sources, texts
 
@@ -85,7 +85,7 @@ OWNERS = {
     "tokenizers": ("models/embedders.py",),
     "uvicorn": ("web/server.py",),
     "xlsxwriter": ("publishing/questions/tables.py",),
-    "yaml": ("configuration/files.py", "formats/markdown.py", "publishing/questions/"),
+    "yaml": ("configuration/yaml_files.py", "formats/markdown.py", "publishing/questions/"),
 }
 
 

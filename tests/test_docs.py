@@ -25,7 +25,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.providers import PROVIDERS
-from qagen_dagster.records.corpus_config import (
+from qagen_dagster.records.corpus_options import (
     AnsweringOptions,
     BatchOptions,
     CorpusConfig,

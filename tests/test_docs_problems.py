@@ -15,8 +15,8 @@ from qagen_dagster.defs.problems.assets import STAGES
 from qagen_dagster.loop.problems.bank import FILES, export_files
 from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
 from qagen_dagster.records.problems.config import ProblemSetConfig
-from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import BankExport, PipelineResult
+from qagen_dagster.records.problems.submissions import VariantKind
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
 from tests.support.graph import DAGSTER_WARNINGS

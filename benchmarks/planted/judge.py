@@ -20,7 +20,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import Controlled, Validate
 from qagen_dagster.models.messages import AssistantMessage, Request, ToolSpec
-from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import Candidate
 from tests.support.models import FakeModel, call, told

@@ -23,7 +23,7 @@ from qagen_dagster.loop.problems.solving import compared, keys_of, read_differen
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.submissions import QuestionPackage
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.submissions import (
     AlternateResult,
     Breach,
     Format,

@@ -21,7 +21,8 @@ from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.base import Record, Unable
 from qagen_dagster.records.blind import BlindSolution
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd
+from qagen_dagster.records.problems.submissions import (
     AlternateResult,
     Breach,
     ClassificationResult,
@@ -34,7 +35,6 @@ from qagen_dagster.records.problems.item import (
     VariantKind,
     VariantResult,
 )
-from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import block, fence
 from qagen_dagster.toolkit.tool import Tool, explain, is_misfit

@@ -2,7 +2,8 @@
 
 The tool calls of a turn are answered exactly once, in call order. They run in the only thread pool of agents. A ToolError becomes
 content for the model; any other error propagates. A result that a model wrote as text (JSON or YAML, with or without a code fence)
-instead of calling the tool is read tolerantly. This module also accounts for the tokens, the cost and the time of the calls.
+instead of calling the tool is read tolerantly. This module also accounts for the tokens, the cost and the time of the calls. The limits of turns and tool
+calls are in `AgentLimits` (`spec.py`) and beside each agent.
 """
 
 import json
@@ -31,7 +32,7 @@ from qagen_dagster.agents.spec import (
     after_cut,
     decide,
 )
-from qagen_dagster.configuration.files import read_text
+from qagen_dagster.configuration.yaml_files import read_text
 from qagen_dagster.models import json_reply, messages
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import cost_of, usd

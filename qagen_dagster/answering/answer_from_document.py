@@ -18,7 +18,7 @@ from qagen_dagster.index.search import ChunkSource, best_chunks
 from qagen_dagster.models.base import Model
 from qagen_dagster.records import answer
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import AnsweringOptions
+from qagen_dagster.records.corpus_options import AnsweringOptions
 from qagen_dagster.records.document import ChunkHit, Document, Ranking
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
@@ -34,7 +34,7 @@ ModelOf = Callable[[str | None, float | None], Model]  # name of a model or None
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """A document, the text of its file (`own`), and its full text: `own`, or a text that was fetched."""
+    """A document, the text of its file (`own`), and its full text: a text that was fetched, or `own` if that is a full text, or None."""
 
     document: Document
     own: str
@@ -42,7 +42,7 @@ class DocumentTexts:
 
     @property
     def abstract(self) -> str | None:
-        """The abstract as the document states it."""
+        """The abstract as the document states it; None if it states none."""
         return (self.document.metadata.abstract or "").strip() or None
 
     @property
@@ -160,10 +160,8 @@ def abstract_context(texts: DocumentTexts) -> tuple[answer.ChunkContext, ...]:
 def search_texts(
     texts: DocumentTexts, chunks: ChunkSource, query: str, threshold: float, limit: int
 ) -> tuple[answer.ChunkContext, ...]:
-    """The chunks of the full text that are closest in meaning to the query, the best first; sentences of the abstract if there is no full text.
-
-    Each result has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError.
-    """
+    """The chunks of the full text that are closest in meaning to the query, the best first; sentences of the abstract if there is no full
+    text. Each result has a cosine of at least `threshold`. Raises ConfigError, ModelError and StoreError."""
     check_search("limit", limit, "threshold", threshold)
     document_id = texts.document.id
     if texts.fulltext is not None:
@@ -290,7 +288,7 @@ def _failed(
 
 
 def check_search(limit_name: str, limit: int, threshold_name: str, threshold: float) -> None:
-    """Raise ConfigError for an impossible number of chunks or cosine."""
+    """Raise ConfigError, with the name of the setting, if `limit` is below 1, or if `threshold` is not a cosine."""
     if limit < 1:
         raise ConfigError(f"{limit_name} must be 1 or more")
     if not -1 <= threshold <= 1:
@@ -361,7 +359,7 @@ class _Answering:
         return load_texts(place.store, place.corpus, self.document_id) or texts
 
     def _context(self, texts: DocumentTexts) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
-        """The source and its pieces: chunks of the full text, or the abstract if that is missing, not wanted, or cannot be searched."""
+        """The source and its pieces: chunks of the full text, or the abstract if there is no full text that is wanted and searchable."""
         options = self.place.options
         if options.use_fulltext and texts.fulltext is not None:
             got = retrieve(

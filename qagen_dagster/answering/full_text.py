@@ -13,7 +13,7 @@ from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, 
 from qagen_dagster.formats.base import ParsedFile, ParsedText, ParseOptions, Source
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.records.answer import FulltextRecord, ProxyCallbackResult, QAError
-from qagen_dagster.records.corpus_config import FulltextOptions
+from qagen_dagster.records.corpus_options import FulltextOptions
 from qagen_dagster.records.document import Document, Outcome
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.store import Store
@@ -56,7 +56,7 @@ class Search:
 
     @property
     def walled(self) -> bool:
-        """Whether a source has the PDF but requires a login."""
+        """Whether no PDF was found, and a source asked for a login."""
         return self.found is None and any(one.fault is Fault.LOGIN for one in self.attempts)
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 from urllib.parse import quote, urljoin, urlsplit
 
 from qagen_dagster.answering.safe_http import Fault, FetchError, Page, Web
-from qagen_dagster.records.corpus_config import FulltextOptions
+from qagen_dagster.records.corpus_options import FulltextOptions
 
 # "<" also ends an unclosed tag, so that no text is read twice.
 _TAG = re.compile(r"<(meta|link|base|input|form)\s([^<>]{0,4000})>", re.IGNORECASE)
@@ -149,7 +149,7 @@ def through_proxy(options: FulltextOptions) -> dict[str, Resolver]:
 
 
 def named_pdfs(page: Page) -> list[str]:
-    """The PDFs that a fetched page names. Raises FetchError: `login`, or `wrong_type` when it names none."""
+    """The PDFs that a fetched page names. If it names none, raises FetchError: `login` for a login page, else `wrong_type`."""
     links = pdf_links(page.text, page.url)
     if links:
         return links

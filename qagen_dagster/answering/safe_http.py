@@ -1,4 +1,5 @@
-"""Safe HTTP requests: the address of every URL and redirect is checked, and size, type and total time are limited.
+"""Safe HTTP requests: the address of every URL and redirect is checked, and size and total time are limited. The limits of a corpus are
+its `FulltextOptions` (`records/corpus_options.py`). Callers check the type of the content.
 
 A document can name any URL. Without the check, a document could make this machine send requests into its own network. Only public
 addresses by http or https are allowed, and configured private addresses.
@@ -240,7 +241,7 @@ class Web:
             raise FetchError(Fault.FAILED, detail or type(error).__name__) from None
 
     def _way_to(self, url: str) -> str:
-        """The URL to request: through the proxy, unless it is already on the proxy."""
+        """The URL to request: that of the proxy for `url`, or `url` if there is no proxy or `url` is already on the proxy."""
         if self._proxy is None:
             return url
         own = httpx.URL(self._proxy.replace("{url}", "")).netloc

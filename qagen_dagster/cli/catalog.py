@@ -19,7 +19,7 @@ from qagen_dagster.loop.catalog import catalog_file, is_behind, rebuild_catalog
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
 
-_LOCK_SECONDS = 60.0  # a command that only reads does not wait longer for another builder
+_LOCK_SECONDS = 60.0  # a command that only reads waits no longer for a rebuild by another process
 
 
 @contextmanager

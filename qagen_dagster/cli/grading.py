@@ -21,9 +21,9 @@ from qagen_dagster.grounding.grade import MIN_MEASURED
 from qagen_dagster.ingest.files import parse_options
 from qagen_dagster.loop.grading import answer_file, run_summary
 from qagen_dagster.loop.grading.grade_answers import CommandJudge, Grader, command_judge, coverage_lines
-from qagen_dagster.loop.grading.report import judge_spec
+from qagen_dagster.loop.grading.grade_set import judge_spec
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus_config import DocumentOptions
+from qagen_dagster.records.corpus_options import DocumentOptions
 from qagen_dagster.records.grading import Grade, Highlight, Method
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import Settings

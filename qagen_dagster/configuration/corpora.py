@@ -1,11 +1,12 @@
-"""Finds corpora and reads their corpus.yaml. A broken corpus is reported and does not affect the others."""
+"""Finds corpora and reads their corpus.yaml. A broken corpus is reported and does not affect the others. The keys
+and their defaults are in `records/corpus_options.py`; `yaml_files.py` words the errors about keys."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.files import FolderKind, config_path, content_folder, read_yaml
+from qagen_dagster.configuration.yaml_files import FolderKind, config_path, content_folder, read_yaml
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode
 
 CONFIG_NAME = "corpus.yaml"

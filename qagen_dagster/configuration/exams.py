@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from qagen_dagster.configuration import files
+from qagen_dagster.configuration import yaml_files
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.exams.config import ExamConfig
 from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema
@@ -40,7 +40,7 @@ class Library:
 
 def read_schemas(path: Path) -> Library:
     """Read `path`. Raises ConfigError when the file as a whole cannot be read."""
-    lines = files.read_config_text(path).splitlines()
+    lines = yaml_files.read_config_text(path).splitlines()
     found: dict[str, ExamSchema] = {}
     faults: list[ConfigError] = []
     for start, block in _blocks(lines):
@@ -167,14 +167,14 @@ def chosen(schemas: dict[str, ExamSchema], prefixes: tuple[str, ...]) -> dict[st
     return {key: one for key, one in schemas.items() if not prefixes or key.startswith(prefixes)}
 
 
-def load_exams(corpora: Path) -> files.Loaded[Exam]:
+def load_exams(corpora: Path) -> yaml_files.Loaded[Exam]:
     """Read every `<corpora>/exams/*/exam.yaml`, in name order. A missing exams/ folder is no error.
 
     The errors are those of broken exams and of broken schemas.
     """
     found, faults = _EXAMS.load_all(corpora / FOLDER)
     of_schemas = (fault for exam in found.values() for fault in exam.faults)
-    return files.Loaded(found, (*faults, *of_schemas))
+    return yaml_files.Loaded(found, (*faults, *of_schemas))
 
 
 def find_exam(corpora: Path, key: str) -> Exam:
@@ -184,10 +184,10 @@ def find_exam(corpora: Path, key: str) -> Exam:
 
 def load_exam(folder: Path) -> Exam:
     """Read one exam. Raises ConfigError when its exam.yaml is invalid or it has no valid schema."""
-    path = files.config_path(folder, CONFIG_NAME)
-    config = files.read_yaml(path, ExamConfig)
+    path = yaml_files.config_path(folder, CONFIG_NAME)
+    config = yaml_files.read_yaml(path, ExamConfig)
     library = read_schemas(folder / SCHEMAS_NAME)
-    texts = files.prompt_texts(folder, config.prompts, CONFIG_NAME)
+    texts = yaml_files.prompt_texts(folder, config.prompts, CONFIG_NAME)
     exam = Exam(folder.name, folder, config, library.schemas, library.faults, texts)
     if not library.schemas:
         empty = ConfigError("contains no schema", file=folder / SCHEMAS_NAME)
@@ -202,4 +202,4 @@ def load_exam(folder: Path) -> Exam:
     return exam
 
 
-_EXAMS = files.FolderKind("exam", CONFIG_NAME, load_exam)
+_EXAMS = yaml_files.FolderKind("exam", CONFIG_NAME, load_exam)

@@ -7,7 +7,7 @@ exist, but does not read the problems in them.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.files import (
+from qagen_dagster.configuration.yaml_files import (
     FolderKind,
     Loaded,
     config_path,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from qagen_dagster.configuration.files import read_yaml
+from qagen_dagster.configuration.yaml_files import read_yaml
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS, Budget, has_price

@@ -124,7 +124,7 @@ class Layout:
         checks: Mapping[str, str] | None = None,
         **more: Any,
     ) -> dg.AssetsDefinition:
-        """The asset that `function` makes, called like the function or `name`. `checks` are descriptions of its checks by name.
+        """The asset that `function` makes, with the name of the function unless `name` is given. `checks` are descriptions of its checks by name.
 
         The checks have the asset's partitions, so that the result for one partition does not replace the result for another.
         """

@@ -13,7 +13,7 @@ from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_rec
 from qagen_dagster.loop.instance_home import check_owner
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.settings import OPTIONAL, Settings
+from qagen_dagster.settings import OPTIONAL, PARSER_MEMORY_MB, PARSER_SECONDS, Settings
 from qagen_dagster.store import Store
 
 # Warnings of the package go to stderr and to the event log of the current run.
@@ -34,8 +34,8 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
         8, description="Maximum number of model calls that one process has in flight for question sets."
     )
     parser_workers: int = Field(2, description="Parser processes.")
-    parser_seconds: float = Field(300.0, description="Time limit for parsing one document.")
-    parser_memory_mb: int = Field(4096, description="Memory limit of one parser process.")
+    parser_seconds: float = Field(PARSER_SECONDS, description="Time limit for parsing one document.")
+    parser_memory_mb: int = Field(PARSER_MEMORY_MB, description="Memory limit of one parser process.")
     state: str = Field(description="Local folder by which processes share rate limits.")
     shard_size: int | None = Field(None, description="Documents per op; by default at most 32 ops are used.")
     automation_max_usd: float | None = Field(

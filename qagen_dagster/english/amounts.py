@@ -1,4 +1,4 @@
-"""Numbers as texts write them: digits with separators, scales, words, ordinals, shares, money, units.
+"""Finds numbers in text: digits with separators, scales, number words, ordinals, percentages, money, units.
 
 A comparison around a number or date ("more than 80", "before 1967", "85 or more") states a limit, not a value.
 """
@@ -167,9 +167,10 @@ class Amount:
         return self if self.bound is None else replace(self, bound=None)
 
     def same(self, other: "Amount") -> bool:
-        """Whether `other` has the same number. The nouns may differ, but if both amounts have a measure, it must be the same.
+        """Whether `other` has the same number. The nouns may differ, but if both amounts have a measure, it must be the same measure.
 
-        A limit ("more than 80") is the same as any value within the limit, and as an equal limit in the same direction.
+        If this amount is a limit ("more than 80"), it is the same as each value within it, unless their nouns differ, and as an equal limit
+        in the same direction.
         """
         pairs = self._values(other)
         if self.bound and not other.bound:
@@ -198,12 +199,13 @@ class Amount:
         )
 
 
-# Relative difference up to which two numbers are equal. The sizes of units have eight digits or more, and floats round.
+# Relative difference up to which two numbers are equal. The factors of units have at least eight correct digits, and floats round.
 _EQUAL = 1e-6
 
 
 def _close(claim: float, evidence: float) -> bool:
-    """Whether the numbers are equal, or the claim's number is the other number, rounded to two digits or more ("1.2 million" for 1,234,567)."""
+    """Whether the numbers are equal, or the claim's number is the other number, rounded to two digits or more ("1.2 million" for
+    1,234,567)."""
     if math.isclose(claim, evidence, rel_tol=_EQUAL, abs_tol=1e-12):
         return True
     digits = f"{abs(claim):.0f}"
@@ -291,7 +293,8 @@ def _readings(word: str) -> list[tuple[str, float]]:
 
 
 def _counts(text: str, end: int) -> bool:
-    """Whether the word "one" before `end` is a number. It is a number only before a scale or a unit, because elsewhere it may be a pronoun."""
+    """Whether the word "one" before `end` is a number. It is a number only before a scale or a unit, because elsewhere it may be a
+    pronoun."""
     unit = _UNIT.match(text, end)
     word = (unit["word"] or "").lower() if unit else ""
     return bool(_SCALE.match(text, end)) or (len(word) > 2 and word in _UNITS)

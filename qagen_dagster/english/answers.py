@@ -57,7 +57,7 @@ class _Answer:
 
 
 def match(one: str, other: str) -> Match:
-    """Compare two answers. Their order does not matter."""
+    """Compare two answers. The order of the arguments does not matter."""
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal:
         return Match.SAME if one == other and one else Match.CLOSE  # nothing to compare
@@ -91,9 +91,8 @@ def equal(one: str, other: str) -> bool:
 
 
 def contradiction(one: str, other: str) -> str:
-    """The reason why the answers cannot both be right; empty if they can be. Different names prove nothing, because a
-    thing can have two names. Amounts that differ by a power of ten prove nothing either, because the header of a
-    table can give the scale."""
+    """The reason why the answers cannot both be right; empty if they can be. Different names prove nothing, because a thing can have two
+    names. Amounts that differ by a power of ten prove nothing either, because the header of a table can give the scale."""
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal or a.normal == b.normal:
         return ""
@@ -143,7 +142,7 @@ def _as_amount(one: _Answer, other: _Answer) -> _Answer:
 
 
 def _sequence(text: str) -> list[object]:
-    """The stems, symbols, amounts and dates of an answer in order, without articles and without the words that begin a phrase."""
+    """The stems, symbols, amounts and dates of an answer in order, without articles and without words of `_LEADING` at the beginning."""
     read = _answer(text).facts
     found: list[object] = []
     at = 0
@@ -167,7 +166,7 @@ def _stems_and_signs(text: str) -> list[str]:
 
 
 def _capitals(text: str) -> list[str]:
-    """The words in which capitals have a meaning: "mW", "CO" and "K", but not the first word of a sentence."""
+    """The words in which capitals have a meaning, such as "mW", "CO" and "K", but not "A", "I" or "In"."""
     return [
         word
         for word in _LETTERS.findall(text)
@@ -246,7 +245,8 @@ def _digits(value: float) -> int:
 
 
 def _contradict(a: _Answer, b: _Answer) -> bool:
-    """Whether one answer negates the other, with half of its words or more, or states the opposite direction."""
+    """Whether the directions of the answers are opposite, or only one of them negates. A negation counts if they share at least half of the
+    words of the longer answer, and if both or neither of them are a yes or no."""
     alike = 2 * len(a.words & b.words) >= max(len(a.words), len(b.words))
     if alike and (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
         return True

@@ -1,4 +1,4 @@
-"""Dates as texts write them: days, months, years, decades."""
+"""Finds the dates in a text (days, months, years and decades), and compares dates."""
 
 import re
 from collections.abc import Iterator

@@ -32,7 +32,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Conflict:
-    """The words of the claim, and the words that the evidence has instead; empty if the evidence only lacks the claim's words."""
+    """The words of the claim, and the words that the evidence has instead. A negation has only the words that one of the two denies: in
+    `claim` if the claim denies them, else in `evidence`."""
 
     kind: Kind
     claim: str
@@ -68,7 +69,7 @@ class Facts:
 
     @cached_property
     def values(self) -> frozenset[float]:
-        """Every number, including those of dates."""
+        """The values of all amounts, and the years, months and days of all dates that are not decades."""
         of_dates = (
             value
             for date in self.dates
@@ -118,9 +119,8 @@ def _outside(found: Iterable[Amount], dated: Sequence[Date]) -> Iterator[Amount]
 
 
 def _placed(text: str) -> Iterator[tuple[str, str, int]]:
-    """Words that name something: codes, and capitalised words that do not merely begin a sentence. Each is a
-    stem, the original word, and the number of its full name. A full name consists of names with only a space or
-    a hyphen between them."""
+    """Words that name something: codes, and capitalised words that do not merely begin a sentence. Each is a stem, the original word, and
+    the number of its full name. A full name consists of names with only a space or a hyphen between them."""
     text = text if text.isascii() else plain(text)
     full, until = 0, -1
     for match in _CAPITAL.finditer(text):
@@ -170,7 +170,7 @@ def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
 
 
 def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
-    """The dates of the claim that agree with no date of the evidence."""
+    """The dates of the claim that agree with no date of the evidence. A bare year that the evidence has as a number is not missing."""
     values = {amount.value for amount in evidence.amounts}
     return [
         one

@@ -1,13 +1,13 @@
 """The key facts of an answer, the forms in which each is accepted, and whether another answer states them.
 
-A list has one fact for each item, in any order. A long answer has one fact for each sentence. Any other answer is one fact. A number has a
-unit and a tolerance. Names have the aliases that the evidence gives.
+A list has one fact for each item, in any order, unless the question asks for an order. A long answer has one fact for each sentence. Any
+other answer is one fact. A fact with one number has a unit and a tolerance. Names have the aliases that the evidence gives.
 """
 
 import re
 from dataclasses import dataclass
 
-from qagen_dagster.english.abbreviations import aliases
+from qagen_dagster.english.aliases import aliases
 from qagen_dagster.english.amounts import Amount
 from qagen_dagster.english.answers import Match, contradiction, match
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
@@ -32,10 +32,8 @@ _COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 @dataclass(frozen=True)
 class KeyFact:
-    """A fact of an answer, and the `accepted` forms besides the fact's own words.
-
-    `value`, `unit` and `tolerance` belong to a fact with one number: `unit` is as written, and `tolerance` is in that unit.
-    """
+    """A fact of an answer, and the `accepted` forms besides the fact's own words. `value`, `unit` and `tolerance` belong to a fact with one
+    number: `unit` is as written, and `tolerance` is in that unit."""
 
     text: str
     accepted: tuple[str, ...] = ()
@@ -51,7 +49,7 @@ def key_facts(question: str, answer: str, evidence: str) -> tuple[KeyFact, ...]:
 
 
 def share_stated(wanted: tuple[KeyFact, ...], question: str, given: str) -> float | None:
-    """The share of the facts that an answer states; None if there are none."""
+    """The share of the facts in `wanted` that the answer `given` states; None if `wanted` is empty."""
     return sum(_stated(one, question, given) for one in wanted) / len(wanted) if wanted else None
 
 
@@ -95,7 +93,7 @@ def _fact(text: str, named: tuple[tuple[str, str], ...]) -> KeyFact:
 
 
 def _tolerance(text: str, amount: Amount) -> float:
-    """Half of the last decimal, or a share of an approximate number. 0 for other whole numbers."""
+    """Half a unit of the last decimal place, 0 for a whole number; for a number that is called approximate, at least the share ABOUT."""
     decimals = re.search(r"\d\.(\d+)", amount.text)
     exact = 0.5 * 10.0 ** -len(decimals[1]) if decimals else 0.0
     return max(exact, ABOUT * abs(amount.number)) if _HEDGE.search(text[: amount.start]) else exact

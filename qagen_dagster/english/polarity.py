@@ -61,7 +61,7 @@ def leaves_open(sentence: str) -> bool:
 
 
 def denied(text: str) -> frozenset[str] | None:
-    """The stems in the scope of a denial; None if there is no denial. The set is empty if the scope is unclear."""
+    """The stems in the scope of a denial; None if there is no denial. The set is empty if no content word follows in the clause."""
     text = plain(text)
     found: set[str] | None = None
     for match in _denials(text):

@@ -35,7 +35,7 @@ ATTRIBUTION = word_set(
 
 
 _NARROW = 45  # columns; the line breaks of a narrower paragraph do not show its width
-_FILLED = 0.8  # share of the paragraph's width; the next line continues a line only if its first word had no room up to here
+_FILLED = 0.8  # share of the paragraph's width up to which a line is filled: the first word of the line that continues it had no room
 _WIDE = "\u2e80"  # from here on, characters are about two columns wide
 LIST_MARKER = re.compile(
     r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
@@ -252,7 +252,8 @@ class _Stop:
 
     @property
     def glued(self) -> bool:
-        """Whether a new sentence follows without a space, as in `in 2020.The firm`. The name of a file or a site does not begin a sentence."""
+        """Whether a new sentence follows without a space, as in `in 2020.The firm`. The name of a file or a site does not begin a
+        sentence."""
         following = _GLUED.match(self.block, self.after)
         last = self.last
         if (
@@ -271,7 +272,7 @@ class _Stop:
 
     @cached_property
     def last(self) -> str:
-        """The last 24 characters of the word before the mark."""
+        """The word before the mark, at most its last 24 characters; empty if white space precedes the mark."""
         before = self.block[max(self.begin, self.at - 24) : self.at]
         return before.split()[-1].lstrip(_OPENING) if before and not before[-1].isspace() else ""
 

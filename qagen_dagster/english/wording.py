@@ -1,6 +1,6 @@
-"""The wording of a text: its language, the style of a question, the share that is in its evidence, and its length.
+"""The wording of a text: its language, the style of a question, the share of its words that is in its evidence, and its length.
 
-py3langid determines the language, and whether a short text is in a different language.
+py3langid determines the language, and how certain it is that a text is in another language.
 """
 
 import re
@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from qagen_dagster.english.words import content_stems, shared_words, tokens, word_set
-from qagen_dagster.records.corpus_config import Style
+from qagen_dagster.records.corpus_options import Style
 
 _RUN = 3  # words of a run that counts as copied
 _FIRST_PERSON = re.compile(
@@ -53,7 +53,7 @@ def _likely(text: str) -> dict[str, float]:
 
 
 class Wording(NamedTuple):
-    """The figures of a question.
+    """Figures about the words of a question.
 
     Attributes:
         shared: the share (0-1) of its content words that are in the evidence, in any form.
@@ -74,7 +74,8 @@ def wording(question: str, evidence: str) -> Wording:
 
 
 def without_names(question: str) -> str:
-    """The question without names and numbers, which no other word can replace. Its first word is kept, because its capital does not mark a name."""
+    """The question without names and numbers, which no other word can replace. Its first word is kept, because its capital does not mark a
+    name."""
     first, *others = question.split() or [""]
     kept = [one for one in others if not _NAME.match(one)]
     return " ".join([first, *kept])

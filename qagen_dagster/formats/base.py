@@ -122,10 +122,8 @@ class PageImage:
 
 
 class Format(Protocol):
-    """One document format. Methods are pure: the same bytes give the same result.
-
-    By default a format has neither visuals nor pages, and states no licence.
-    """
+    """One document format. Methods are pure: the same bytes give the same result. By default a format has neither visuals nor pages, and
+    states no licence."""
 
     name: str
     version: str  # one of VERSIONS
@@ -144,16 +142,14 @@ class Format(Protocol):
         return ()
 
     def rights(self, source: Source, options: ParseOptions) -> dict[str | None, document.Rights]:
-        """The terms of use that each row of the file, or the file (None), states. Raises DocumentError."""
+        """The terms of use that the file states, by row; the key is None for a file that is one document. Raises DocumentError."""
         return {}
 
     def render(
         self, source: Source, page: int, options: ParseOptions, how: RenderOptions
     ) -> PageImage | None:
-        """A picture of a 1-based page; None if the format has no pages.
-
-        Raises DocumentError when the page does not exist or cannot be rendered within the limits.
-        """
+        """A picture of a 1-based page; None if the format has no pages. Raises DocumentError when the page does not exist or cannot be
+        rendered within the limits."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""Bytes as lines of text: the kind of content, the encoding, and the lines and pages of the decoded text."""
+"""Turns bytes into lines of text: finds the kind of content, the encoding, and the lines and pages of the decoded text."""
 
 import codecs
 import re
@@ -69,8 +69,8 @@ _OTHER_SCRIPTS = (
 )  # fmt: skip
 _FEW = 0.2  # a text of another script has at least this share of its letters beyond ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Invisible characters: marks of direction and joints, and joiners except between letters that they shape. Words that contain such
-# characters are not found.
+# Invisible characters: marks of direction and joints, and joiners except between letters that they shape. A search would not find
+# words that contain such characters.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
     "|(?<![\u0250-\U0010ffff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0250-\U0010ffff])"
@@ -106,10 +106,8 @@ def without_bom(head: bytes) -> bytes:
 
 
 def looks_binary(data: bytes) -> bool:
-    """Whether the first 64 KB hold too many control characters to be text in any encoding.
-
-    UTF-16 and UTF-32 count as text, with or without a byte order mark, although they are full of NUL.
-    """
+    """Whether the first 64 KB hold too many control characters to be text in any encoding. UTF-16 and UTF-32 count as text, with or without
+    a byte order mark, although they are full of NUL."""
     sample = data[:65_536]
     if sample.startswith(_WIDE_BOMS) or wide_encoding(sample):
         return False
@@ -127,10 +125,8 @@ def control_share(sample: bytes) -> float:
 
 
 def wide_encoding(sample: bytes) -> str:
-    """The UTF-16 or UTF-32 variant whose pattern of NUL bytes the sample shows; empty when there is none.
-
-    Mostly-Latin text has its NUL bytes at fixed positions of each two- or four-byte unit.
-    """
+    """The UTF-16 or UTF-32 variant whose pattern of NUL bytes the sample shows; empty when there is none. Mostly-Latin text has its NUL
+    bytes at fixed positions of each two- or four-byte unit."""
     if len(sample) < 4 or 0 not in sample:
         return ""
     sample = sample[: len(sample) - len(sample) % 4][:8_192]
@@ -157,9 +153,7 @@ class Decoded:
 
 def decode(data: bytes, encoding: str = "") -> Decoded:
     """Decode by the byte order mark, else by `encoding`, else as UTF-16 or UTF-32, ISO-2022-JP, UTF-8 or the likeliest legacy encoding.
-
-    Bytes that are invalid in the encoding become U+FFFD; the note counts them.
-    """
+    Bytes that are invalid in the encoding become U+FFFD; the note counts them."""
     for mark, marked in _BOMS:
         if data.startswith(mark):
             return _lenient(data[len(mark) :], marked)

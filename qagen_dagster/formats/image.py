@@ -44,7 +44,7 @@ def fit_size(width: float, height: float, how: base.RenderOptions) -> tuple[int,
 
 
 def encode(picture: Image.Image, how: base.RenderOptions) -> base.PageImage:
-    """`picture` as PNG within the limits of `how`; above `max_bytes` as JPEG, then smaller.
+    """`picture` within the limits of `how`: as PNG, else as JPEG of lower and lower quality, else also smaller.
 
     Transparent pixels become white. Raises DocumentError when even a tiny JPEG exceeds the limit.
     """
@@ -76,7 +76,7 @@ def framed(picture: Image.Image, box: Box, zoom: float) -> Image.Image:
 
 
 def trimmed(image: base.PageImage, how: base.RenderOptions, margin: int = 12) -> base.PageImage:
-    """A drawn page without its white border; a blank page keeps its border."""
+    """A drawn page without its white border, except for `margin` pixels. A blank page keeps its border."""
     with Image.open(io.BytesIO(image.data), formats=("PNG", "JPEG")) as opened:
         opened.load()
         picture = flatten(opened)

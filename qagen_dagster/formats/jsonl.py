@@ -1,7 +1,7 @@
 """The JSON Lines format: each row is one document.
 
-A row is an object with `id`, `title` and the text: the first non-empty field of `content`, `text` and `abstract`.
-`authors` (or `author`), `date` (or `year`), `doi`, `abstract`, `language` and `pdf_url` (or `url`) become metadata, nothing else.
+A row is an object. Its text is the first non-empty field of `content`, `text` and `abstract`, and `id` may name it. `title`, `authors` (or
+`author`), `date` (or `year`), `doi`, `abstract`, `language` and `pdf_url` (or `url`) become metadata. Other fields are ignored.
 """
 
 import json
@@ -32,22 +32,19 @@ class _Row:
 
 
 class JsonlFormat(Format):
-    """`.jsonl` files, whose rows are documents."""
+    """`.jsonl` and `.ndjson` files, whose rows are documents."""
 
     name = "jsonl"
     version = VERSIONS["jsonl"]
     suffixes: tuple[str, ...] = (".jsonl", ".ndjson")
 
     def sniff(self, head: bytes) -> bool:
-        """Whether the file is text that does not begin as markup; `parse` checks each row."""
+        """Whether the file is text that does not begin with `<`, as markup does; `parse` checks each row."""
         return looks_like_text(head) and head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<"
 
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
-        """Documents and failures in the order of rows.
-
-        The line number names a row without id. Raises DocumentError: `empty`, `binary`, or `not_what_it_says` when no
-        line is a JSON object, or `too_large` when there are too many rows.
-        """
+        """Documents and failures in the order of rows. The line number names a row without id. Raises DocumentError: `empty`, `binary`,
+        `not_what_it_says` if no line is a JSON object, or `too_large` if there are too many rows."""
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")
         decoded = decode(source.data, options.encoding_of(source.name))

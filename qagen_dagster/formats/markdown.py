@@ -317,7 +317,8 @@ def _is_running(token: Token) -> bool:
 
 
 def _title(parsed: _Parsed) -> str | None:
-    """The first heading, if no text precedes it: of level 1, or at the start and the only one up to its level. A version is no title."""
+    """The first heading, if it is of level 1, or if it begins the body and no other heading has its level or a higher one. None if running
+    text precedes it, or if it is a version."""
     first = next(iter(parsed.sections), None)
     if (
         first is None

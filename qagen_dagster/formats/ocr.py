@@ -101,7 +101,8 @@ def _turned(data: bytes, turn: Image.Transpose) -> bytes:
 def _run(command: list[str], data: bytes, seconds: int) -> subprocess.CompletedProcess[bytes]:
     """Run the program with a limit of processor time; the program reads the picture from standard input.
 
-    The program uses one core. Its threads wait actively for each other, which is many times slower on a busy machine.
+    The program may use one core only, because several threads of it wait actively for each other: on a busy machine, they take many times
+    as long.
     """
     limited = 'ulimit -t "$0" && OMP_THREAD_LIMIT=1 exec "$@"'
     try:

@@ -1,8 +1,8 @@
 """A pool of worker processes for parsers, so that a crash, a hang or excessive memory use costs one document.
 
-The limits protect against accidents, not against an attacker inside the worker. The memory limit works on Linux
-only, because macOS ignores RLIMIT_AS. On other systems, the system kills a worker that uses too much memory,
-and the outcome is `crashed`.
+The limits, which are in `settings.py`, protect against accidents, not against an attacker inside the worker. The memory limit works on
+Linux only, because macOS ignores RLIMIT_AS. On other systems, the system kills a worker that uses too much memory, and the outcome is
+`crashed`.
 
 The code of the worker is in `parser_worker`, which imports a parser with the first document that needs it. The
 process that uses the pool imports no parser.
@@ -19,6 +19,7 @@ from typing import Literal, Self, cast
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import Format, PageImage, ParsedFile, ParseOptions, RenderOptions, Source
 from qagen_dagster.records.document import Outcome, Rights, Visual
+from qagen_dagster.settings import PARSER_MEMORY_MB, PARSER_SECONDS
 from qagen_dagster.untrusted_file import open_file
 from qagen_dagster.worker_process import Worker, WorkerError
 
@@ -30,8 +31,7 @@ __all__ = ["FileSource", "ParserPool"]
 class FileSource:
     """A document on the local disk. The worker reads the file, so that its bytes need not go through the pipe.
 
-    `within` is the path of a folder after its links are resolved, or None. If it is given, the file must be
-    in that folder.
+    `within` is the path of a folder after its links are resolved, or None. If it is given, the file must be in that folder.
     """
 
     name: str
@@ -66,7 +66,7 @@ class JobLimits:
 class Reply:
     """The result of a job, or the outcome and the detail of its failure.
 
-    `tired` asks the parent to replace the worker. A failure without an outcome is one of the installation.
+    `tired` asks the parent to replace the worker. A failure without an outcome is a fault of the installation.
     """
 
     value: object = None
@@ -86,15 +86,14 @@ class ParserPool:
             that needs more ends with the outcome `out_of_memory`.
         formats: a module-level function giving the formats, instead of the registry's.
 
-    A worker serves many calls. It ends when the pool is closed, or when the parent ends, even if the parent
-    is killed.
+    A worker serves many calls. It ends when the pool is closed, or when the parent ends, even if the parent is killed.
     """
 
     def __init__(
         self,
         workers: int = 2,
-        seconds: float = 120.0,
-        memory_bytes: int = 2_000_000_000,
+        seconds: float = PARSER_SECONDS,
+        memory_bytes: int = PARSER_MEMORY_MB * 1_000_000,
         formats: FormatsFactory | None = None,
     ) -> None:
         if workers < 1 or seconds <= 0 or memory_bytes < 1:
@@ -143,7 +142,7 @@ class ParserPool:
         return cast("tuple[Visual, ...]", self._call(Job("visuals", source, options, row=row)))
 
     def rights(self, source: Source | FileSource, options: ParseOptions) -> dict[str | None, Rights]:
-        """The terms of use that each row of a file, or the file (None), states. Raises as `visuals` does."""
+        """The terms of use that a file states, by row, as `Format.rights`. Raises as `visuals` does."""
         return cast("dict[str | None, Rights]", self._call(Job("rights", source, options)))
 
     def render(
@@ -189,8 +188,7 @@ class ParserPool:
 def _identity(source: Source | FileSource, max_bytes: int) -> tuple[int, str]:
     """Size in bytes and SHA-256 of a document whose worker failed before it could report them.
 
-    A file of more than `max_bytes` has the hash "". A file that cannot be read has the size 0 and the hash
-    "".
+    A file of more than `max_bytes` has the hash "". A file that cannot be read has the size 0 and the hash "".
     """
     if isinstance(source, Source):
         return len(source.data), hashlib.sha256(source.data).hexdigest()

@@ -68,7 +68,7 @@ def sections_of(lines: Sequence[str]) -> tuple[Section, ...]:
 
 @dataclass
 class _Counting:
-    """The last heading numbers. A new heading must continue these numbers or start again."""
+    """The last heading numbers. A new heading must continue them. Letters and numbers start again after a heading of a higher level."""
 
     roman: int = 0
     letter: int = 0
@@ -140,7 +140,7 @@ def _is_running(line: str) -> bool:
 
 
 def _with_next(title: str, lines: Sequence[str], at: int) -> str:
-    """The heading without a footnote mark; a bare number is joined with the line in capitals below it."""
+    """The heading without a footnote mark. A bare Roman numeral is joined with the line in capitals below it."""
     title = re.sub(r"(?<=[a-z])\d{1,2}$", "", title)
     if not _ROMAN.fullmatch(title) or " " in title:
         return title
@@ -149,7 +149,7 @@ def _with_next(title: str, lines: Sequence[str], at: int) -> str:
 
 
 def case_name(lines: Sequence[str]) -> str | None:
-    """The name of a case, "A v. B", if the names of the parties are in capitals around a line "v."."""
+    """The name of a case, "A v. B", if the names of the parties are in capitals around a line "v."; else None."""
     shown = [decoding.collapse(line) for line in lines[:_CASE_LINES]]
     versus = next((number for number, line in enumerate(shown) if line in ("v.", "vs.")), None)
     if versus is None:

@@ -18,7 +18,7 @@ _PLACES = (
 
 
 class _Formats(Iterable[Format]):
-    """The formats in the order of VERSIONS. A module is imported when a search comes to it: the PDF reader's takes long."""
+    """The formats in the order of VERSIONS. A module is imported when a search reaches its format, because importing the PDF reader takes long."""
 
     def __iter__(self) -> Iterator[Format]:
         for place in _PLACES:
@@ -32,7 +32,7 @@ _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memor
 
 
 def format_of(name: str, formats: Iterable[Format] = FORMATS) -> Format | None:
-    """The format of files with the suffix of this name. Raises ImportError if its module cannot be loaded."""
+    """The format of files with the suffix of this name; None if there is none. Raises ImportError if its module cannot be loaded."""
     suffix = PurePosixPath(name).suffix.lower()
     return next((one for one in formats if suffix in one.suffixes), None)
 

@@ -34,7 +34,8 @@ def rights_in(root: Element) -> Rights:
 
 
 def spdx(text: str) -> str | None:
-    """The SPDX identifier of the Creative Commons licence whose address or name with version is in a text; None if the text has none."""
+    """The SPDX identifier of a Creative Commons licence that a text states, by its address, or by its name with a version (CC0 needs no
+    version); None if the text states none."""
     short = text.casefold()
     found = _DEED.search(short)
     if found is None:

@@ -1,9 +1,8 @@
 """Splits long lines into lines that a reader can point at. The parsers use it, so that every long paragraph has line numbers.
 
-A line of a file is split into sentences. A paragraph of JATS is split into lines of whole sentences up to 200 characters. A
-sentence longer than 300 is broken after a comma, semicolon or colon, or else at a space. A break never falls inside a word,
-between the digits of a number, or after an abbreviation ("et al.", "Fig. 2"). Only a single longer word exceeds 300
-characters.
+A long line of a file is split into sentences. A paragraph of JATS is split into lines of whole sentences up to 200 characters. A sentence
+longer than 300 is broken after a comma, semicolon or colon, or else at a space. A break never falls inside a word, between digits of a
+number, or after an abbreviation ("et al.", "Fig. 2"). A line has more than 300 characters only if it has no place for a break.
 
 A break replaces one space, so that offsets do not change. After a full stop of a script without spaces, a break is added.
 `records.document.joined` undoes both kinds of breaks.
@@ -103,7 +102,8 @@ def _line_pieces(line: str) -> list[Span]:
 
 
 def _pieces(text: str, target: int) -> list[Span]:
-    """Lines that take sentences up to `target` characters."""
+    """The lines of `text`. A line has whole sentences of up to `target` characters together, one sentence that is longer, or a part of a
+    sentence of more than LIMIT characters."""
     found: list[Span] = []
     for start, end in sentences(text):
         before = found[-1][0] if found else 0

@@ -1,1 +1,1 @@
-"""Grades whether a document supports an answer: sentences, windows, checks, judge, grades. Uses neither Dagster nor the disk."""
+"""Grades whether a document supports an answer: sentences, windows, checks, judge, grades. Uses neither Dagster nor the store."""

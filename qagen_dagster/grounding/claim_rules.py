@@ -43,12 +43,12 @@ _SOURCE_NAMED = re.compile(
 
 
 def near(stems: Iterable[str], source: Source) -> list[Window]:
-    """The windows that share the most words with `stems`."""
+    """The windows of one sentence, and of NEIGHBOURS sentences, that share the most words with `stems`."""
     return [one for one in source.candidates(stems, EACH) if one.size <= NEIGHBOURS]
 
 
 def supporting(answer: str, question: str, source: Source) -> Window | None:
-    """The sentences or the table row that state a short answer to the question; None if there are none."""
+    """The sentences or the table row that state a short answer to the question; None if there are none, or if the answer is not short."""
     said = tokens(answer)
     if not said or len(said) > SHORT or not question.strip():
         return None
@@ -262,7 +262,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
 
 
 def _may_say(claim: _Claim, window: Window, source: Source) -> bool:
-    """Whether the words of a claim suffice to support it. A short claim must be a whole sentence of the document, not a title."""
+    """Whether a claim has enough words to be supported by them. A short claim must be a whole sentence of two content words or more."""
     if len(claim.stems) >= LEAST:
         return True
     alone = claim.stems == tuple(source.window_stems(window))
@@ -356,7 +356,7 @@ def _absent_names(claim: _Claim, source: Source) -> list[str]:
 
 
 def _absent(claim: _Claim, source: Source) -> int:
-    """The number of names, numbers and dates that the document lacks, at most 3."""
+    """The number of names, numbers and dates that the document lacks, at most 3; 0 for a document of more than LONG sentences."""
     if len(source.sentences) > LONG:
         return 0
     return min(3, len(_absent_names(claim, source)) + len(list(_absent_values(claim, source))))

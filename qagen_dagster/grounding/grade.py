@@ -1,8 +1,8 @@
 """Grades answers, questions, documents and whole sets by any method. Also reads the error rates of code on public sets.
 
 It follows "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
-ungrounded or leaves undecided. If there is no judge or no verdict, the result of code stands, and the grade's `method` says so. A
-question claims little, and its words often differ from the document's. Only its names and values must be in the document.
+ungrounded or leaves undecided. If there is no judge or no verdict, the result of code stands, and the grade's `method` says so. A question
+claims little, and its words often differ from the document's, so the document must only have its names and values and half of its words.
 """
 
 import re
@@ -38,11 +38,11 @@ _SIGNS = {"celsius": "\u00b0c", "fahrenheit": "\u00b0f"}  # documents write the 
 def grade_question(
     question: str, source: Source, *, metadata: str = "", hypothetical: bool = False, own_words: bool = False
 ) -> grading.AnswerGrade:
-    """Grade a question. It is grounded if the document has everything that the question names, and enough of its words.
+    """Grade a question. It is grounded if the document or `metadata` has everything that the question names, and enough of its words.
 
     `metadata` is the document's description outside its text: title, authors, file, corpus. A `hypothetical` question
     supposes a different situation, so it may introduce amounts and dates. A question in `own_words` may share few words with the document.
-    The confidence is 1 if the question is grounded, else the share of its words that the document has, at most `LEAST_WORDS`.
+    The confidence is 1 if the question is grounded, else the share of its words that document or `metadata` has, at most `LEAST_WORDS`.
     """
     missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
     words = set(content_stems(question))
@@ -62,7 +62,10 @@ def grade_question(
 
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
-    """The names and values of the question, as written, that the document lacks. Limits ("at least 5") are ignored."""
+    """The names, values and quotations of the question, as it writes them, that neither the document nor `metadata` has.
+
+    Limits ("at least 5") do not count, and no value of a `hypothetical` question does.
+    """
     mine, beside, whole = (
         one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
     )
@@ -265,8 +268,8 @@ def together(parts: Iterable[grading.Decided | None]) -> grading.Decided:
 
 
 def overall(confidences: Iterable[float | None], answers: int) -> tuple[grading.Grade | None, float | None]:
-    """Grade and mean of the measured confidences of `answers` answers; None and None if there are none. There
-    is no grade if fewer than MIN_MEASURED of the answers were measured."""
+    """Returns (grade, mean) of the measured confidences of `answers` answers; (None, None) if nothing was measured. The grade is None if
+    the share of the answers that were measured is below MIN_MEASURED."""
     measured = [one for one in confidences if one is not None]
     if not measured:
         return None, None

@@ -5,8 +5,8 @@ sentence that is too short for a phrase are searched one by one. A phrase that i
 `Amount.same` in `english/amounts.py` decides whether two numbers are equal.
 
 A claim that joins statements by "and" is split: "Both John and Peter were arrested" states two things. It is split only if each part is
-a whole statement. A claim about things together ("the two were brothers", "10 in total") is not split. Neither is a claim with a clause
-that may belong to one part only.
+a whole statement. A claim about things together ("the two were brothers", "10 in total") is not split, nor a claim with a clause that may
+belong to one part only.
 """
 
 import re
@@ -48,7 +48,7 @@ _MOST_PARTS = 8
 def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0) -> AnswerGrade:
     """Grade an answer. Its confidence is the share of grounded sentences among the decided sentences, plus
     `boost`, at most 1. The answer is grounded if no sentence is ungrounded and its confidence is at least
-    `GROUNDED_CONFIDENCE`. It is undecided if no sentence is ungrounded and some sentence is undecided."""
+    `GROUNDED_CONFIDENCE`. It is undecided if no sentence is ungrounded, and some sentence is undecided or there is no sentence."""
     decided = [one for one in sentences if one.status is not SentenceStatus.NOT_MEASURED]
     ungrounded = sum(one.status in UNGROUNDED for one in decided)
     undecided = not decided or (not ungrounded and len(decided) < len(sentences))

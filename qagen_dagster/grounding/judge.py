@@ -1,7 +1,7 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
-It follows "QAGRedo Algorithm Report", section 4.3.3. Long documents are not cut. The judge sees the passages that a search finds.
-A failure of the judge is a result, unless it must reply.
+It follows "QAGRedo Algorithm Report", section 4.3.3. Of a long document, the judge sees the first two sentences, the lines that are quoted,
+and the passages that a search finds. A failure of the judge becomes a part of the grade, unless the judge must reply.
 """
 
 import re
@@ -22,8 +22,8 @@ from qagen_dagster.grounding.source import Source
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
-from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.questions.submissions import GroundingVerdict
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 WINDOWS = 12  # maximum passages for each claim, best first
@@ -139,7 +139,7 @@ def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
 
 ROLE = "judge"
 TERMINAL = "submit_verdict"
-# Characters shown; if the model rejects one number, the next smaller one is tried.
+# Maximum characters of the document that are shown; if the model refuses a prompt, the next smaller number is tried.
 BUDGETS = (100_000, 24_000, 6_000)
 BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
 SHORT = 16_000  # characters of a document that is shown whole even if there are quotes
@@ -235,7 +235,10 @@ def judge_issue(verdict: JudgeVerdict) -> str:
 
 
 def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -> Judged:
-    """Ask the judge once, with one turn to repair an unreadable reply. Raises ModelError only if the judge must reply."""
+    """Ask the judge, with one turn to repair an unreadable reply. If the prompt may be too long, ask again with less of the document.
+
+    Raises ModelError only if the judge must reply.
+    """
     if judge is None:
         return Judged(None, NO_JUDGE)
     model = RecordingModel(judge.model)
@@ -277,7 +280,8 @@ def _spec() -> AgentSpec:
 
 
 class RecordingModel:
-    """A `Model` that keeps the error of its last call and its responses, because responses before an error are paid, too."""
+    """A `Model` that keeps its responses, because responses before an error are paid, too. `error` is the error of the last call, or None
+    if that call had a response."""
 
     def __init__(self, model: Model) -> None:
         self._model = model

@@ -29,7 +29,7 @@ _MONEY = re.compile(r"(us\$|[$£€¥₹])\s*(.*)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table. `line` is its line in the document, counted from 1. The row has as many cells as headers."""
+    """A row of a table. `line` is its line in the document, counted from 1. There is one header in `heads` for each of `cells`."""
 
     line: int
     text: str
@@ -44,7 +44,7 @@ class Row:
 
 
 def rows(text: str) -> Iterator[Row]:
-    """The rows of all tables of the text, in order."""
+    """The rows of all tables of the text, in order, except header rows and rows whose number of cells differs from the header's."""
     heads: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
         cells = [" ".join(cell.split()) for cell in re.split(r"\||\t", line.strip().strip("|"))]
@@ -96,7 +96,7 @@ class Copies:
                 self._stated.add(words)
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
-        """For each claim of the answer, the number of the document's sentence in which it begins; None if it is no copy.
+        """For each claim of the answer, the number of the document's sentence in which the claim begins; None if the claim is no copy.
 
         Copies are searched in the whole answer, because it may be split into sentences differently from the document.
         """

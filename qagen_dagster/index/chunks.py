@@ -1,7 +1,7 @@
-"""Cuts a document into chunks of whole sentences up to a size. The last sentences of a chunk also begin the next chunk.
+"""Cuts a document into chunks of whole sentences, up to a size. Only a sentence that is longer than this size is cut.
 
-Chunks are positions in the text. Together they cover the whole text. They never cut a character as a reader sees it (a
-grapheme cluster of Unicode Annex 29).
+The last sentences of a chunk also begin the next chunk, as far as the configured overlap allows. Chunks are positions in the text, and
+together they cover it. They never cut a character as a reader sees it (a grapheme cluster of Unicode Annex 29).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from qagen_dagster.english.sentences import split
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class _Cutter:
         return cut
 
     def _visible(self, start: int, end: int) -> tuple[int, int]:
-        """The positions of the first visible character and after the last. There must be a visible character."""
+        """The positions of the first visible character and after the last visible one. There must be a visible character."""
         piece = self.text[start:end]
         return end - len(piece.lstrip()), start + len(piece.rstrip())
 

@@ -174,7 +174,7 @@ class ReferenceStore:
     def search(
         self, query: str, file_types: Collection[str] | None = None, limit: int = 3
     ) -> list[Reference]:
-        """The best passages for `query` from files of these types, best first, at most two of one file."""
+        """The passages that fit `query`, from files of these types (None means all), best first: at most `limit`, and two of one file."""
         rows = self._of_types(file_types)
         if not query.strip() or not rows.size:
             return []
@@ -235,19 +235,18 @@ class ReferenceStore:
             return self._labels
 
 
-def read_references(folders: Iterable[Path], embedder: Embedder) -> ReferenceStore:
-    """Read all PDF, TeX and STY files in the folders, in the order of their names."""
+def read_references(folders: Iterable[Path], embedder: Embedder, parsers: ParserPool) -> ReferenceStore:
+    """Read all PDF, TeX and STY files of each folder, in the order of their names."""
     files: list[_File] = []
     skipped: list[str] = []
-    with ParserPool(workers=1) as parsers:  # starts a process at the first PDF
-        for path, shown in _listed(folders, skipped):
-            try:
-                data = _bytes(path)
-                passages = _pdf(path, shown, parsers) if path.suffix.lower() == ".pdf" else _tex(data, shown)
-            except (OSError, ValueError) as error:
-                _skip(skipped, f"{path}: {error}")
-                continue
-            files.append(_File(shown, digest(data), passages))
+    for path, shown in _listed(folders, skipped):
+        try:
+            data = _bytes(path)
+            passages = _pdf(path, shown, parsers) if path.suffix.lower() == ".pdf" else _tex(data, shown)
+        except (OSError, ValueError) as error:
+            _skip(skipped, f"{path}: {error}")
+            continue
+        files.append(_File(shown, digest(data), passages))
     return ReferenceStore(files, skipped, embedder)
 
 

@@ -19,7 +19,7 @@ from qagen_dagster.index.ranking import WORDS_VERSION, words_of
 from qagen_dagster.index.store import SHARD_VERSION, ChunkTable, EmbeddedDocument
 from qagen_dagster.models import embedders as minilm
 from qagen_dagster.models.embedders import Embedder, EmbedderSpec
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 from qagen_dagster.records.ids import content_hash, fingerprint
 
@@ -72,7 +72,7 @@ class Searcher:
     ) -> list[ChunkHit]:
         """The best chunks for `query`, best first, from one document, or from all documents if `document_id` is None.
 
-        The score of a hit by `ranking` is at least `threshold`. Rare words in the searched chunks weigh more.
+        The score of a hit by `ranking` is at least `threshold`. Words that are rare in the searched chunks weigh more.
         Raises ModelError if the query cannot be embedded, and StoreError if the index cannot be read.
         """
         if self._table is None or not query.strip() or not self._table.holds(document_id):
@@ -154,8 +154,8 @@ class ChunkSource:
 def best_chunks(
     searcher: Searcher, document_id: str, question: str, limit: int, threshold: float
 ) -> tuple[list[ChunkHit], bool]:
-    """The best `limit` chunks among those with a cosine of at least `threshold`, and whether there are such chunks. If
-    no chunk reaches the threshold, the best of all chunks are returned. Raises ModelError."""
+    """Returns (chunks, close). `close` says whether some of the best chunks have a cosine of at least `threshold`. If so, only these are
+    returned, at most `limit`. Otherwise the best `limit` chunks are returned. Raises ModelError and StoreError."""
     hits = searcher.search(document_id, question, limit * _WIDER, _ANY)
     close = [hit for hit in hits if hit.meaning >= threshold]
     return (close or hits)[:limit], bool(close)

@@ -99,7 +99,7 @@ class ChunkTable:
 
     @classmethod
     def of_documents(cls, documents: Sequence[EmbeddedDocument]) -> "ChunkTable":
-        """A table of documents in memory, with at least one chunk."""
+        """A table of `documents`, which must have at least one chunk together."""
         connection = _memory()
         _make_rows(connection, documents)
         table = cls(connection)

@@ -17,7 +17,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
 from qagen_dagster.formats.parser_pool import FileSource, ParserPool
-from qagen_dagster.records.corpus_config import DocumentOptions
+from qagen_dagster.records.corpus_options import DocumentOptions
 from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import PublishedVisual
@@ -31,7 +31,7 @@ _PIECE = 1_000_000  # bytes
 
 @dataclass(frozen=True, slots=True)
 class CorpusFile:
-    """A file in documents/: its name there, its path and, if it must not be read, why (`refused`). It is read only inside `within`."""
+    """A file in documents/. `refused` is the reason why it must not be read; None if it may be read. It is read only inside `within`."""
 
     name: str
     path: Path
@@ -55,7 +55,7 @@ def source_of(corpus: Corpus, name: str) -> FileSource:
 
 
 def files_under(folder: Path) -> list[CorpusFile]:
-    """All files in a folder, sorted by name. Hidden files and folders are skipped."""
+    """All files in a folder, sorted by name, and folders that cannot be listed, as refused files. Hidden files and folders are skipped."""
     root = folder.resolve()
     found: list[CorpusFile] = []
     for path, fault in _paths(root):

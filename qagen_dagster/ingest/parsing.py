@@ -122,7 +122,7 @@ def parse_corpus(
     *,
     run_id: str = "",
 ) -> ParsingResult:
-    """Parse the new and changed files of the corpus, and write and return its index. With a `run_id`, the changes of the index
+    """Parse the new and changed files of the corpus, and write its index if it has changed. With a `run_id`, the changes of the index
     are stored, too. Raises ConfigError when a configured password variable is not set."""
     known = store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
     job = _Job(
@@ -144,7 +144,7 @@ def parse_corpus(
     result = ParsingResult(index, known or CorpusIndex(corpus=corpus.key), sum(is_new for _, is_new in done))
     changes = result.changes(run_id, datetime.now(UTC).isoformat())
     if run_id and (changes.changed or changes.removed):
-        # From these, the catalog has every version of a document
+        # The catalog gets every version of a document from these changes
         store.write(DocumentChanges.key(run_id, corpus.key), changes)
     return result
 

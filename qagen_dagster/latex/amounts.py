@@ -25,7 +25,7 @@ _MICRO = re.compile(r"\s*\\mu\s*\$\s*(?=[A-Za-z])")
 
 @dataclass(frozen=True)
 class Amount:
-    """A number of a text. `unit` is None if what follows it is not read as a unit; `before` and `behind` are the texts around the number."""
+    """A number of a text. `unit` is None if no unit follows the number. `before` and `behind` are the texts around the number."""
 
     value: Fraction
     unit: Unit | None
@@ -34,7 +34,7 @@ class Amount:
 
     @property
     def base(self) -> Fraction:
-        """The value in base units; for degrees the number of degrees."""
+        """The value in base units. For a unit with a factor of pi, such as degrees, it is the value in that unit."""
         return self.value * self.unit.factor if self.unit is not None and not self.unit.pis else self.value
 
     @property
@@ -57,13 +57,13 @@ def amounts(latex: str) -> Iterator[Amount]:
 
 
 def without(some: Iterable[Amount], others: Collection[Amount]) -> list[Amount]:
-    """Those of `some` amounts that are the same as none of the `others`."""
+    """The amounts of `some`, in order, that are the same as no amount of `others`."""
     return [one for one in some if not any(one.same(other) for other in others)]
 
 
 @lru_cache(maxsize=1024)
 def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
-    """The unit at the beginning of the text after a number; `inside` says whether the number stands in a formula."""
+    """The unit at the beginning of the text after a number; None if there is none. `inside` says whether the number is in a formula."""
     text = re.sub(r"\s+squared\b", "^2", behind.replace(r"\per ", "/").replace("per cent", "percent"))
     if inside:
         end = _END.search(text)

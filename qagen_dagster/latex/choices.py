@@ -1,4 +1,4 @@
-"""Finds faults in the statement and the options of a question: a key that stands out, an option that is none, a missing figure."""
+"""Finds faults in the statement and the options of a question: a missing figure, catch-all options, a right option that stands out."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ _FIGURES = re.compile(
     r"%\s*diagram\b|\\begin\s*\{(?:tikzpicture|circuitikz|tabular|array|figure|picture|table)|\\includegraphics|\|.*\|.*\|",
     re.IGNORECASE,
 )
-_MUCH_LONGER, _VALUE_WORDS = 6, 3  # words: surplus of a right option that stands out, maximum of the others
+_MUCH_LONGER, _VALUE_WORDS = 6, 3  # words by which a right option stands out; maximum words of the others
 
 
 def without_figure(statement: str) -> Iterator[str]:
@@ -39,7 +39,8 @@ def without_figure(statement: str) -> Iterator[str]:
 
 
 def option_faults(question: str, options: Mapping[str, str], right: frozenset[str]) -> Iterator[str]:
-    """Faults of options: a catch-all or another quantity than the right one's; a right one that is impossible or stands out."""
+    """Faults of options. Each catch-all is a fault. If exactly one option is right, it is a fault, too, that this option is impossible or
+    stands out by its length, or that another option is in a unit of another quantity."""
     for letter, text in options.items():
         if _is_catch_all(text):
             yield f"option {letter} says '{text}': every option states an answer of its own"

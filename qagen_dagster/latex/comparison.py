@@ -1,4 +1,5 @@
-"""The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same."""
+"""The content of a LaTeX text without its layout: its numbers, words and answer, and whether two texts have the same content. Values
+are read and compared in `mathematics/` (`values.py`, `notation.toml`)."""
 
 import re
 from collections import Counter
@@ -47,8 +48,8 @@ _SMALL = str.maketrans(
 _TABLES = read_table(__package__, "tables.toml")
 _SIGNS: dict[str, str] = _TABLES["replaced"]
 _MOST_DIGITS = 60  # a longer row of digits is a word
-_BEHIND = 80  # characters after a number that may hold its unit, and before it
-_MOST_POWER = 1_000  # also the maximum digits of a power when written out
+_BEHIND = 80  # characters that are kept before a number and after it
+_MOST_POWER = 1_000  # maximum exponent of ten, and maximum of an exponent times the length of its base
 _PLAIN = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TERM = rf"(?:\{{[ \t]*-?[ \t]*{_PLAIN}[ \t]*\}}|\d)"
 _POWER = r"\^\s*(?:\{\s*[-+]?\s*\d+\s*\}|[-+]?\d+)"
@@ -99,12 +100,12 @@ _STOP = re.compile(
 _AFTER = re.compile(
     r"[ \t~]*((?:\\text\{|\\mathrm\{|[A-Za-z\u03a9\u00b5\u00b0/%^0-9{}-]|\\[,;]){1,24})(?=[\s.,;$)]|$)"
 )
-_ROUNDED = 0.05  # relative difference up to which one answer may be the other one rounded
+_ROUNDED = 0.05  # relative difference up to which one answer may be the rounded value of the other
 CLOSE = 0.005  # relative difference allowed between two roundings of one answer
 
 
 def without_pictures(latex: str) -> str:
-    """The code with comments and drawings blanked; positions stay."""
+    """The text with comments, verbatim text and drawings replaced by spaces, so that positions stay the same."""
     text = latex
     for name in PICTURES:
         for start, end in environments(text, name):
@@ -130,7 +131,8 @@ def _joined(text: str) -> str:
 
 @dataclass
 class _Content:
-    """The content read so far; `counted`: the last token was a number, which ended at `at`."""
+    """The content read so far. `around` has, for each number, the text before and after it, and whether it is in a formula. `counted`
+    says that the last token was a number, which ended at `at`."""
 
     numbers: list[Fraction] = field(default_factory=list[Fraction])
     around: list[tuple[str, str, bool]] = field(default_factory=list[tuple[str, str, bool]])
@@ -145,7 +147,7 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
 
 
 def listed(numbers: Iterable[Fraction]) -> str:
-    """Numbers, smallest first, in decimal notation where that is exact."""
+    """The different numbers, smallest first, in decimal notation where that is exact."""
     decimals = {one: f"{float(one):.12g}" for one in sorted(numbers)}
     return ", ".join(text if Fraction(text) == one else str(one) for one, text in decimals.items())
 
@@ -157,9 +159,8 @@ def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
 
 
 def words_of(latex: str) -> tuple[str, ...]:
-    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no
-    numbers. Changes that a number causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a",
-    "second" and "th"."""
+    """The words in order: prose in lower case, units, symbols, their indices and exponents; no layout, no numbers. Changes that a number
+    causes in its neighbours are undone: "an 8", "3 seconds" and "2nd" give "a", "second" and "th"."""
     return tuple(_read(latex).words)
 
 
@@ -213,7 +214,7 @@ def _spelled(unit: re.Match[str]) -> str:
 
 
 def _values(token: re.Match[str]) -> Iterator[Fraction]:
-    """The value of a number; its parts if the power is too high or the divisor zero."""
+    """The value of a number; the values of its parts if its power is too high, its divisor is zero, or its mixed fraction is improper."""
     above, below = token.group("above") or token.group("over"), token.group("below") or token.group("under")
     if above is not None:
         yield from _ratio(token.group("whole"), _fraction(above), _fraction(below))
@@ -265,7 +266,7 @@ def _negative(text: str, start: int, formula: bool) -> bool:
 
 
 def final_answer(latex: str) -> str | None:
-    r"""The final answer: the last `\boxed`, else the text after the last "answer is" or `=`. None if there is none."""
+    r"""The text in the last `\boxed`, else after the last "answer is", else after the last equals sign; None if there is none of these."""
     text = without_pictures(latex)
     boxes = list(_BOXED.finditer(text))
     if boxes:
@@ -284,7 +285,8 @@ def boxed_answers(latex: str) -> tuple[str, ...]:
 
 
 def named_options(solution: str) -> tuple[frozenset[str], ...]:
-    """The letters of the options that each sentence of a solution, or a box, calls right, in lower case."""
+    """The letters, in lower case, of the options that a solution calls right: one set for each phrase such as "the correct option is (A)",
+    and then one set for each box that names options."""
     text = _plain(without_pictures(solution))
     said = [one["named"] for pattern in _KEYS for one in pattern.finditer(text)]
     boxes = (_plain(one) for one in boxed_answers(solution))
@@ -299,7 +301,7 @@ def _plain(text: str) -> str:
 
 
 def bare_answer(answer: str) -> str:
-    """An answer without its box, its dollar signs and the text after it."""
+    """An answer without its box, without text behind its end, and without dollar signs unless a unit follows the formula."""
     text = " ".join(answer.split())
     boxed = _BOXED.match(text.lstrip("$ "))
     if boxed:
@@ -308,7 +310,7 @@ def bare_answer(answer: str) -> str:
 
 
 def group_of(text: str, start: int) -> str:
-    """The content of the braces that open before `start`."""
+    """The content of the braces that open just before `start`; the rest of the text if they are never closed."""
     depth, place = 1, start
     while place < len(text):
         if text[place] == "\\":
@@ -346,7 +348,8 @@ def same_words(left: str, right: str) -> bool:
 
 
 def same_answer(left: str, right: str) -> bool | None:
-    """Whether two answers are equal values, roundings of one value, or the same words. None: undecidable."""
+    """Whether two answers are the same. Values are the same if they differ by at most `CLOSE`, or if one may be the rounded value of the
+    other. If an answer has no value, the result is True if both have the same words and numbers, else None."""
     one, other = bare_answer(left), bare_answer(right)
     if one == other:
         return True

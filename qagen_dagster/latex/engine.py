@@ -39,7 +39,7 @@ _DEGREES = r"""\makeatletter
 \AtBeginDocument{\@ifpackageloaded{siunitx}{%
 \def\degree{\ensuremath{^\circ}}\def\celsius{\ensuremath{^\circ\mathrm{C}}}}{}}
 \makeatother
-"""  # siunitx makes these errors outside its own commands
+"""  # siunitx makes \degree and \celsius errors outside its own commands
 _GIVEN = r"""\makeatletter
 \providecommand{\ans}{\ensuremath{\surd}}
 \@ifundefined{solution}{\newenvironment{solution}{\par\noindent\textbf{Solution. }}{\par}}{}
@@ -64,7 +64,8 @@ _LACKS = re.compile(
 
 
 def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -> str:
-    r"""The preamble: `preamble`, the packages used, known TikZ libraries, and `\ans` and `solution` if missing."""
+    r"""The preamble: `preamble`, after a document class if it has none, the packages that `latex` uses, TikZ libraries, declarations of
+    signs, and `\ans` and `solution` if they are undefined."""
     head = (
         preamble.strip() + "\n" if _CLASSED.search(plain_of(preamble)) else _CLASS + preamble.strip() + "\n"
     )
@@ -92,7 +93,7 @@ def document_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -
 
 
 def _has_own_lists(body: str) -> bool:
-    r"""Whether the first `\item`, if any, stands in a list of the text."""
+    r"""Whether there is no `\item`, or the first one stands in a list of the text."""
     plain = plain_of(body)
     first = re.search(r"\\item(?![A-Za-z@])", plain)
     lists = [span for name in ("enumerate", "itemize", "description") for span in environments(body, name)]
@@ -100,7 +101,7 @@ def _has_own_lists(body: str) -> bool:
 
 
 def packages_of(latex: str, libraries: Sequence[str] = ()) -> tuple[str, ...]:
-    """The packages that a text uses, in loading order; `libraries` may name more."""
+    """The packages that a text uses or that `libraries` name, in loading order. If there are `libraries`, TikZ is one of the packages."""
     plain = plain_of(latex)
     found = [name for name, pattern in _PACKAGES if pattern.search(plain) or name in libraries]
     if set(found) >= _SIUNITX_DEGREE:
@@ -111,7 +112,7 @@ def packages_of(latex: str, libraries: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def sign_declarations() -> str:
-    """Declarations of typed signs that 8-bit engines lack (Unicode engines skip them), and of degrees beside siunitx."""
+    """Declarations of the Unicode signs that 8-bit engines lack, which Unicode engines skip, and of degrees in texts with siunitx."""
     signs = [
         f"\\DeclareUnicodeCharacter{{{code}}}{{\\ensuremath{{{sign}}}}}" for code, sign in _SIGNS.items()
     ]
@@ -146,7 +147,7 @@ class Compilation:
 
 
 def find_engine(path: str | None = None) -> Engine | None:
-    """The first engine that runs, searched in PATH or in `path` (same syntax). None if there is none."""
+    """The first engine that runs; None if there is none. Engines are searched in PATH, or in `path` (same syntax) if it is given."""
     for name in ENGINES:
         found = shutil.which(name, path=path)
         if found is not None and (version := _version(found)):
@@ -165,7 +166,7 @@ def compile_item(
 
 
 def compile_document(engine: Engine, source: str, latex: str = "") -> Compilation:
-    """Compile a whole document. `latex` is the part of it in which the line of an error is counted."""
+    """Compile a whole document. `latex` is the part of `source` in which the line of an error is counted, by default the whole source."""
     with _AT_ONCE, tempfile.TemporaryDirectory(prefix="qagen-tex-") as name:
         folder = Path(name)
         (folder / f"{_JOB}.tex").write_bytes(source.encode("utf-8", "replace"))
@@ -208,7 +209,7 @@ def _line(line: int, source: str, latex: str) -> int | None:
 
 
 def _environment(engine: Path, folder: Path) -> dict[str, str]:
-    """The engine's whole environment: no variable of this process; files only in its folder and its own trees."""
+    """The whole environment of the engine, without the variables of this process. The engine can open only files of `folder` and of TeX."""
     own = dict.fromkeys(("TEXMFHOME", "TEXMFVAR", "TEXMFCONFIG"), str(folder / ".texmf"))
     return {
         "PATH": os.pathsep.join((str(engine.parent), os.defpath)),

@@ -1,7 +1,7 @@
 """The numeric equalities of a worked solution: which of them are false, and which values the solution reaches.
 
-A side of an equality has a value if it has no symbols: numbers, operations, functions and units. Other sides are passed over. An
-equality that is a wrong law is not found, and values that differ by less than 0.6 % count as equal, because they may be rounded.
+A side of an equality has a value if it has no symbols, but only numbers, operations, functions and units. Other sides are passed over, so a
+wrong law is not found. Values that differ by at most 0.6 % count as equal if one of them has decimals, because it may be rounded.
 """
 
 import re
@@ -73,9 +73,9 @@ _BEGUN = re.compile(
 
 @dataclass(frozen=True)
 class Value:
-    """One side. `plain` is its number as written, and `factor` times `plain` the number in base units. `unit`,
-    `step` (the value of the last digit shown) and `digits` (their count) belong to a side that is only a number
-    with or without a unit. `united` says whether the side has units, and `exact` that it has no decimals."""
+    """One side. `plain` is its number as written, and `factor` times `plain` is its number in base units. If the side is only a number with
+    or without a unit, it has a `unit` or None, a `step` (the value of the last digit shown) and `digits` (the count of significant digits);
+    otherwise None, 0 and 0. `united` says whether the side has units, and `exact` that it has no decimals."""
 
     text: str
     plain: float
@@ -112,12 +112,12 @@ def reached(text: str) -> list[Value]:
 
 
 def sides_of(text: str) -> list[Value]:
-    """The sides with a value of all formulas, without the boxes."""
+    """The sides that have a value, in all formulas and sums of the prose, in order."""
     return [side for _, sides in _headed(text) for side, _ in sides]
 
 
 def ends_at(text: str) -> Value | None:
-    """The value at which a solution ends: in its last box, else after a closing "is", else after its last equality sign."""
+    """The value at which a solution ends: in its last box, else after an "is" or "gives" at its end, else in its last equality, or None."""
     boxes = boxed_answers(text)
     if boxes:
         return value_of_side(_written_out(without_layout(boxes[-1])))
@@ -129,7 +129,8 @@ def ends_at(text: str) -> Value | None:
 
 
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
-    """Whether two values are equal, or roundings of one. Incomparable units count as equal. Without both units, numbers are compared."""
+    """Whether two values are equal, or one may be the rounded other. True if their units are of different quantities. If a unit is not
+    known, it is enough that the numbers as written or the numbers in base units agree."""
     if one.united and other.united and bool(_TURNS.search(one.text)) != bool(_TURNS.search(other.text)):
         return True  # a turn is counted as one, or as two pi radians
     if one.unit is not None and other.unit is not None:
@@ -139,16 +140,16 @@ def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
 
 
 def assigned(text: str) -> Iterator[tuple[str, Value]]:
-    """The symbols, or the terms with symbols, that begin a chain of equalities, each with the values of the chain."""
+    """The symbols, or the terms with symbols, that begin a chain of equalities: a pair for each value of the chain."""
     for head, sides in _headed(text):
         if head:
             yield from ((head, side) for side, _ in sides)
 
 
 def _headed(text: str) -> Iterator[tuple[str, list[tuple[Value, bool]]]]:
-    """The chains of equalities, each with its first side if that has symbols, and with the sides that have a value.
+    """The chains of equalities, each with its first side if this has symbols (else ""), and with the sides that have a value.
 
-    Each side comes with whether one of the signs before it is an approximation.
+    Each side comes with whether a sign between it and the value before it is an approximation.
     """
     count = 0
     shown = _TABLE.sub(r" \\table ", without_pictures(text))
@@ -197,7 +198,7 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _prose_sums(text: str, start: int, end: int) -> Iterator[str]:
-    """The sums outside of formulas that have no symbols before and behind them."""
+    """The sums in the prose, except sums with a symbol directly before or behind them."""
     for one in _PROSE_SUM.finditer(text, start, end):
         after = _GOES_ON.match(text, one.end(), end)
         unit = after is not None and after.group("symbol") and named_unit(after.group("symbol"))
@@ -213,7 +214,7 @@ def _written_out(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def value_of_side(side: str) -> Value | None:
-    """The value of one side; None if it has symbols or cannot be read."""
+    """The value of one side; None if it has symbols, cannot be read, or has an angle that may be in degrees or in radians."""
     text = _SIDE_END.sub("", side.strip()).strip()
     text = group_of(text, 1) if text.startswith("{") and text.endswith(f"{group_of(text, 1)}}}") else text
     text = _BETWEEN.sub(_difference, text)
@@ -269,7 +270,7 @@ def _factor_text(one: re.Match[str], units: list[Unit]) -> str:
 
 
 def _degrees_kept(one: re.Match[str]) -> str:
-    """The number without its unit. Degrees in a function stay degrees."""
+    """The number without its unit. Degrees in a trigonometric function stay degrees."""
     return (one.group("number") or "") + (
         r"^\circ " if one.group("degrees") and _TRIGONOMETRY.search(one.string[: one.start()]) else " "
     )
@@ -299,7 +300,7 @@ def _spelled(unit: str) -> str:
 
 
 def _precision(number: str) -> tuple[float, int]:
-    """The value of the last digit, and the number of significant digits, without the zeros at the end of an integer; 0 for no number."""
+    """The value of the last significant digit, and the number of such digits, without zeros at the end of an integer. 0 and 0 for ""."""
     if not number:
         return 0.0, 0
     mantissa, _, tail = number.partition("\\")

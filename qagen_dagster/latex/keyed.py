@@ -1,4 +1,4 @@
-"""The answer of an item in a form that can be checked: values, letters, pairs of a match, or two truth values with a link."""
+"""The answer of an item in a form that can be checked: values, letters, pairs of a match, or the truth of assertion, reason and link."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -27,8 +27,8 @@ _INTEGER = re.compile(
 
 
 def stated_answer(item: str) -> str | None:
-    """The answer of an item as text: its right options, the option that its solution names, or the content of
-    its boxes. Several right options are given by their letters, as is an option outside of a tasks environment.
+    """The answer of an item as text: its right options, else the option that its solution names, else the content of its boxes, else its
+    final answer, else None. Several right options are given by their letters, as is an option outside of a tasks environment.
     Several boxes are joined with semicolons. A number that is asked for as an integer has no unit."""
     options, solution = options_of(item), solution_of(item)
     letters = [chr(ord("a") + place) for place, one in enumerate(options) if one.right]
@@ -54,7 +54,7 @@ def _number(answer: str) -> str:
 
 
 def lettered_options(item: str) -> dict[str, str]:
-    """The entries of the last list of the statement by their letters; empty if it has no list of at least two."""
+    """The entries of the last list of the statement by their letters; empty if there is no list, or if that list has only one entry."""
     statement = statement_of(item)
     spans = [span for name in ("enumerate", "tasks") for span in environments(statement, name)]
     if not spans:
@@ -100,7 +100,7 @@ def assertion_faults(item: str) -> Iterator[str]:
 
 
 def _named_option(item: str, options: Mapping[str, str]) -> tuple[str, str]:
-    """The letter of the option that the solution names, and what is wrong with it."""
+    """Returns (letter, fault) of the option that the solution names. `fault` says that there is none, or that it does not exist."""
     named = comparison.named_options(solution_of(item))
     if not named:
         return "", "the solution must name the right option: The correct option is (A)."
@@ -109,7 +109,7 @@ def _named_option(item: str, options: Mapping[str, str]) -> tuple[str, str]:
 
 
 def _truths(text: str) -> dict[str, bool]:
-    """What a text says of the truth of assertion and reason, and of the link between them."""
+    """What a text says of the truth of assertion ("A") and reason ("R"), and of the "link" between them; only what the text states."""
     found: dict[str, bool] = {}
     plain = " ".join(text.split())
     if re.search(rf"\bboth\b[^.;]{{0,60}}\b{_TRUE}\b", plain, re.IGNORECASE):

@@ -1,7 +1,7 @@
 """Values that a quantity cannot have: outside its range, or in a unit of another quantity.
 
-The table knows common quantities of school physics and mathematics. A value without the name of its quantity beside it is compared
-only with the speed of light. A value that is possible but unlikely is not found.
+`tables.toml` lists common quantities of school physics and mathematics, which are recognised by their names beside a value. Also checked
+are speeds under any name, triangles, and values of a few symbols (sine, cosine, P, m, F). A value that is only unlikely is not found.
 """
 
 import re
@@ -25,7 +25,7 @@ _MONEY = tuple(BASES.index(name) for name in ("GBP", "EUR", "USD"))
 
 @dataclass(frozen=True)
 class Kind:
-    """A quantity: its name, the pattern of its names, the units it may have (ONE: none), and its range in base units."""
+    """A quantity: its name, the pattern of its names, the units it may have (ONE stands for no unit), and its range in base units."""
 
     name: str
     names: re.Pattern[str]
@@ -38,7 +38,7 @@ class Kind:
         return any(unit.dimensions[place] for place in _MONEY) or any(map(unit.comparable, self.units))
 
     def allows(self, one: Amount) -> bool:
-        """Whether the amount is in the range. Without a unit the scale is not known, so only its sign counts."""
+        """Whether the amount is in the range. If the quantity needs a unit and the amount has none, only the sign of the amount counts."""
         if one.unit is None and ONE not in self.units:
             return self.low < 0 or one.value >= 0
         return self.low <= float(one.base) <= self.high * _ROUNDED
@@ -119,7 +119,7 @@ def impossible_values(text: str) -> Iterator[str]:
 
 
 def asked_quantity(text: str) -> Kind | None:
-    """The quantity that the last question of a text asks for; None if it is not in the table."""
+    """The quantity that the last question of a text asks for; None if there is no question, or if its quantity is not in the table."""
     found = list(_ASKED.finditer(" ".join(without_layout(without_pictures(text)).split())))
     rest = found[-1].group(1) if found else ""
     for _ in range(3):
@@ -153,7 +153,7 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
 
 
 def _has_symbols(answer: str, one: Amount) -> bool:
-    """Whether letters remain that are no unit, so that the answer is a term or a sentence."""
+    """Whether an answer has no unit but has other letters, so that it is a term or a sentence."""
     return one.unit is None and re.search(r"[A-Za-z]", _UNIT_WORDS.sub(" ", answer)) is not None
 
 

@@ -1,4 +1,4 @@
-"""The parts of TeX text: code without comments and verbatim text, items, and what is in an item or unbalanced."""
+"""The structure of a TeX text: its code without comments and verbatim text, its items, the parts of an item, and unbalanced marks."""
 
 import re
 from collections import Counter
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from qagen_dagster.records.problems.item import ANSWER_MARK
 from qagen_dagster.records.problems.result import BankOption
+from qagen_dagster.records.problems.submissions import ANSWER_MARK
 
 _VERBATIM_NAMES = (
     "verbatim*", "verbatim", "Verbatim*", "Verbatim", "BVerbatim", "lstlisting", "minted", "comment", "filecontents*", "filecontents",
@@ -44,7 +44,7 @@ def code_of(latex: str) -> str:
 
 
 def plain_of(latex: str) -> str:
-    r"""The code with escaped characters such as `\{`, `\%` and `\\` blanked too; `\(` and `\[` stay."""
+    r"""The code with each backslash before a sign, and this sign, blanked, too: `\{`, `\%`, `\(`, `\\`. Positions stay."""
     return _ESCAPED.sub("  ", code_of(latex))
 
 
@@ -68,7 +68,7 @@ def _pieces(latex: str) -> Iterator[str]:
 
 
 def _stop(latex: str, found: re.Match[str]) -> int:
-    """The end of the blanked part; one that is never closed extends to the end of the text."""
+    r"""The end of the part to blank. An unclosed part extends to the end of the text; of an unclosed `\verb`, only the name is blanked."""
     if found.group("comment"):
         return _or_end(latex, latex.find("\n", found.end()))
     if found.group("verb"):
@@ -109,7 +109,7 @@ class TexItems:
 
     @property
     def bare_items(self) -> tuple[str, ...]:
-        """The items without trailing white space and comments, because such a comment is about the next item."""
+        """The items without trailing white space and comments, because a comment after an item is about the next item."""
         return tuple(_without_tail(item) for item in self.items)
 
     @property
@@ -118,7 +118,8 @@ class TexItems:
 
 
 def split_items(latex: str) -> TexItems:
-    """Split a document or a fragment into its items. A text without any is one piece. If some lists have solutions, only these count."""
+    """Split a document or a fragment into its items. A text without items is one piece. If some lists have solutions, only the items of
+    these lists count."""
     plain = plain_of(latex)
     document = _DOCUMENT.search(plain)
     over = _OVER.search(plain)
@@ -223,7 +224,7 @@ def structure_faults(latex: str) -> tuple[str, ...]:
 
 
 def item_faults(latex: str) -> tuple[str, ...]:
-    r"""Why the text is not one item with its solution, from `\item` to `\end{solution}`."""
+    r"""The reasons why the text is not one item with its solution, from `\item` to `\end{solution}`; empty if it is."""
     text = latex.strip()
     return (*_ends(text), *structure_faults(text))
 
@@ -278,7 +279,7 @@ def solution_of(latex: str) -> str:
 
 
 def options_of(latex: str) -> tuple[BankOption, ...]:
-    """The options of its tasks environments, in order."""
+    """The options in the tasks environments of the text, in order."""
     return tuple(
         option for start, end in environments(latex, "tasks") for option in _options(latex[start:end])
     )
@@ -355,7 +356,7 @@ def _unclosed(opened: str) -> str:
 
 
 def _dollars(plain: str) -> Iterator[str]:
-    """Unbalanced dollar signs; a formula must not contain an empty line or an environment of the item."""
+    """Unbalanced dollar signs. A formula must not contain an empty line, or the beginning of a solution, of tasks or of the document."""
     opened: list[str] = []
     for mark in _DOLLAR.finditer(plain):
         sign = mark.group()

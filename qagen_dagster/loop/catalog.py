@@ -14,7 +14,6 @@ from pydantic import ValidationError
 from qagen_dagster.catalog import bank_rows, rows, stats
 from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
 from qagen_dagster.errors import StoreError
-from qagen_dagster.lease import lease
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
 from qagen_dagster.publishing.questions.set_files import RETIRED_FILE
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
@@ -36,6 +35,7 @@ from qagen_dagster.records.questions.results import (
 from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import RunRecord, RunStatus
 from qagen_dagster.store import Store
+from qagen_dagster.store_lock import lease
 
 CATALOG = "catalog.duckdb"
 

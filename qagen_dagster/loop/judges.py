@@ -13,7 +13,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.statistics import kappa_and_interval
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import ScenarioConfig
+from qagen_dagster.records.corpus_options import ScenarioConfig
 from qagen_dagster.records.grading import Decider, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.published import (

@@ -1,7 +1,7 @@
 """Exact computation of checkable forms, with SymPy and without eval.
 
 The syntax tree is checked against an allow-list before anything is computed. The error names the construct that is not on the list.
-Sizes are bounded before each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is small enough to be
+Sizes are checked at each step. `sandbox.py` bounds time and memory for forms of unknown origin. A `Reading` is small enough to be
 computed in any process.
 """
 
@@ -230,8 +230,8 @@ def _sympy() -> Any:
 
 
 def evaluate(form: Form) -> tuple[str, tuple[str | None, ...]]:
-    """The exact value as text, and as decimals at `POINTS` points of its symbols (equal if it has no symbols).
-    None stands for a point at which it is not real and finite. Raises FormError."""
+    """The exact value as text, and as decimals at `POINTS` points of its symbols; without symbols, these decimals are
+    equal. None stands for a point at which the value is not real and finite. Raises FormError."""
     try:
         known: dict[str, Any] = {name: _sympy().Symbol(name, positive=True) for name in form.free}
         known |= {name: part(known) for name, part in form.givens.items()}

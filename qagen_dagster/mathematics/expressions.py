@@ -54,7 +54,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of `text`. Letters are mathematics inside `$...$`, or everywhere in a LaTeX text without `$`."""
+    r"""The tokens of `text`. Letters are mathematics inside `$...$`, or everywhere in a text with a backslash and without `$` and `\(`."""
     inside = "$" not in text and "\\(" not in text and "\\" in text
     text = joined_ohms(text)
     for old, new in _REPLACED.items():
@@ -83,7 +83,7 @@ def _tokens_of(part: str, mathematics: bool) -> list[Token]:
 
 
 def _closing(part: str, place: int) -> int:
-    """The position of the brace that closes the one before `place`; the text's end if there is none."""
+    """The position of the brace that closes the brace before `place`; the end of the text if it is never closed."""
     depth = 1
     for here in range(place, len(part)):
         depth += {"{": 1, "}": -1}.get(part[here], 0)
@@ -255,7 +255,7 @@ class Expressions:
         return self._text(1) == "\u00b0" or (self._text(1) == "{" and self._text(2) == "\u00b0")
 
     def _argument(self) -> str:
-        """A group in braces, or the single token that LaTeX would take."""
+        """A group in braces, a number with all its digits, or another factor, each perhaps after a minus sign."""
         if self._accept("{"):
             result = self._sum()
             self._expect("}")
@@ -294,7 +294,7 @@ class Expressions:
         raise Unreadable(_SEVERAL.get(token.text, f"{token.text!r} where a value was expected"))
 
     def _mixed(self, token: Token) -> str:
-        r"""A mixed number: `2\frac{1}{2}` and `2 1/2` are two and a half."""
+        r"""A number, which may be mixed: `2\frac{1}{2}` and `2 1/2` are two and a half."""
         whole = self._number(token.text)
         if "." in token.text:
             return whole
@@ -383,7 +383,7 @@ class Expressions:
         return f"({result})**{power}" if power else result
 
     def _inner(self) -> str:
-        """The argument of a function: a group, or a product without signs; degrees become radians."""
+        """The argument of a function: a group, or factors with no sign between them; degrees become radians."""
         inner = self._power() if self._text() in ("(", "{") else self._bare_product()
         if self._accept("\u00b0"):
             return f"({inner})*pi/180"

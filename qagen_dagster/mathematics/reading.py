@@ -97,7 +97,7 @@ def _bounded(text: str) -> int:
 @dataclass(frozen=True)
 class Reading:
     """`expression` is in the syntax of checkable forms, over `symbols`. `last_place` is the place value of the
-    last digit of a decimal (0.01 for 0.35). It is None if the number is exact."""
+    last significant digit (0.01 for 0.35, 100 for "about 1500"). It is None if the number is exact."""
 
     expression: str
     symbols: frozenset[str]
@@ -179,7 +179,7 @@ def _dollars(text: str) -> str:
 
 
 def _after_equals(found: list[Token]) -> list[Token]:
-    """The tokens after `x =`; only a name may stand before the sign."""
+    """The tokens after `x =`, or all tokens if there is no equals sign. Only a name may stand before the sign."""
     marks = [place for place, token in enumerate(found) if token.text in ("=",)]
     if not marks:
         return found

@@ -1,7 +1,8 @@
 """A sandbox that computes checkable forms in a separate process, so that a harmful form fails alone.
 
 There are three defences: the allow-list of `evaluator.py`; limits on time, memory, files, sockets and processes that the computing process
-cannot lift; a wall clock on this side (`worker_process.py`) that kills the whole session. Limits need a POSIX system; the memory limit needs Linux.
+cannot lift; a wall clock on this side (`worker_process.py`) that kills the whole session. Limits need a POSIX system; the memory limit
+needs Linux.
 """
 
 import atexit
@@ -15,14 +16,14 @@ from qagen_dagster.mathematics.evaluator import FormError, FormFailure, parse_fo
 from qagen_dagster.mathematics.sandbox_worker import Compute, Task, compute_forms
 from qagen_dagster.worker_process import Worker, WorkerError
 
-SECONDS = 2.0  # for one job; with the start of the process it takes well under five seconds
+SECONDS = 2.0  # for one job; a job for which the process must start takes well under five seconds
 MEMORY_BYTES = 300_000_000
 GRACE = 0.5  # seconds after the child's own time limit until the whole session is killed
 
 
 @dataclass(frozen=True)
 class Computed:
-    """The exact value as text, and its decimals at points of its symbols; None where it is not real."""
+    """The exact value as text, and its decimals at points of its symbols, with None for a point at which it is not real."""
 
     exact: str
     numbers: tuple[str | None, ...]
@@ -72,7 +73,7 @@ class Sandbox:
         return [refused.get(place) or next(answers) for place in range(len(tasks))]
 
     def ask(self, job: object) -> dict[str, Any]:
-        """Run one job without the allow-list: its `values`, or a `failure` with `detail`."""
+        """Run one job without checking the allow-list. Returns its `values`, or a `failure` with its `detail`."""
         with self._lock:
             try:
                 told = self._worker.ask(job, self._seconds + GRACE, wall=True)
@@ -100,7 +101,7 @@ def shared() -> Sandbox:
 
 
 def _refusal(task: Task) -> FormError | None:
-    """The error of the allow-list, found without starting a process."""
+    """The error of a task that the allow-list refuses, found without starting a process; None if the task is allowed."""
     try:
         parse_form(task.expression, task.givens, task.free)
     except FormError as error:

@@ -38,7 +38,7 @@ class Task:
 def prepare(hello: tuple[float, int, Compute]) -> Compute:
     """The function that does the jobs. `hello` has the seconds and the bytes of memory of a job, and the function that computes a job."""
     seconds, memory_bytes, compute = hello
-    # Warmed up, because a limited process opens no files
+    # Warm up here, because a limited process cannot open the files of modules
     compute([Task(one, {"x": "2"}, frozenset("F")) for one in _WARM_UP])
     return lambda job: _answer(job, seconds, memory_bytes, compute)
 
@@ -90,7 +90,7 @@ def _reply(data: bytes | None, status: int) -> dict[str, object]:
 
 
 def _read(descriptor: int, deadline: float) -> bytes | None:
-    """Everything up to the end of file; None if that is late."""
+    """Everything up to the end of file, or up to the limit of a reply; None if it has not come by the deadline."""
     data = b""
     while (left := deadline - time.monotonic()) > 0:
         ready, _, _ = select.select([descriptor], [], [], left)

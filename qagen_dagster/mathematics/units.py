@@ -1,6 +1,7 @@
 """Units of measurement as exact factors to base units.
 
-Factors are those of the SI Brochure, 9th edition. Degrees and radians are numbers, so that 180 degrees equal pi.
+The factors of SI units, and of units that are used with them, are those of the SI Brochure, 9th edition. Degrees and radians are numbers,
+so that 180 degrees equal pi.
 """
 
 import re
@@ -91,7 +92,7 @@ def named_unit(word: str) -> Unit | None:
 
 
 def product(text: str, parts: Iterable[tuple[str, int]]) -> Unit:
-    """The product of powers of named units, spelled `text`."""
+    """The product of powers of named units, spelled `text`. Names of no unit are left out."""
     unit = Unit(text, Fraction(1))
     for name, power in parts:
         found = named_unit(name)

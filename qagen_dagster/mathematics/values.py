@@ -20,7 +20,8 @@ _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 
 @dataclass(frozen=True)
 class Quantity:
-    """`numbers` are decimals in `unit` at the points of the symbols; `last_place` is set for a rounded decimal."""
+    """`numbers` are decimals in `unit` at the points of the symbols, None where the value is not real. `last_place` is the place value of
+    the last digit of a rounded number; None if the number is exact."""
 
     exact: str
     numbers: tuple[str | None, ...]
@@ -44,7 +45,7 @@ def value_of(text: str) -> Quantity:
 
 
 def known_value(text: str) -> Quantity | None:
-    """The value that a text states; None if it states none."""
+    """The value that a text states; None if it states no value, or one that cannot be computed."""
     try:
         return value_of(text)
     except ValueError:
@@ -63,7 +64,7 @@ def close(left: Quantity, right: Quantity, relative: float) -> bool:
 
 
 def rounds_to(exact: Quantity, shown: Quantity) -> bool:
-    """Whether `shown`, a decimal, is `exact` rounded to the digits shown."""
+    """Whether `shown` is `exact` rounded to the digits shown; False if `shown` is not a rounded number."""
     if shown.last_place is None:
         return False
     step = _decimal(shown.last_place)
@@ -78,7 +79,7 @@ def _united(left: Quantity, right: Quantity) -> bool:
 
 
 def _counts(left: Quantity, right: Quantity) -> bool:
-    """Whether one has no unit and the other one is in a unit of numbers, such as per cent or degrees."""
+    """Whether one quantity has no unit and the other one is in a unit of pure numbers, such as per cent or degrees."""
     return (left.unit == ONE) != (right.unit == ONE) and left.unit.comparable(right.unit)
 
 

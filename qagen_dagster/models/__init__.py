@@ -1,1 +1,1 @@
-"""Language models behind one method. Code for the API of one provider (its wire) is in one file of `wires/`."""
+"""Language models, which are all called by one method. The API of one kind of server is called a wire, and has one file in `wires/`."""

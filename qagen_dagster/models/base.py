@@ -37,12 +37,12 @@ class ModelSpec(Record):
     usd_per_million_output: float | None = Field(default=None, ge=0)
     usd_per_million_cached: float | None = Field(default=None, ge=0)  # None: the price of input
     usd_per_million_cache_write: float | None = Field(default=None, ge=0)  # None: see budget.py
-    # Attempts of one call, after transient failures; 8 attempts bridge 30 s without a server
+    # Maximum attempts of one call, which is repeated after transient failures; 8 attempts bridge 30 s without a server
     max_attempts: int = Field(default=8, ge=1)
     deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)  # input and output together
-    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts in flight
+    concurrency: int | None = Field(default=None, ge=1, le=1000)  # maximum of attempts in flight
     execution: str = Field(default="direct", pattern="^(direct|batch)$")  # batch: see batcher.py
     batch_window_seconds: float = Field(default=5.0, ge=0)  # for collecting the requests of a batch
     batch_poll_seconds: float = Field(default=30.0, gt=0)  # between two polls of a batch
@@ -86,7 +86,7 @@ class Provider(Protocol):
 
 
 class Wrapper:
-    """A provider that changes what another one sends or reads."""
+    """The base class of providers that change what another provider sends or reads."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -111,7 +111,7 @@ class Model(Protocol):
 
 
 BatchResult = dict[str, Any] | ModelError
-CLOCKS_DIFFER = timedelta(minutes=5)  # maximum difference between the server's clock and ours
+CLOCKS_DIFFER = timedelta(minutes=5)  # maximum difference between the clocks of server and client
 
 
 class JobStatus(Record):
@@ -119,7 +119,7 @@ class JobStatus(Record):
 
     ended: bool
     note: str = ""  # how the batch ended; empty if it ended well
-    crowded: bool = False  # not worked on because too much was enqueued; it must be sent again
+    crowded: bool = False  # not worked on because too much was enqueued, so that it must be sent again
 
 
 UNKNOWN_JOB = JobStatus(ended=True, note="the server does not know the batch")
@@ -133,7 +133,7 @@ class BatchProvider(Protocol):
         ...
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """The ids of batches that may be the one of `tag`, likeliest first: sent after `since`, with `count` requests."""
+        """The ids of the batches that may have been sent as `tag` after `since` with `count` requests, the likeliest first."""
         ...
 
     def poll(self, job_id: str) -> JobStatus:

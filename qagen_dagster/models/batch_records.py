@@ -3,8 +3,8 @@
 This module has the record, the marks and the order in which they are written. Sending, waiting and reading are in
 `batcher.py`, and the server's answers in `wires/`.
 
-The record and the marks are durable before a batch is sent. The server's id is stored as soon as it is known. A mark
-stays until its response has been charged to a caller, so that the spending of a killed run is counted, too.
+The record and the marks are durable before a batch is sent. The server's id is stored as soon as it is known. The mark of a request
+stays until the batch ends without a response to it, or until a caller has been charged, so that the spending of a killed run is counted.
 """
 
 import uuid
@@ -21,7 +21,7 @@ _PREFIX = "job-"
 
 
 class JobState(StrEnum):
-    SENDING = "sending"  # the server may have the batch or not
+    SENDING = "sending"  # the server may or may not have the batch
     OPEN = "open"  # the server has the batch; its results are not stored yet
     CLOSED = "closed"  # all results that the batch gave are stored
 
@@ -86,14 +86,14 @@ class JobBook:
         return frozenset(job.id for _, job in self.records() if job is not None and job.id is not None)
 
     def records(self) -> Iterator[tuple[str, Job | None]]:
-        """All batches by tag; None for a damaged record."""
+        """The tag and the record of each batch; None for a damaged record."""
         keys = self._blobs.keys()
         for key in keys:
             if key.startswith(_PREFIX):
                 yield key, self._read(key)
 
     def marks(self) -> dict[str, str]:
-        """The requests that have not been charged yet, each with the tag of its batch."""
+        """The tags of batches by the keys of the requests that have not been charged yet."""
         keys = self._blobs.keys()
         found = {key: self._blobs.get(key) for key in keys if not key.startswith(_PREFIX)}
         return {key: tag.decode("ascii", "replace") for key, tag in found.items() if tag is not None}

@@ -89,7 +89,7 @@ class _Group:
     done: threading.Event = field(default_factory=threading.Event)  # the leader has finished
     refused: dict[str, errors.ModelError] = field(
         default_factory=dict[str, errors.ModelError]
-    )  # for good, by request
+    )  # the errors of requests that the server refuses for good, by key
     failure: errors.ModelError | None = None  # the failure of the whole batch
     unsent: bool = False  # the server does not have the batch, so its requests go into another batch
 
@@ -114,8 +114,9 @@ class Batcher:
         self._most: int | None = None  # maximum requests of a batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
-        """Wait until the batch with the request `key` has ended. If there is a response, it is then in the ledger. Raises
-        PermanentModelError for a request or a batch that the server refuses, and TransientModelError after the deadline."""
+        """Put the request `key` into a batch, unless it is in one, and wait until the batch has ended. The ledger then has the response if
+        the batch gave one. Raises PermanentModelError for a request or batch that the server refuses, and TransientModelError after the
+        deadline."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)
@@ -221,7 +222,7 @@ class Batcher:
         except errors.PermanentModelError as error:
             refusal = f"the batch was not taken: {error}"
             self.book.close(job, lost=dict.fromkeys(job.keys, "not sent"), note=refusal)
-            # The server refuses the whole batch, but callers take RequestRefusedError for their own request.
+            # The server refuses the whole batch, but callers would take a RequestRefusedError for a refusal of their own request.
             if isinstance(error, errors.RequestRefusedError):
                 raise errors.PermanentModelError(refusal) from None
             raise
@@ -250,7 +251,7 @@ class Batcher:
             self._wait(late, ends)
 
     def _wait(self, failure: errors.TransientModelError, ends: float) -> None:
-        """Sleep until the next poll, or as long as the server asks for. Raises `failure` after the deadline."""
+        """Sleep until the next poll, or longer if the server asks for it. Raises `failure` after the deadline."""
         left = ends - time.monotonic()
         if left <= 0:
             raise failure
@@ -315,7 +316,7 @@ class BatchModel(LedgeredModel):
         return super().respond(request)
 
     def _ask(self, key: str, request: Request) -> None:
-        """As `Batcher.ask`, but no error if the server refuses to force a tool call: the direct call that follows need not force it."""
+        """As `Batcher.ask`, but a refusal to force a tool call raises nothing, because the direct call that follows need not force it."""
         try:
             self._batcher.ask(key, request)
         except errors.PermanentModelError as error:
@@ -323,7 +324,7 @@ class BatchModel(LedgeredModel):
                 raise
 
     def _held(self, key: str, request: Request) -> AbstractContextManager[None]:
-        """Reserve the cost of the request. Nothing is reserved if it is paid already, because it is stored or in a batch."""
+        """Reserve the cost of the request. Nothing is reserved if its response is stored, or if it is in a batch that is not closed."""
         known = self._ledger.get(key) is not None or self._batcher.book.open_for(key) is not None
         return nullcontext() if known or self._meter is None else self._meter.hold(self._most(request))
 

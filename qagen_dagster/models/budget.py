@@ -1,7 +1,7 @@
 """The cost of model calls, the budgets that limit it, and reservations for calls in flight.
 
-This module computes the price of a call from the rates in its profile. It has the allowances of a run, a partition and a
-document, checks them, and counts calls for the display of progress. `loop/shared_budget.py` adds up over processes, and `loop/`
+This module computes the price of a call from the prices in the model's spec, checks the allowances of a run, a partition and a
+document, and counts calls for the display of progress. `loop/shared_budget.py` adds up the spending of all processes, and `loop/`
 decides what happens to a document when its budget is exhausted.
 """
 
@@ -32,10 +32,10 @@ def has_price(spec: ModelSpec) -> bool:
 
 
 def usd(spec: ModelSpec, usage: Usage, *, batch: bool = False) -> float | None:
-    """US dollars for `usage`, or None if a required price is unknown, or if the usage is not measured.
+    """US dollars for `usage`, or None if a required price is unknown, or if the usage is not measured and a price is not 0.
 
     Without prices of their own, cached input costs as much as other input, and writing to the cache costs `CACHE_WRITE` times as much.
-    `batch`: the response came from a batch, at the discount of the spec. Embedded and scripted models run in this process and cost nothing.
+    With `batch`, the discount of the spec for batches applies. Embedded and scripted models run in this process and cost nothing.
     """
     if spec.provider in FREE_PROVIDERS:
         return 0.0
@@ -141,9 +141,9 @@ class Scope(NamedTuple):
 
 
 class Holds:
-    """The most that the calls in flight of one process may cost. A call starts if its limits have room for what
-    was spent, for the calls that were announced before it, and for itself. If there would be room without the
-    calls in flight, it waits until one of them ends, because most calls cost less than they might."""
+    """Reserves the most that calls in flight of one process may cost. A call starts if its limits have room for what was spent, for the
+    calls before it that have not ended, and for itself. If there would be room without those calls, it waits until one of them ends,
+    because most calls cost less than they might."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -176,7 +176,10 @@ class Holds:
         spent: Callable[[], Mapping[Hashable, Spent]],
         most: Spent,
     ) -> int | None:
-        """None if the call may start. Otherwise it must wait: the number of calls that had ended when the limits were read."""
+        """None if the call may start. Otherwise it must wait until the number of ended calls is no longer the number that is returned.
+
+        Raises BudgetExhaustedError if there would be no room even without the calls in flight.
+        """
         with self._changed:
             ended = self._ended
             before = [held for number, held in self._held.items() if number < ticket]

@@ -40,11 +40,11 @@ class EmbedderSpec(Record):
     query_prefix: str = ""  # put before each query, for models that need a prefix
     passage_prefix: str = ""  # put before each piece of a document
     timeout_seconds: float = Field(default=120.0, gt=0)
-    max_attempts: int = Field(default=8, ge=1)  # attempts of one call, after transport failures
+    max_attempts: int = Field(default=8, ge=1)  # maximum attempts of one call, after transport failures
     deadline_seconds: float = Field(default=600.0, gt=0)  # for one call with all its attempts
     requests_per_minute: float | None = Field(default=None, gt=0)  # None: no limit; all processes share it
     tokens_per_minute: int | None = Field(default=None, gt=0)
-    concurrency: int | None = Field(default=None, ge=1, le=1000)  # attempts in flight
+    concurrency: int | None = Field(default=None, ge=1, le=1000)  # maximum of attempts in flight
     usd_per_million_input: float | None = Field(default=None, ge=0)
     options: dict[str, Any] = Field(default_factory=dict)  # sent unchanged with every request
 
@@ -177,7 +177,7 @@ class MiniLM:
         return result
 
     def pieces(self, text: str) -> tuple[list[tuple[int, int]], Vectors]:
-        """The first and the last character of each word piece of `text` that the model reads, and the state of each piece in its context."""
+        """The start and the end (exclusive) in `text` of each word piece that the model reads, and the state of each piece in context."""
         encodings, _, states = self._run([text])
         return [(int(start), int(end)) for start, end in encodings[0].offsets], states[0]
 
@@ -210,7 +210,7 @@ def _load_encoder(threads: int) -> MiniLM:
 
 
 def shared(threads: int = 1) -> MiniLM:
-    """The encoder of this process. It is loaded at first use."""
+    """The encoder of this process that uses `threads` CPU threads. It is loaded at first use."""
     with _lock:
         return _load_encoder(threads)
 

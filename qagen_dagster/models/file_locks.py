@@ -1,4 +1,4 @@
-"""Files as locks between the threads and processes of one machine: a lock, and a semaphore made of locked files.
+"""Locks between the threads and processes of one machine, made of files: a lock, and a semaphore of several locked files.
 
 When a process ends, its locks are released. Each permit of the semaphore is a file, and the holder of the file's lock holds the permit.
 Threads of one process queue in order, and the first of them looks for a free permit. While other processes wait, a newcomer does not
@@ -16,8 +16,8 @@ from pathlib import Path
 
 
 def lock(path: Path, how: int) -> int:
-    """Open and lock a file, and make it if it is missing. Returns the open file. Raises OSError. It is a
-    BlockingIOError if the file is locked and `how` forbids waiting."""
+    """Open and lock a file, and make it if it is missing. `how` is an operation of `fcntl.flock`. Returns the file descriptor.
+    Raises OSError, which is a BlockingIOError if the file is locked and `how` forbids waiting."""
     while True:
         try:
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -31,7 +31,7 @@ def lock(path: Path, how: int) -> int:
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # the file was deleted meanwhile, so the new file is locked
+        os.close(file)  # the file was deleted meanwhile, so the next round locks a new file
 
 
 def unlock(file: int) -> None:

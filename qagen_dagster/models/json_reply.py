@@ -1,7 +1,7 @@
 """Reads JSON that a model wrote, and asks a model for one record.
 
-JSON is read in one pass, including code fences, prose around it, trailing commas or lone surrogates. Asking is for roles
-with a single turn: one request, and one correction. Wires enforce schemas, and callers interpret the records.
+JSON is read despite code fences, prose around it, trailing commas and lone surrogates. `ask_for` is for roles with a single
+turn: one request and, if the reply does not fit, one correction. Wires enforce schemas, and callers interpret the records.
 """
 
 import ast
@@ -31,8 +31,8 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply that is not empty, with any text around it. Single quotes are read, too. Raises ValueError with a
-    text for the model: there is no object, it is cut off, or its syntax is wrong at a position."""
+    """The first JSON object in a reply that is not empty, or {} if only empty objects can be read. There may be text around the object,
+    and strings may have single quotes. Raises ValueError with a text for the model if no object can be read."""
     fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):
         if not closed:
@@ -54,7 +54,8 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
-    """The arguments of a native tool call. If they are unreadable, `whole_items` of them, and a text for the model that states why.
+    """Returns (arguments, fault) of a native tool call. `fault` is None if the arguments are readable. Otherwise it is a text for the model
+    that states why they are not, and the arguments are the `whole_items` of `raw`.
 
     `raw` is a JSON string, an object from some servers, or nothing from some servers for a tool without arguments.
     """
@@ -86,7 +87,7 @@ def whole_items(text: str) -> dict[str, Any]:
 
 M = TypeVar("M", bound=BaseModel)
 _ROUNDS = 6  # rounds of repair: for nested values and text that was encoded more than once
-_STARTS = 20  # maximum places of a text that are tried as an array or object
+_STARTS = 20  # maximum places of a text that are tried as the start of an array or object
 _OPENS = re.compile(r"[\[{]")
 # A string, even if it is cut off, or a comma before the end of an array or object.
 _STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
@@ -98,8 +99,8 @@ _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 
 def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = False) -> M:
     """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that needs no guess: JSON text for
-    an array or object, one item for an array of one, and arguments under a name that is no field. `ignore_unknown` drops values whose names
-    are not fields, such as a confidence that nobody asked for."""
+    an array or object, one item for an array of one, and one object with all arguments under a name that is no field. `ignore_unknown`
+    drops values whose names are not fields, such as a confidence that nobody asked for."""
     given = arguments
     for _ in range(_ROUNDS):
         try:
@@ -239,8 +240,8 @@ class Structured(Generic[R]):
 
 
 def ask_for(kind: type[R], model: Model, request: Request) -> Structured[R]:
-    """Ask for one `kind`. If the reply does not fit, ask once more and name the fault. A refusal is final. Servers
-    that enforce the schema are treated in the same way, because a reply may be cut off. Raises ModelError."""
+    """Ask for one record of `kind`. If the reply does not fit, ask once more and name the fault. A refusal is final.
+    Servers that enforce the schema are treated in the same way, because a reply may be cut off. Raises ModelError."""
     asked = request.model_copy(update={"tools": (), "output_schema": kind.model_json_schema()})
     first = model.respond(asked)
     value, fault = _read(kind, first)

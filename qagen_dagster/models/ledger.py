@@ -42,8 +42,8 @@ _CUT = "cut off at {most} output tokens: raise `max_output_tokens` of the model,
 
 
 def fault_of(request: Request, response: Response) -> str | None:
-    """The reason why no agent can use a reply; None if an agent can use it. A reply is useless if it is empty, or if
-    each of its tool calls names an unknown tool or has unreadable arguments."""
+    """The reason why no agent can use a reply; None if an agent can use it. A reply is useless if it has at most
+    reasoning, or if each of its tool calls names an unknown tool or has unreadable arguments."""
     message = response.message
     if response.stop is Stop.LENGTH:  # the complete items and lines of a reply that is cut off are useful
         useful = message.text or any(call.arguments for call in message.tool_calls[-1:])
@@ -123,7 +123,7 @@ class Ledger:
         self._locks: dict[str, tuple[threading.Lock, int]] = {}
 
     def get(self, key: str) -> Entry | None:
-        """The entry under `key`; None if it is missing or fails its checksum."""
+        """The entry under `key`; None if it is missing, damaged or in an older format."""
         data = self._blobs.get(key)
         try:
             return None if data is None else unseal(data, key)

@@ -51,7 +51,7 @@ class Image(Record):
 class Thinking(Record):
     """Reasoning, separate from the answer.
 
-    `wire` names the wire that it came from. `payload` is sent back unchanged, over this wire only.
+    `wire` names the wire from which the reasoning came. `payload` is sent back unchanged, over this wire only.
     """
 
     type: Literal["thinking"] = "thinking"

@@ -1,9 +1,8 @@
 """Checks that a model or an embedder does what its profile says, with short calls.
 
-A model is asked for each capability that a run needs, and an embedder gets three short texts. This module
-makes the calls, and reports in one line what would fail and what to change. The roles of models are in
-`configuration/profiles.py`, and commands print the findings. Nothing is stored. A call that fails is not
-repeated.
+A model is asked for each capability that a run needs, and an embedder gets three short texts. This module makes the calls, and reports in
+one line what would fail and what to change. The roles of models are in `configuration/profiles.py`, and commands print the findings.
+Nothing is stored. A call that fails is not repeated.
 """
 
 import re
@@ -71,7 +70,7 @@ class Finding:
 
     Attributes:
         what: the name of the check.
-        good: whether it works. None if this was not checked or not decided, or if runs work without it, too.
+        good: whether the capability works. None if the check was not made or decided nothing, or if runs work without the capability.
         detail: one line for a person: what was found, and what to change if it does not work.
     """
 
@@ -157,7 +156,7 @@ class _Probe:
             yield self._long(longest)
 
     def _long(self, longest: int) -> Finding:
-        """Send as much text as the first prompt of a run, and then as much as the smaller prompt that a run sends after a refusal."""
+        """Send as much text as the first prompt of a run and, if it is refused, as much as the smaller prompt that a run then sends."""
         what, sizes = "long prompt", (longest + _OF_A_RUN, min(8_000, longest // 4) + _OF_A_RUN)
         refusals: list[str] = []
         for size in sizes:
@@ -307,9 +306,8 @@ def unreachable(spec: ModelSpec, variable: str | None, error: errors.ModelError)
 
 
 def short(spec: ModelSpec) -> ModelSpec:
-    """`spec` with a maximum of `TOKENS` for a reply and of `SECONDS` for a call. If the options have a budget
-    of tokens for thinking, it is added to the maximum of the reply. If they have `max_completion_tokens`, this
-    becomes the same maximum."""
+    """`spec` with a maximum of `TOKENS` for a reply and of `SECONDS` for a call. If the options have a budget of tokens for thinking, it is
+    added to the maximum of the reply. If they have `max_completion_tokens`, this becomes the same maximum."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     budget = int(thinking.get("budget_tokens") or 0)
     tokens = min(spec.max_output_tokens, TOKENS + budget)

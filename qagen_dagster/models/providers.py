@@ -51,7 +51,8 @@ def key_variable(provider: str, chosen: str | None) -> str | None:
 def read_key(
     name: str, variable: str | None, secret: Callable[[str], str | None], option: str = "api_key_env"
 ) -> str | None:
-    """The API key of the model `name`. If it is missing or cannot be sent, raises ConfigError, which names the variable and the `option`."""
+    """The API key of the model `name`; None if `variable` is None. Raises ConfigError, which names the variable and the `option`, if the
+    key is missing or cannot be sent."""
     if variable is None:
         return None
     value = (secret(variable) or "").strip()
@@ -85,7 +86,7 @@ def build_model(
 ) -> Model:
     """Build the model of `spec`. `secret` looks up the value of an environment variable. Processes share limits
     through the folder `state`. Threads share `batchers` and `breaker`. Raises ConfigError for an unknown
-    provider, a missing key, an unusable folder, and for batches of a provider without a batch endpoint."""
+    provider, a missing key, an unusable folder, and for batches that the spec cannot have (see `why_no_batch`)."""
     provider = build_provider(spec, secret)
     entry = PROVIDERS[spec.provider]
     if entry.local:

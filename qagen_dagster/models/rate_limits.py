@@ -1,14 +1,12 @@
 """The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-This module has the token buckets, the small locked file with the state that all processes share, the
-estimated size of a request, waiting, and the slowing down of all callers after a refusal. The semaphore is in
-`file_locks.py`, and `retry.py` decides whether to try again. Calls of a model without limits do not wait for
-each other, but a pause that its server asks for delays them all.
+This module has the token buckets, the small locked file with the state that all processes share, the estimated size of a request, waiting,
+and the slowing down of all callers after a refusal. The semaphore is in `file_locks.py`, and `retry.py` decides whether to try again. Calls
+of a model without limits do not wait for each other, but a pause that its server asks for delays them all.
 
-The state of a model is in a few small files. Their names have a hash of provider, address, model and key
-variable. If the files are lost, the use of the last minute, a lowered rate and a pause are forgotten. A
-bucket is stored as one number, the moment at which it will be full again (the generic cell rate algorithm,
-ITU-T I.371). Attempts start in the order in which callers asked for them.
+The state of a model is in a few small files. Their names have a hash of provider, address, model and key variable. If the files are lost,
+the use of the last minute, a lowered rate and a pause are forgotten. A bucket is stored as one number, the moment at which it will be full
+again (the generic cell rate algorithm, ITU-T I.371). Attempts start in the order in which callers asked for them.
 """
 
 import fcntl
@@ -35,7 +33,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
 # The share `_STEADY` of a limit per minute is spread evenly over the minute. A burst has at most the share
-# `_AT_ONCE`, which is that of one second, or one request. So no window of sixty seconds has more requests
+# `_AT_ONCE` of the limit, or one request if that is more. So no window of sixty seconds has more requests
 # than the limit, and servers that count per second accept the requests, too.
 _STEADY, _AT_ONCE = 0.95, 1 / 60
 # A refusal lowers the rate by a twentieth, down to a minimum. Refusals of requests that started together
@@ -137,8 +135,7 @@ def refuse(
 ) -> RateState:
     """The state after the server refused a request that started when the factor was `started`.
 
-    `slower` means that the request exceeded the server's limits. Then the factor drops a little below
-    `started`.
+    `slower` means that the request exceeded the server's limits. Then the factor drops a little below `started`.
 
     `retry_after` is the pause in seconds that the server asks for, or None. Usually all callers pause as
     long, but at most `_LONGEST_PAUSE`. Only the refused request waits if the pause is short, if most requests
@@ -331,7 +328,7 @@ class Limiter:
     @contextmanager
     def attempt(self, tokens: int, ends: float) -> Generator[float]:
         """Wait until the limits allow an attempt of about `tokens` tokens, and run the body as this attempt. Yields
-        the rate's factor at its start.
+        the rate's factor at the start of the attempt.
 
         An attempt first waits for one of the permits for concurrent attempts, and only then for the rate. So
         no start is promised to an attempt that has no permit yet. Raises TransientModelError if the wait

@@ -1,9 +1,9 @@
-"""Deadlines of a call and of each attempt of it, and the repetition of a call while its failure is transient.
+"""Deadlines of a call and of each of its attempts, and the repetition of a call while its failure is transient.
 
-A deadline holds however slowly a server sends. The timeouts of the SDKs do not: they are for one read of a socket, so
-a server that sends a byte now and then could keep a call open forever. This module decides when the call and the attempt
-of this thread end, stops network streams then, and decides when to repeat, how long to back off and when to give up. Errors
-are read in `wires/server_errors.py` and stored in `ledger.py`. A fault that a model could correct is not repeated here.
+A deadline holds however slowly a server sends. A timeout of an SDK is for one read of a socket only, so a server that sends
+a byte now and then could keep a call open forever. This module decides when the call and the attempt of this thread end, stops
+network streams then, and decides when to repeat, how long to back off and when to give up. Errors are made from answers in
+`wires/server_errors.py`, and `ledger.py` stores responses. A call is not repeated here for a fault that the model could correct.
 """
 
 import math
@@ -51,8 +51,8 @@ def call_ends() -> float:
 
 @contextmanager
 def attempt_deadline(seconds: float) -> Generator[float]:
-    """Run the body as one attempt of `seconds`, or of the rest of its call if that is shorter. Yields these
-    seconds. When they have passed, network streams of clients after `stop_at_deadline` raise TimeoutError."""
+    """Run the body as one attempt of `seconds`, or of the rest of its call if that is shorter, and yield the shorter time in seconds. After
+    this time, the network streams of clients that were given to `stop_at_deadline` raise TimeoutError."""
     now = time.monotonic()
     allowed = max(_SHORTEST, min(seconds, call_ends() - now))
     token = _attempt_ends.set(now + allowed)
@@ -75,7 +75,7 @@ def stop_at_deadline(client: object) -> None:
 
 
 def check_deadline() -> None:
-    """Raises TimeoutError when the attempt of this thread has ended."""
+    """Raise TimeoutError if the time of this thread's attempt has ended."""
     _left(None)
 
 

@@ -195,7 +195,7 @@ class GroundingReport(Record):
     launch: str = ""  # id that the runs of one command or backfill share
     created: str = ""  # ISO 8601, UTC
     fingerprint: str = (
-        ""  # of everything that decides the grades: documents, answers, method, detector, judge
+        ""  # of everything that decides the grades: documents, answers, method, claim rules, judge
     )
     profile: str = ""
     generator_model: str = ""

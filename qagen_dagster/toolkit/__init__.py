@@ -1,1 +1,1 @@
-"""The tools an agent explores a document with."""
+"""The tools with which an agent explores a document."""

@@ -1,7 +1,7 @@
 """One document as the tools see it: its lines, its visuals, pictures of its pages, positions in its text, and its back matter.
 
-Back matter (references, acknowledgements, declarations, reviewers' letters) is a poor source of questions. Long back matter is
-not shown with the document. If a document is too long to be shown whole, all back matter is left out first.
+Back matter (references, acknowledgements, declarations, reviewers' letters) is a poor source of questions. A document that is shown whole
+is shown without long back matter. If a prompt shows parts of a document that is too long for it, all back matter is left out first.
 """
 
 import re
@@ -50,12 +50,12 @@ class BackMatter:
 
 
 def is_reference_list(title: str) -> bool:
-    """Whether this is the title of a reference list."""
+    """Whether `title` is the title of a reference list."""
     return title.strip(" .:0123456789").casefold() in _REFERENCES
 
 
 def _section_ranges(sections: Sequence[Section], last_line: int) -> Iterator[tuple[Section, int]]:
-    """Each section with the line before the next heading."""
+    """Each section with its last line: the line before the next heading, or `last_line`."""
     ends = [*(section.start_line - 1 for section in sections[1:]), last_line]
     return zip(sections, ends, strict=False)
 
@@ -95,9 +95,8 @@ def _end_of_listing(lines: Sequence[str], start: int, titles: set[int]) -> int:
 class DocumentView:
     """A document opened for an agent. Safe to share between threads.
 
-    `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` gives a picture of
-    a 1-based page, or None if the format has no pages, and raises DocumentError. `max_image_pixels`
-    is the model's limit for one picture.
+    `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` gives a picture of a 1-based page, or None if the
+    format has no pages, and raises DocumentError. `max_image_pixels` is the model's limit for one picture.
     """
 
     document: Document
@@ -135,7 +134,7 @@ class DocumentView:
 
     @cached_property
     def reference_lines(self) -> tuple[tuple[int, int], ...]:
-        """First and last line of each reference list."""
+        """First and last line of each section that is a reference list."""
         ranges = _section_ranges(self.document.sections, len(self.lines))
         return tuple((section.start_line, end) for section, end in ranges if is_reference_list(section.title))
 
@@ -158,7 +157,7 @@ class DocumentView:
 
     @cached_property
     def running_heads(self) -> frozenset[int]:
-        """Lines at page edges that recur on several pages with only other numbers, except the first occurrence of each."""
+        """The lines at page edges that recur on several pages, with the same or other numbers. The first occurrence of each is left out."""
         found: dict[str, list[int]] = {}
         for page in self.document.pages:
             filled = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]
@@ -177,7 +176,7 @@ class DocumentView:
         return max(1, bisect_right(self.offsets, offset))
 
     def pages_starting(self, start_line: int, end_line: int) -> dict[int, list[int]]:
-        """Pages that begin on a line of the range, by that line, with pages that have no text."""
+        """The pages that begin on a line of the range, by line. Pages without text are included."""
         found: dict[int, list[int]] = {}
         for span in self._spans(start_line, end_line):
             if start_line <= span.start_line:
@@ -200,7 +199,7 @@ class DocumentView:
         return f" ({place})" if place else ""
 
     def section_at(self, line: int) -> Section | None:
-        """The section of the nearest heading at or before a line, if the section has not ended before that line."""
+        """The section of the nearest heading at or before a line, among sections that have not ended before that line; None if none has."""
         count = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
         above = reversed(self.document.sections[:count])
         return next((each for each in above if each.end_line is None or line <= each.end_line), None)

@@ -39,7 +39,7 @@ def single_line(text: str) -> str:
 
 
 def fence(name: str, text: str) -> Block:
-    """The text between the tags `name`, which it cannot close."""
+    """The text between the tags `name`. Tags in the text are escaped, so that it cannot end the block."""
     return Block(f"<{name}>\n{escape_tags(text, [name])}\n</{name}>")
 
 
@@ -75,7 +75,7 @@ def row_around(number: int, text: str, at: int, limit: int) -> str:
 
 
 def head(text: str, limit: int) -> str:
-    """The first `limit` characters and a note on the hidden characters, if these are more than the note takes."""
+    """The first `limit` characters and a note on the rest; the whole text if the rest is not longer than the note."""
     if len(text) <= limit + _NOTE:
         return neutralise(text)
     hidden = len(text) - limit

@@ -42,9 +42,8 @@ class Pattern(Protocol):
 
 
 def literal(text: str, *, ignore_case: bool) -> Pattern:
-    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at a line's
-    end, and hyphens and quotation marks match their typographic variants. Raises ToolError for a phrase of
-    white space alone."""
+    """A phrase as printed: white space also matches a line break, a word may be divided by a hyphen at a line's end, and hyphens and
+    quotation marks match their typographic variants. Raises ToolError for a phrase of white space alone."""
     if not text.strip():
         raise ToolError(
             "The pattern is only white space. Give a word or phrase that may stand in the document."
@@ -77,7 +76,7 @@ def _wide_spaces(expression: str) -> str:
 
 
 def _word(word: str) -> str:
-    """One word, dividable between any two letters or digits."""
+    """The expression for a word that may be divided between any two letters or digits."""
     parts: list[str] = []
     for before, char in zip(" " + word, word, strict=False):
         if before.isalnum() and char.isalnum():
@@ -130,8 +129,8 @@ class Hit:
 
 @dataclass(frozen=True)
 class Hits:
-    """Matches in order of appearance, at most one for each line they start on. `stopped_at` is the line the
-    search stopped at before the end of the document, if it did."""
+    """Matches in order of appearance, at most one for each line on which they start. `stopped_at` is the line before
+    which the search stopped; None if it reached the end of the document."""
 
     hits: tuple[Hit, ...]
     stopped_at: int | None = None
@@ -140,7 +139,7 @@ class Hits:
 def find_literal(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """All matches of a phrase from a line on, including matches across line breaks."""
+    """The first match of a phrase that starts on each line from `start_line` on. A match may extend over line breaks."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     following = start_line  # the next line to report: only the first match that starts on a line counts
@@ -161,9 +160,8 @@ def find_literal(
 def find_regex(
     view: DocumentView, pattern: Pattern, start_line: int, max_seconds: float = MAX_SECONDS
 ) -> Hits:
-    """The first match that starts on each line from `start_line` on. Each attempt sees a line and the next line,
-    so that the search is linear in the text. Finding all matches of an expression would be quadratic if each
-    attempt could run to the end of the text."""
+    """The first match that starts on each line from `start_line` on. Each attempt sees a line and the next line, so that the search is
+    linear in the text. Finding all matches of an expression would be quadratic if each attempt could run to the end of the text."""
     hits: list[Hit] = []
     deadline = time.thread_time() + max_seconds
     ends = (*(start - 1 for start in view.offsets[1:]), len(view.data))
@@ -193,7 +191,7 @@ def _hit(view: DocumentView, match: Match) -> Hit:
 
 
 def _first_phrase(pattern: Pattern, data: bytes, start: int, deadline: float) -> Match | int | None:
-    """The first match; None if there is none. When time is up, the byte before which no match begins."""
+    """The first match; None if there is none. If time is up before, the offset of a byte before which no match begins."""
     size = _SLICE
     while True:
         stop = min(len(data), start + size)

@@ -11,7 +11,7 @@ from qagen_dagster.errors import ModelError, ToolError
 from qagen_dagster.index.references import Reference
 from qagen_dagster.index.search import Searcher, search_of_text
 from qagen_dagster.models.embedders import Embedder
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, head, one_line, row
@@ -29,7 +29,7 @@ FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference
 
 
 def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> Meaning:
-    """A search over the view's document, embedded at the first question and kept with the view."""
+    """A function that searches the view's document. It embeds the document at the first query, and keeps the embeddings."""
     guard = threading.Lock()
 
     @cache

@@ -26,7 +26,7 @@ _REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
 
 
 def near_words(view: DocumentView, text: str) -> str:
-    """The words of a pattern without matches that occur in the document, and similar words that occur there."""
+    """For a pattern without matches, a text that says which of its words occur in the document, and which similar words occur there."""
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))[:MAX_WORDS]
     return "; ".join(_occurrence(view, word) for word in words)
 
@@ -117,7 +117,7 @@ class _Output:
     next_match: Hit | None = None
 
     def add(self, text: str) -> bool:
-        """Append the text if it fits; otherwise the caller stops. The first few rows always fit."""
+        """Append the text if it fits, and return whether it fits."""
         if self.size + len(text) + 1 > MAX_CHARACTERS:
             return False
         self.rows.append(text)
@@ -170,7 +170,7 @@ def _reach(lines: tuple[str, ...], start: int, step: int, count: int) -> int:
 
 
 def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
-    """The matches, those whose context touches as one group, up to a length."""
+    """The matches in groups. Matches whose contexts touch are in one group, unless it would have too many lines."""
     groups: list[list[Hit]] = []
     for hit in hits:
         near = bool(groups) and hit.first - context <= groups[-1][-1].last + context + 1
@@ -182,7 +182,7 @@ def _groups(hits: tuple[Hit, ...], context: int) -> list[list[Hit]]:
 
 
 def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: int) -> bool:
-    """Append a group's rows; Returns False, with `next_match` set, when a row did not fit."""
+    """Append a group's rows. Returns False, with `next_match` set, if a match did not fit."""
     section = view.section_at(group[0].first)
     if section is not None and is_reference_list(section.title):
         context = 0

@@ -27,8 +27,8 @@ _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 @dataclass(frozen=True)
 class Tool:
     """A tool bound to its document: the schema that the model sees, and the function `run`, which takes validated keyword
-    arguments and returns text, or text and pictures. It raises ToolError with text the model can act on;
-    anything else is a programming error and propagates."""
+    arguments and returns text, or text and pictures. `run` raises ToolError with text that the model can act on. Any other exception is a
+    programming error and propagates."""
 
     spec: ToolSpec
     arguments: type[BaseModel]
@@ -76,7 +76,7 @@ def _interface(function: FunctionType) -> tuple[ToolSpec, type[BaseModel]]:
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """JSON schema without titles or references: smaller, and every wire accepts it."""
+    """The JSON schema of `model` without titles and references. It is smaller than the schema with these, and every wire accepts it."""
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
     return cast("dict[str, Any]", _inline(schema, definitions, is_schema=True))

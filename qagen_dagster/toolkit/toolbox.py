@@ -45,7 +45,7 @@ def read_lines_tool(view: DocumentView) -> Tool:
 
 
 def _last_line(view: DocumentView, start: int, end: int | None) -> int:
-    """Check the range. An end beyond the document means its last line."""
+    """The last line to read. It is the document's last line if `end` is None or beyond that. Raises ToolError for a wrong range."""
     total = len(view.lines)
     if not 1 <= start <= total:
         raise ToolError(
@@ -59,8 +59,9 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
 
 
 def opening(view: DocumentView, most: int, first: int) -> str:
-    """The document as the tool shows it, without long back matter, if that has at most `most` characters; else its first
-    lines, of `first` characters. Only a document that is shown whole, with whole lines, ends with the closing delimiter."""
+    """The document as the tool shows it, without long back matter, if this text has at most `most` characters; else its first lines, of up
+    to `first` characters. Empty if there is no text, or if `most` is 0. Only a document that is shown whole ends with the closing
+    delimiter."""
     if not view.has_text or not most:
         return ""
     total = len(view.lines)

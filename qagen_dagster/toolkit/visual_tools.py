@@ -20,8 +20,8 @@ from qagen_dagster.toolkit.tool import Tool, ToolReturn, tool
 MAX_ROWS = 100
 MAX_CHARACTERS = 16_000
 _MAX_CAPTION = 300
-MARGIN_POINTS = 2.0  # around a visual; columns and lines of text near it are hardly farther away
-MIN_FRACTION = 0.02  # a narrower box has no content
+MARGIN_POINTS = 2.0  # around a visual; a wider margin would show neighbouring columns and lines of text
+MIN_FRACTION = 0.02  # a narrower box is refused
 _MAX_NAMED = 20
 _FIGURE = re.compile(r"^fig(?:ures?|s?\.?)\s*(?=[a-z]?\d)")
 # "4d", "4(a, b)"
@@ -221,7 +221,7 @@ def _with_margin(box: Box) -> Box:
 
 def _find(view: DocumentView, label: str) -> Visual:
     """The visual of that label, in full or as shown; case and white space do not matter. The label of a panel
-    ("Figure 4d") finds its figure if the panel is not a separate visual."""
+    ("Figure 4d") finds its figure if the panel is not a separate visual. Raises ToolError if there is no such visual."""
     by_label = {label_key(visual.label): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:
         if _key(label) in (_key(visual.label), label_key(visual.label)):

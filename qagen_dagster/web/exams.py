@@ -37,7 +37,7 @@ from qagen_dagster.web.review_set import Entry, Section
 
 _PROOFS = {
     ProofStatus.PROVEN: "proven: the checkable form gives the value of the key and of no other option",
-    ProofStatus.REFUTED: "refuted: the checkable form gives another value than the key, or several options have its value",
+    ProofStatus.REFUTED: "refuted: the value of the checkable form is not that of the key, or several options have that value",
     ProofStatus.UNPROVEN: "not proven: the form or the options could not be read as values, or the form does not use everything that the stem gives",
     ProofStatus.ABSENT: "not proven: there is no checkable form",
 }
@@ -112,7 +112,7 @@ class ExamBank(review_set.ReviewSet):
         )
 
     def _editable(self, key: str) -> ExamItem:
-        """The item with the edit that applies to it, also if the bank does not have that edit yet."""
+        """The item with the edit that applies to it, even if the bank does not have that edit yet."""
         self.find(key)
         given = self._ended[key].given
         if isinstance(given, RejectedItem):
@@ -204,7 +204,7 @@ def _answers(found: ItemStatistics | None) -> Iterator[Section]:
     }
     entries = [Entry(label=label, text=text) for label, text in values.items()]
     entries += [Entry(label="found", text=text, mark="no") for text in found.findings]
-    yield Section.of("Answers of candidates (intervals of 95 %)", *entries)
+    yield Section.of("Answers of candidates (95 % intervals)", *entries)
 
 
 def _question(package: submissions.QuestionPackage) -> Iterator[Section]:

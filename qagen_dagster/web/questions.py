@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.publication.rows import PublishedRows
 from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE
-from qagen_dagster.records.corpus_config import PublishOptions
+from qagen_dagster.records.corpus_options import PublishOptions
 from qagen_dagster.records.document import IndexEntry, VisualManifest, VisualType, merged_lines
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, question_id

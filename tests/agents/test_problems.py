@@ -9,8 +9,8 @@ from qagen_dagster.agents.problems import ASSIGNMENTS, Asking, Reply, ask, role_
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ContextOverflowError, MalformedResponseError
 from qagen_dagster.models.messages import AssistantMessage, Stop
-from qagen_dagster.records.problems.item import Breach, IdeaResult, TikzResult
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd
+from qagen_dagster.records.problems.submissions import Breach, IdeaResult, TikzResult
 from qagen_dagster.toolkit.tool import tool
 from tests.support.models import FakeModel, Turn, answer, call, calls, say, told, tool_call
 from tests.support.problems.play import IDEAS, TIKZ

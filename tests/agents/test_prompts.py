@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.problems.item import QuestionKind, VariantKind
+from qagen_dagster.records.problems.submissions import QuestionKind, VariantKind
 from qagen_dagster.records.questions.submissions import BlindAnswer
 
 ALL: list[Callable[[], Prompt]] = [

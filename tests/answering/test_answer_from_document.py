@@ -22,7 +22,7 @@ from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Text, Thinking, ToolCall
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.answer import AnswerSource, ProxyCallbackResult, QAError, SemanticSearchAnswer
-from qagen_dagster.records.corpus_config import AnsweringOptions, FulltextOptions, IndexOptions
+from qagen_dagster.records.corpus_options import AnsweringOptions, FulltextOptions, IndexOptions
 from qagen_dagster.records.document import Document
 from tests.support.embeddings import WordEmbedder
 from tests.support.models import answer

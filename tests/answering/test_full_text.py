@@ -17,7 +17,7 @@ from qagen_dagster.answering.safe_http import AddressPolicy, Fault, FetchError, 
 from qagen_dagster.formats.base import ParsedText
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.records.answer import FulltextRecord
-from qagen_dagster.records.corpus_config import FulltextOptions
+from qagen_dagster.records.corpus_options import FulltextOptions
 from qagen_dagster.records.document import Document
 from qagen_dagster.store import Store
 from tests.formats.pdf.samples import pdf

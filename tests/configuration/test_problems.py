@@ -7,7 +7,7 @@ import pytest
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.problems import find_problem_set, load_problem_sets
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.problems.item import Format, QuestionKind, VariantKind
+from qagen_dagster.records.problems.submissions import Format, QuestionKind, VariantKind
 
 YAML = "name: Mechanics\nsources:\n  - file: a.tex\n"
 FULL = """\

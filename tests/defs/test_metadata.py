@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from qagen_dagster.defs.metadata import INLINE, MAX_ROWS, cost, markdown_table
-from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.run import CallSummary
 from tests.support.graph import plain
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.english.abbreviations import aliases
+from qagen_dagster.english.aliases import aliases
 from qagen_dagster.english.key_facts import key_facts, share_stated
 
 WHO = "The World Health Organization (WHO) leads it."

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import regex
 
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk
 
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.index import references
 from qagen_dagster.index.references import (
     FILE_TYPES,
@@ -21,6 +22,7 @@ from qagen_dagster.index.references import (
 )
 from tests.support.embeddings import WordEmbedder
 
+PARSERS = ParserPool(workers=1)
 _THINGS = (
     "spring",
     "capacitor",
@@ -66,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def store(folder: Path) -> ReferenceStore:
-    return read_references([folder], WordEmbedder())
+    return read_references([folder], WordEmbedder(), PARSERS)
 
 
 @settings(max_examples=100, deadline=None)
@@ -100,7 +102,7 @@ def test_what_is_missing_or_unreadable_is_logged_and_left_out(
     (tmp_path / "binary.sty").write_bytes(b"\x00\x01")
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
     with caplog.at_level(logging.WARNING):
-        found = read_references([folder / "none", tmp_path], WordEmbedder())
+        found = read_references([folder / "none", tmp_path], WordEmbedder(), PARSERS)
     assert [one.passage.path for one in found.search("spring")] == [f"{tmp_path.name}/fine.tex"]
     assert len(found.skipped) == 3
     assert f"{folder / 'none'}: there is no such folder; it is left out" in found.skipped
@@ -114,14 +116,14 @@ def test_large_files_and_too_many_are_left_out(tmp_path: Path, monkeypatch: pyte
     (tmp_path / "b.tex").write_bytes(b"x" * 1_500_000)
     monkeypatch.setattr(references, "MOST_BYTES", 1_000_000)
     monkeypatch.setattr(references, "MOST_FILES", 2)
-    found = read_references([tmp_path], WordEmbedder())
+    found = read_references([tmp_path], WordEmbedder(), PARSERS)
     assert [one.path for one in found.passages] == [f"{tmp_path.name}/a.tex"]
     assert any("only the first 2" in one for one in found.skipped)
     assert any("larger than 1 MB" in one for one in found.skipped)
 
 
 def test_nothing_is_found_where_nothing_is() -> None:
-    empty = read_references([], WordEmbedder())
+    empty = read_references([], WordEmbedder(), PARSERS)
     assert empty.search("spring") == []
     assert empty.version == ""
 
@@ -129,16 +131,16 @@ def test_nothing_is_found_where_nothing_is() -> None:
 def test_the_version_changes_with_the_files_alone(
     folder: Path, tmp_path: Path, store: ReferenceStore
 ) -> None:
-    assert read_references([folder], WordEmbedder()).version == store.version
+    assert read_references([folder], WordEmbedder(), PARSERS).version == store.version
     (tmp_path / "a.tex").write_text("a spring")
-    first = read_references([tmp_path], WordEmbedder()).version
+    first = read_references([tmp_path], WordEmbedder(), PARSERS).version
     (tmp_path / "a.tex").write_text("a lens")
-    assert read_references([tmp_path], WordEmbedder()).version != first
+    assert read_references([tmp_path], WordEmbedder(), PARSERS).version != first
 
 
 def test_headings_are_embedded_once_and_only_when_asked(folder: Path) -> None:
     embedder = WordEmbedder()
-    found = read_references([folder], embedder)
+    found = read_references([folder], embedder, PARSERS)
     assert embedder.asked == []
     found.search("spring")
     found.search("lens")
@@ -148,7 +150,7 @@ def test_headings_are_embedded_once_and_only_when_asked(folder: Path) -> None:
 def test_without_an_embedder_that_works_words_alone_decide(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = read_references([folder], WordEmbedder(poison="The spring"))
+    found = read_references([folder], WordEmbedder(poison="The spring"), PARSERS)
     with caplog.at_level(logging.WARNING):
         (best, *_) = found.search("spring", ["tex"])
     assert "How to draw a spring" in best.passage.text
@@ -158,7 +160,7 @@ def test_without_an_embedder_that_works_words_alone_decide(
 def test_one_long_manual_does_not_fill_the_results(tmp_path: Path) -> None:
     (tmp_path / "long.tex").write_text("".join(f"\\section{{Spring {n}}}\nspring spring\n" for n in range(9)))
     (tmp_path / "short.tex").write_text("one spring among many other words that say nothing of it")
-    found = read_references([tmp_path], WordEmbedder()).search("spring", limit=5)
+    found = read_references([tmp_path], WordEmbedder(), PARSERS).search("spring", limit=5)
     assert [Path(one.passage.path).name for one in found] == ["long.tex", "long.tex", "short.tex"]
 
 

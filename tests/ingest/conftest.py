@@ -11,7 +11,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.formats.base import ParsedFile, ParseOptions, Source
 from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.ingest.parsing import ParsingResult, parse_corpus
-from qagen_dagster.records.corpus_config import CorpusConfig, DocumentOptions, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, DocumentOptions, ScenarioConfig
 from qagen_dagster.records.document import IndexEntry
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store

@@ -22,7 +22,7 @@ from qagen_dagster.ingest.files import (
     visual_image,
 )
 from qagen_dagster.ingest.parsing import build_manifests
-from qagen_dagster.records.corpus_config import DocumentOptions
+from qagen_dagster.records.corpus_options import DocumentOptions
 from qagen_dagster.records.document import Box, Document, VisualManifest, VisualType
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.records.questions.published import PublishedVisual

@@ -19,7 +19,7 @@ from qagen_dagster.ingest.parsing import (
     parse_corpus,
     why_outdated,
 )
-from qagen_dagster.records.corpus_config import DocumentOptions
+from qagen_dagster.records.corpus_options import DocumentOptions
 from qagen_dagster.records.document import CorpusIndex, Document, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.settings import Settings

@@ -19,7 +19,7 @@ from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.answering.setup import corpus_place
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.answer import AnswerSource, ProxyCallbackResult, QAError, SemanticSearchAnswer
-from qagen_dagster.records.corpus_config import AnsweringOptions, FulltextOptions
+from qagen_dagster.records.corpus_options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.document import CorpusIndex, Document
 from tests.support.paper_server import Answer, Drip, PaperServer, Served, as_json, moved, page, paper
 from tests.support.project import Project

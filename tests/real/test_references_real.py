@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.index.references import ReferenceStore, read_references
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 
@@ -50,12 +51,13 @@ QUESTIONS = (
     ("where is voltage arrow drawn pgfcirc voltage distance from node", "pgfcircvoltage.tex"),
 )
 
+PARSERS = ParserPool(workers=1)
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
 def store() -> ReferenceStore:
-    found = read_references([REAL / "tikz"], LocalEmbedder(EmbedderSpec(), threads=2))
+    found = read_references([REAL / "tikz"], LocalEmbedder(EmbedderSpec(), threads=2), PARSERS)
     assert found.passages, f"no references under {REAL}: QAGEN_REAL_DATA names the folder"
     assert found.skipped == ()
     return found

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 import qagen_dagster.records
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import CorpusConfig, DocumentOptions, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, DocumentOptions, ScenarioConfig
 from qagen_dagster.records.document import Document, IndexEntry, Outcome, PageSpan
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import GenerationStats, RejectionReason

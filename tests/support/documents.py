@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.formats.base import PageImage, RenderOptions
-from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Document, Metadata, Outcome, PageSpan, Section, Visual, VisualType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit.document_view import DocumentView

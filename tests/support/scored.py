@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from qagen_dagster.loop.questions.publication.published_set import PublishedSet
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.no_answer import NoAnswer
 from qagen_dagster.records.questions.published import PublishedQuestion, content_id

@@ -20,7 +20,7 @@ from qagen_dagster.publishing.questions import set_files
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.exams.submissions import ExamPart
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.problems.item import Picture
+from qagen_dagster.records.problems.submissions import Picture
 from qagen_dagster.store import Store
 from tests.support.source_tree import Source, dotted, package
 

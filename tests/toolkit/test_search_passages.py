@@ -9,7 +9,7 @@ import pytest
 
 from qagen_dagster.errors import PermanentModelError, ToolError
 from qagen_dagster.index.references import Passage, Reference
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import ChunkHit, Section
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.toolkit.search_passages import (

@@ -1,4 +1,5 @@
-"""The answerer answers a question from excerpts of a document in one turn. `answering/` chooses the excerpts."""
+"""The answerer answers a question from excerpts of a document in one turn. `answering/answer_from_document.py`
+chooses them, at most `max_chunks` (`records/corpus_options.py`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Thinking
 from qagen_dagster.records.answer import Share
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
 ROLE = "answerer"

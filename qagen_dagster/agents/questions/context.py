@@ -16,7 +16,7 @@ from qagen_dagster.agents.spec import AgentSpec
 from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA

@@ -10,8 +10,9 @@ from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.questions.results import CallSummary, DuplicateStep
+from qagen_dagster.records.questions.results import DuplicateStep
 from qagen_dagster.records.questions.submissions import DuplicateVerdict
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import block
 
 ROLE = "deduplicator"

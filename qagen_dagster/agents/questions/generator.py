@@ -18,8 +18,9 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Mode, normalise
-from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, RejectionReason
 from qagen_dagster.records.questions.submissions import ReportExhausted, SubmitQA, SubmitVisualQA
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import Block, block, one_line
 
 ROLE = "generator"

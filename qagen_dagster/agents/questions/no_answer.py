@@ -16,7 +16,7 @@ from qagen_dagster.english.polarity import negates
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.questions.no_answer import DraftNoAnswer, NoAnswer, ReadingProof, SubmitNoAnswer
 from qagen_dagster.records.questions.results import Candidate, RejectionReason
 from qagen_dagster.toolkit.excerpt import block, one_line

@@ -13,7 +13,7 @@ from pydantic import Field
 from qagen_dagster.english.wording import Wording, style_of, without_names, wording
 from qagen_dagster.english.words import tokens
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import Audience, ScenarioConfig, Style, mix_kinds
+from qagen_dagster.records.corpus_options import Audience, ScenarioConfig, Style, mix_kinds
 from qagen_dagster.records.document import Visual
 from qagen_dagster.records.ids import Mode, digest
 from qagen_dagster.records.questions.results import Candidate, Evidence

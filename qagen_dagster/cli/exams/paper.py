@@ -12,7 +12,7 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import Command, folder_option, json_option, with_options
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn, write_output
 from qagen_dagster.configuration.exams import FOLDER, Exam, find_exam, load_exams
-from qagen_dagster.configuration.files import read_yaml
+from qagen_dagster.configuration.yaml_files import read_yaml
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.latex.engine import MISSING, Engine, compile_document, find_engine
 from qagen_dagster.loop.catalog import rebuild_catalog
@@ -183,7 +183,7 @@ def responses(
 
 
 def _show_sitting(sitting: Sitting) -> None:
-    table = Table(title=f"{sitting.candidates} candidates; values with intervals of 95 %")
+    table = Table(title=f"{sitting.candidates} candidates; values with 95 % intervals")
     for name in ("item", "key", "facility", "point-biserial", "upper third", "lower third", "found"):
         table.add_column(name, justify="left" if name in ("item", "found") else "right")
     for one in sitting.items:

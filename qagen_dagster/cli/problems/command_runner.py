@@ -31,8 +31,8 @@ from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.config import MOST_VARIANTS
-from qagen_dagster.records.problems.item import Format, Problem, QuestionKind
 from qagen_dagster.records.problems.result import ProblemRecord, Stage, TaskResult
+from qagen_dagster.records.problems.submissions import Format, Problem, QuestionKind
 from qagen_dagster.settings import Settings
 
 FILE = click.Path(path_type=Path, dir_okay=False)

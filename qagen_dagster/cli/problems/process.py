@@ -20,8 +20,8 @@ from qagen_dagster.loop.problems.sources import find_problems
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.refresh.products import Product
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.problems.item import VariantKind
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd
+from qagen_dagster.records.problems.submissions import VariantKind
 from qagen_dagster.records.run import CallSummary
 
 

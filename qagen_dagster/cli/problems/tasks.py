@@ -32,7 +32,8 @@ from qagen_dagster.errors import ConfigError, TooLargeError
 from qagen_dagster.loop.problems.sources import MOST_TEX_BYTES, combined, described
 from qagen_dagster.loop.problems.state_machine import Wishes
 from qagen_dagster.records.ids import fingerprint
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.result import Stage
+from qagen_dagster.records.problems.submissions import (
     ClassificationResult,
     Format,
     IdeaResult,
@@ -41,7 +42,6 @@ from qagen_dagster.records.problems.item import (
     TikzResult,
     VariantKind,
 )
-from qagen_dagster.records.problems.result import Stage
 from qagen_dagster.untrusted_file import read_file
 
 MOST_PARTS = 8

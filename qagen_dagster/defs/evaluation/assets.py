@@ -19,10 +19,10 @@ from qagen_dagster.loop.evaluation.labels import measure_labels
 from qagen_dagster.loop.evaluation.panel import ask_panel
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, open_evaluation, report_version
-from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.refresh.products import TABLE, Product
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus_config import EvaluationOptions
+from qagen_dagster.records.corpus_options import EvaluationOptions
 from qagen_dagster.records.evaluation import SEARCHING, EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 

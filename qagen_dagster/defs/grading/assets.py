@@ -14,9 +14,9 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import SpendingConfig, spending_id
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.grading.grade_answers import coverage_lines, in_picture
-from qagen_dagster.loop.grading.report import HISTORY_FILE, RunMark, grade_set, grades_version
+from qagen_dagster.loop.grading.grade_set import HISTORY_FILE, RunMark, grade_set, grades_version
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus_config import GradingOptions
+from qagen_dagster.records.corpus_options import GradingOptions
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, combination_of
 from qagen_dagster.records.ids import Combination
 

@@ -7,8 +7,8 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from qagen_dagster.configuration.files import Loaded
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
+from qagen_dagster.configuration.yaml_files import Loaded
 from qagen_dagster.defs.layout import Function, Layout
 from qagen_dagster.defs.metadata import WARN, CheckedResult, failing_result, fault_list, materialized
 from qagen_dagster.defs.presentation import PUBLISHED

@@ -26,8 +26,8 @@ from qagen_dagster.loop.problems.plan import SetPlan
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml, xml_text
 from qagen_dagster.publishing.problems.formats import html
-from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import BankItem, ProblemBank, ProblemSources, Stage, TaskResult
+from qagen_dagster.records.problems.submissions import Problem
 from qagen_dagster.records.review import problem_set_key
 
 MAX_CARDS = 6

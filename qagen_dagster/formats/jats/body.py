@@ -140,7 +140,7 @@ class Writer:
         return self.count, len(self.sections), self.blocks
 
     def close_headings(self, mark: tuple[int, int, int]) -> None:
-        """End the sections that began since `mark` with the last line. Later lines are not under their headings."""
+        """End the sections that began since `mark` at the last line written. Later lines are not under their headings."""
         for place in range(mark[1], len(self.sections)):
             self.sections[place] = self.sections[place].model_copy(update={"end_line": self.count})
 

@@ -1,11 +1,11 @@
 """Reads the elements of a JATS article: safe XML parsing, and running text and formulae on one line.
 
-The parser loads no DTD, fetches nothing, expands only XML's five entities and the entities that the file declares, and bounds depth, text
-size and the growth by entities. `entities.py` replaces named characters (`&alpha;`) before parsing.
+The parser loads no DTD, fetches nothing, expands only XML's five entities and the entities that the file declares, and limits depth, text
+size and entity expansion. `entities.py` replaces named characters (`&alpha;`) before parsing.
 
 In running text, markup is dropped and spacing is normalised. Superscripts become `10^-5` and `m^2`, subscripts are joined
-(`H2O`, but `10_2` after a digit), superscript citations become `[3]`, other marks give `2010^12`. Small pictures without a text become
-U+FFFD. Formulae are TeX without document wrapping, or MathML on one line.
+(`H2O`, but `10_2` after a digit), superscript citations become `[3]`, and other reference marks follow a `^` (`2010^12`). Inline
+pictures without alternative text become U+FFFD. Formulae become TeX without its document wrapping, or linearised MathML.
 """
 
 import re
@@ -64,7 +64,7 @@ _NAMES_OF_DROPPED = (
 )
 _DROPPED = frozenset(_NAMES_OF_DROPPED.split())
 _MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes", "other"})
-# The text of a reference that is a mark, which would read like a part of the preceding word or number.
+# The text of a reference that is only a mark. Without a `^`, it would read as part of the preceding word.
 _MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
 _BETWEEN_MARKS = re.compile(r"\s*[,;\u2013-]\s*")
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
@@ -74,10 +74,7 @@ _EMPTY = re.compile(r" (?:\(\s*[,;]?\s*\)|\[\s*[,;]?\s*\])")
 
 
 def read_tree(data: bytes) -> tuple[Element, list[str]]:
-    """The root element, and the names of entities that became U+FFFD.
-
-    Raises DocumentError `corrupt` with the place of the first error.
-    """
+    """The root element, and the names of entities that became U+FFFD. Raises DocumentError `corrupt` with the place of the first error."""
     parser = etree.XMLParser(
         resolve_entities="internal",  # pyright: ignore[reportArgumentType]  the stubs know only booleans
         load_dtd=False,
@@ -149,10 +146,8 @@ def href(element: Element) -> str | None:
 
 
 def formula_text(formula: Element) -> str:
-    """A formula's content as one line: `$TeX$` if the article has TeX, else its linearised MathML.
-
-    Empty when the formula is only a picture.
-    """
+    """A formula's content as one line: `$TeX$` if the article has TeX, else its linearised MathML, else its plain text. Empty when the
+    formula is only a picture."""
     found = next((part for part in formula.iter() if local(part) == "tex-math"), None)
     if found is not None and (tex := tex_text(text_of(found))):
         return f"${tex}$"
@@ -208,7 +203,7 @@ def _operator(sign: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    """An operand in parentheses, unless it is a single name, number or symbol."""
+    """An operand in parentheses, unless it has brackets already or is a single name, number or symbol."""
     text = " ".join(text.split())
     if _ATOM.fullmatch(text) or not text or (text[0] in _TIGHT_OPEN and text[-1] in ")]}|"):
         return text
@@ -275,7 +270,7 @@ def inline(element: Element | None) -> str:
 
 
 def tidy(text: str) -> str:
-    """Single spaces, none before a closing mark or after an opening bracket, no empty brackets."""
+    """The text with single spaces, without spaces before closing marks or after opening brackets, and without empty brackets."""
     text = " ".join(text.split())
     return _AFTER.sub("", _BEFORE.sub("", _EMPTY.sub("", text)))
 
@@ -343,7 +338,7 @@ def _is_numerator(element: Element) -> bool:
 
 
 def _continues_marks(element: Element) -> bool:
-    """Whether only a comma or a dash separates a mark from the preceding mark."""
+    """Whether only a comma, a semicolon or a dash separates a mark from the preceding mark."""
     before = element.getprevious()
     return (
         before is not None
@@ -353,7 +348,7 @@ def _continues_marks(element: Element) -> bool:
 
 
 def _reference(element: Element, parts: list[str]) -> None:
-    """Write a reference. `^` separates a mark from the word or number that it ends."""
+    """Write a reference. `^` separates a mark from the word or number that it follows."""
     inner, before = _text(element), _last(parts)
     is_mark = element.get("ref-type") in _MARKING and _MARK.fullmatch(tidy(inner)) is not None
     parted = not before or before.isspace() or before in "([^-\u2013/" or _continues_marks(element)
@@ -386,13 +381,13 @@ def _alternatives(element: Element, parts: list[str]) -> None:
 
 
 def _identifier(element: Element, parts: list[str]) -> None:
-    # Numbers of literature databases mean nothing to a reader, and publishers set no mark before them.
+    # Numbers of literature databases mean nothing to a reader, and publishers put no separator before them.
     if element.get("pub-id-type") not in ("pmid", "pmcid"):
         _collect(element, parts)
 
 
 def person(name: Element, *, given_first: bool = False) -> str:
-    """A `name` or `string-name` as "Surname Given Suffix", or given names first."""
+    """A `name` or `string-name` as "Surname Given Suffix", or with `given_first` as "Given Surname Suffix"."""
     found = {local(one): " ".join(text_of(one).split()) for one in name}
     surname, given = found.get("surname", ""), found.get("given-names", "")
     if not surname and not given:

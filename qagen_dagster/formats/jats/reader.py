@@ -1,8 +1,8 @@
 """The format of JATS XML articles (journal publishing and archiving tag sets), with or without a DTD: text, metadata, visuals and rights.
 
 The text holds, in this order: title, authors, abstracts, keywords, the body's sections, back matter, references, and
-sub-articles (decision letters, replies) under their own headings. An accepted manuscript may have no body: then its
-text ends after the keywords. There are no pages. `wrap.py` breaks the text into lines.
+sub-articles (decision letters, replies) under their own headings. Any of them may be missing: an accepted manuscript
+may have no body. There are no pages. `wrap.py` breaks the text into lines.
 """
 
 import re
@@ -81,7 +81,7 @@ def _authors_of(meta: Element) -> tuple[str, ...]:
 
 
 def _abstracts_of(meta: Element) -> list[Element]:
-    """The main abstract, then digests, translations and other short forms. Graphical abstracts are left out."""
+    """The main abstract, then the others, such as digests and translations. Graphical abstracts are left out."""
     found = [
         one for one in named(meta, "abstract", "trans-abstract") if one.get("abstract-type") != "graphical"
     ]
@@ -183,7 +183,8 @@ class JatsFormat(Format):
     def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
         """The text of each article. Raises DocumentError `corrupt`, `not_what_it_says` or `empty`.
 
-        Several articles are named by id, or else by number, and a fault of one becomes a RowFailure. `detail` reports unreadable parts.
+        If there are several articles, each is named by its id, or else by its number, and a fault of one article becomes a RowFailure.
+        `detail` reports signs without a text and unknown entities.
         """
         articles, unknown = _articles(source)
         if len(articles) == 1:

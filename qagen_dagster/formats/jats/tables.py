@@ -1,6 +1,6 @@
 """Writes tables of JATS articles as rows of text, one row a line: `| a | b |`.
 
-Header rows are merged: the name of a column consists of all its header cells, top to bottom, joined by " / ". A cell that spans
+Header rows are merged: the name of a column consists of its different header cells, top to bottom, joined by " / ". A cell that spans
 rows is repeated in each row, so that every row can be read alone. A body cell that spans columns is written in the first of these columns.
 """
 

@@ -1,7 +1,7 @@
-"""Shows a PDF as typed values, with positions in points on the page as displayed. No other module uses PyMuPDF.
+"""Reads a PDF into typed values. Positions are on the page as displayed, in points or tenths of a point. No other module uses PyMuPDF.
 
 Page numbers are 0-based here. Methods raise any exception that the library raises on a broken page. Text comes from MuPDF's
-JSON printer, which is written in C. It adds each fragment's box, size and weight at a tenth of the cost of plain text. Python
+JSON printer, which is written in C. Each fragment's box, size and weight add only a tenth to the cost of plain text. Python
 objects with the same content (`JM_make_textpage_dict`) cost eight times as much.
 """
 
@@ -115,7 +115,7 @@ class Letter:
 
     @property
     def base(self) -> float:
-        """The height of the baseline."""
+        """The vertical position of the baseline."""
         return float(self._char.origin.y)
 
 
@@ -235,14 +235,14 @@ class _Content:
     def __init__(self, page: Any) -> None:
         self.page = page
         said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
-        content = _parts(_get(said.obj, "Contents"))  # first, since the library crashes if there is no page
+        content = _parts(_get(said.obj, "Contents"))  # raises without a page; the next call would crash
         own = _mupdf.ll_pdf_page_resources(said)
         shown = _items(own, "XObject")
         self._pictures = {name: one for name, one in shown.items() if _get(one, "Width")}
         forms = [one for name, one in shown.items() if name not in self._pictures]
         self._resources = [own, *[_get(form, "Resources") for form in forms]]
         self.streams = [*content, *forms]
-        self.has_fields = any(_get(note, "AP") for note in _parts(_get(said.obj, "Annots")))  # or notes
+        self.has_fields = any(_get(note, "AP") for note in _parts(_get(said.obj, "Annots")))  # or other notes
 
     @property
     def size(self) -> int:

@@ -31,12 +31,12 @@ MAX_VISUALS = 1_000  # maximum of one document
 MAX_WORK = (
     1_000_000  # pieces of text, pictures and paths of one document; pages beyond this limit are not listed
 )
-_FEW_PATHS = 3_000  # the paths of a page count towards the document's limit only if there are more
+_FEW_PATHS = 3_000  # the paths of a page count towards _MAX_PATHS only if there are more
 _MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter side of a picture
 _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LEAFLET = 2  # pages; in a longer document, a visual above the prose of the first page is a logo or cover art
-_MIN_DRAWING = (110.0, 70.0)  # minimum points of these sides of a drawing without pictures
+_MIN_DRAWING = (110.0, 70.0)  # the same minimums for a drawing without pictures
 _FRAME = 1.5  # maximum area of a frame, as a multiple of the area of its table
 _MAX_LONE = 7  # maximum consecutive rows without numbers between two rows of numbers
 _MAX_HEADS = 4
@@ -74,8 +74,8 @@ class _Found:
 def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     """The document's visuals in page order, with unique labels.
 
-    All limits count objects on the pages, not time, so the result does not depend on the load of the machine. If a limit is
-    reached, the last entry is a page whose caption names the missing pages.
+    All limits count objects on the pages, not time, so the result does not depend on the load of the machine. If MAX_VISUALS or
+    MAX_WORK is reached, the last entry is a page whose caption names the pages that may have more.
 
     Raises:
         DocumentError: as `read_pages`.
@@ -273,7 +273,7 @@ def _captioned(view: _PageView, caption: Caption, inner: Rect) -> _Found:
 
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
-    """The first and last line of a visual, including the lines of its caption if these are adjacent; None if there are no lines."""
+    """The first and last line of a visual, including the lines of its caption if these are adjacent. There must be at least one line."""
     inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
@@ -344,7 +344,7 @@ def _number_tables(text: Text) -> list[Rect]:
 
 
 def _is_below(above: Rect, below: Piece, sizes: float) -> bool:
-    """Whether a piece begins less than one letter size above and `sizes` letter sizes below the bottom of a box, so not beside the box."""
+    """Whether a piece begins near the bottom of a box, not beside the box: less than one letter size above it, or less than `sizes` below it."""
     return -below.size < below.box[1] - above[3] < sizes * below.size
 
 

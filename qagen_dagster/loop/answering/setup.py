@@ -1,4 +1,4 @@
-"""Sets up answering from a workspace, for a document of a corpus or for any file: finds the document, the index and the model."""
+"""Prepares a workspace to answer questions about a document of a corpus or about any file: finds the document, the index and the model."""
 
 import shutil
 import tempfile
@@ -21,7 +21,7 @@ from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Embedder
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.providers import build_embedder, build_model
-from qagen_dagster.records.corpus_config import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.settings import secret
@@ -49,10 +49,10 @@ class Asked:
 
 
 def in_corpus(space: Workspace, document: str, corpus: str | None, profile: str | None) -> Asked:
-    """The stored document with this id, with this path under documents/, or with this id of its row.
+    """The stored document that has `document` as its id, as its path under documents/, or as the id of its row.
 
-    Raises ConfigError for an unknown corpus, if several documents match, and if none matches and `corpus` is None. With `corpus`, the
-    answer reports an unknown document.
+    Raises ConfigError for an unknown corpus, if several documents match, and if none matches and `corpus` is None. If `corpus` is
+    given, an unknown document is no error here; the answer reports it.
     """
     keys = [corpus] if corpus is not None else sorted(space.corpora.corpora)
     found = [(key, entry) for key in keys for entry in _entries(space, key, document)]

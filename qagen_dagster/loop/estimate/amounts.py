@@ -16,7 +16,7 @@ from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import usd
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.run import CallSummary
 
@@ -83,7 +83,7 @@ NOTHING = Range(low=0.0, expected=0.0, high=0.0)
 
 
 class Amounts(Record):
-    """Expected amounts."""
+    """The expected amounts of model calls, as ranges."""
 
     calls: Range = NOTHING
     input_tokens: Range = NOTHING

@@ -1,7 +1,7 @@
 """Estimates the calls, tokens and time of a document, from a table, or from finished documents of the store.
 
 The table is in `amounts.py`. The amounts of finished documents are multiplied by a factor: the table's amounts for the new
-document divided by its amounts for the finished documents.
+document divided by the table's amounts for the finished documents.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.document import CorpusIndex, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, GenerationResult, ValidatedSet
@@ -173,7 +173,7 @@ class PastRun:
 
 
 def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> PastRun | None:
-    """The last run of a combination; None if there was none."""
+    """The last run of a combination; None if there was no run, or if the corpus has no index."""
     candidates = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
     index = space.store.find_valid(CorpusIndex.key(combination.corpus), CorpusIndex)
     if candidates is None or index is None:

@@ -1,1 +1,1 @@
-"""Evaluates a published set: closed book, retrieval, answers."""
+"""Evaluates a published set by models and searches, and scores other systems on it."""

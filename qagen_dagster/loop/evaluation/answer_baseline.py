@@ -1,5 +1,4 @@
-"""Answers the published questions from their own documents, with one search and one model call each, and scores the
-answers.
+"""Answers the published questions from their own documents, with one search and one call of the answerer each, and scores the answers.
 
 Nothing is downloaded. A full text is used only if it is already stored.
 """
@@ -32,7 +31,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     plan_evaluation,
 )
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
-from qagen_dagster.loop.grading.report import judge_spec, picture_of
+from qagen_dagster.loop.grading.grade_set import judge_spec, picture_of
 from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.answer import QAError, SemanticSearchAnswer
@@ -54,10 +53,8 @@ def plan_answers(found: Evaluation) -> EvaluationPlan:
 
 
 def measure_answers(found: Evaluation, progress: Progress | None = None) -> AnswerReport:
-    """Answer every published question from its own document, score the answers and store the report.
-
-    Raises ConfigError, StoreError, and ModelError if no model is available.
-    """
+    """Answer every published question from its own document, score the answers and store the report. Raises ConfigError and StoreError, and
+    ModelError if a model is not available or fails for several consecutive questions."""
     planned, setup = plan_answers(found), answers_setup(found)
     answerer = found.model(setup.specs[Role.ANSWERER])
     judge = None if setup.judge is None else found.model(setup.judge)
@@ -96,7 +93,7 @@ def _method(found: Evaluation) -> Method:
 
 
 def answers_setup(found: Evaluation) -> Setup:
-    """The setup. The answerer has the temperature of the corpus, and there is a judge if the grading method asks one."""
+    """The setup. A temperature in the corpus's options replaces the answerer's. There is a judge if the grading method needs a judge."""
     options = found.space.corpus(found.combination.corpus).config.answering
     spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
     if options.temperature is not None:
@@ -117,7 +114,7 @@ def answers_setup(found: Evaluation) -> Setup:
 
 
 def _indexed(found: Evaluation) -> dict[str, str]:
-    """The fingerprint of the search index, by the ids of the documents whose current text is in the index."""
+    """For each document whose current text is in the search index, the fingerprint of the index. Empty if there is no index."""
     index = found.space.store.find(SearchIndex.key(found.combination.corpus), SearchIndex)
     if index is None:
         return {}
@@ -127,7 +124,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
 
 
 def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
-    """Everything about a document that its answers depend on: its texts, and the way they are cut and embedded."""
+    """Everything about a document that its answers depend on: the fingerprint of its search index, and hashes of its texts and title."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
     shown = (
@@ -150,7 +147,7 @@ class _AnswerEvaluator:
         self._source = lru_cache(_KEPT_SOURCES)(self._read)
 
     def ask(self, session: Session) -> BaselineAnswer:
-        """The answer with its scores."""
+        """The answer with its scores; after a failure, the reason without scores. Raises ModelError if a call of the answerer failed."""
         pair, unanswered = session.pair, blank(BaselineAnswer, session.pair)
         answerer = session.recorded(self._answerer, Role.ANSWERER.value)
 
@@ -173,7 +170,8 @@ class _AnswerEvaluator:
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
     def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
-        """The grade of the answer, and whether the judge replied. This is True, too, if no judge is needed or the reply was malformed."""
+        """Returns (grade, heard). `heard` is False if the judge's call failed, so that the answer must be graded again. A malformed reply
+        is heard. If the judge was not asked, `heard` is True."""
         pair = session.pair
         judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""

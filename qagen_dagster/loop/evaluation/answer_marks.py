@@ -1,5 +1,5 @@
-"""Marks answers: whether an answer is right, how many words it shares with the reference answer, and whether it is of a type that can
-answer the question (a bare number cannot answer for a date, nor a cause for a count).
+"""Marks answers: whether an answer is right, how many words it shares with the reference answer, and whether its type can
+answer the question. For example, a cause cannot answer a question about a number.
 """
 
 import re
@@ -52,7 +52,7 @@ def token_f1(given: str, right: str) -> float:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text that count in comparisons."""
+    """The words of a text in lower case, without articles and punctuation. In scripts without spaces, each character is a word."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     bare = (char for char in plain if char not in _ASCII and not unicodedata.category(char).startswith("P"))
     return _UNSPACED.sub(r" \1 ", _ARTICLES.sub(" ", "".join(bare))).split()
@@ -60,7 +60,7 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Marked:
-    """Whether an answer is right, and whether code or a model decided this."""
+    """Whether an answer is right, and what decided this: code, a model, or the lack of an answer (Decided.UNKNOWN)."""
 
     right: bool
     decided: Decided
@@ -68,7 +68,7 @@ class Marked:
 
 
 def abstained(answer: str) -> bool:
-    """Whether the answer only states that there is no answer: every sentence declines, or there are no words."""
+    """Whether the answer only states that there is no answer: it is empty or like "unknown", or each of its sentences declines."""
     sentences = [one.text for one in split(answer) if one.text.strip()]
     return says_nothing(answer) or (bool(sentences) and all(map(is_refusal, sentences)))
 
@@ -76,8 +76,8 @@ def abstained(answer: str) -> bool:
 def mark_abstention(
     question: str, reference: str, given: str, model: Model | None, role: str
 ) -> Outcome[Marked]:
-    """Whether `given` recognises that the question has no answer, as `reference` states. A difference does not decide, unlike in `mark_answer`:
-    code only sees that an answer abstains, repeats the reference, or states numbers, dates or names that neither text has.
+    """Decide whether `given` says that the question has no answer, as `reference` does. Code decides if `given` abstains, states the same
+    as `reference`, or has a number, date or name that neither question nor reference has. Otherwise `model` decides, as in `mark_answer`.
     """
     if abstained(given):
         return Outcome(Marked(True, Decided.UNKNOWN, "it says that there is no answer"))
@@ -90,10 +90,8 @@ def mark_abstention(
 
 
 def mark_answer(question: str, reference: str, given: str, model: Model | None, role: str) -> Outcome[Marked]:
-    """Compare `given` with the reference answer. If code cannot decide, `model` decides. The caller records the calls of `model`.
-
-    Raises ModelError.
-    """
+    """Compare `given` with the reference answer. If code cannot decide, `model` decides. The caller records the calls of `model`. If there
+    is no model, or if its reply is unusable, the outcome has no result. Raises ModelError."""
     if says_nothing(given):
         return Outcome(Marked(False, Decided.UNKNOWN, "no answer was given"))
     found = match(given, reference)
@@ -116,8 +114,8 @@ def _judged(question: str, reference: str, given: str, model: Model | None, role
 
 
 def wrong_type(question: str, reference: str, given: str) -> str:
-    """The reason why `given` cannot answer the question, whatever is true; empty if it can. `reference` is the right
-    answer. The type of `given` is only wrong if both the question and the right answer have a different type."""
+    """The reason why the type of `given` cannot answer the question; empty if it can. `reference` is the right answer. An answer
+    without words, with letters outside Latin scripts, or with only a Roman numeral is never of a wrong type."""
     wanted, found = facts(reference), facts(given)
     said = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
     other_script = any(char > "\u024f" and char.isalpha() for char in given)
@@ -153,14 +151,14 @@ def _not_a_date(question: str, wanted: Facts, found: Facts, said: set[str]) -> s
 
 
 def _shared(dated: Facts, numbered: Facts) -> bool:
-    """Whether the number can be a part of the date: the year, month or day, or the last digits of the year."""
+    """Whether a number can be a part of a date: its year, the last two digits of the year, its month or its day. An ordinal always can."""
     parts = {part for one in dated.dates for part in (one.year, one.month, one.day) if part is not None}
     parts |= {one.year % 100 for one in dated.dates if one.year is not None}
     return any(one.value in parts or one.unit == "rank" for one in numbered.amounts)
 
 
 def _number_for_words(reference: str, given: str, found: Facts) -> str:
-    """The fault of an answer that is only a number or date, while the right answer has no digit and no word for a number or a time."""
+    """The fault of an answer that is only a number or date; empty if the right answer has a number, a date, or a word for either."""
     wanted = facts(reference)
     words = set(tokens(reference))
     if wanted.amounts or wanted.dates or any(map(str.isdigit, reference)) or words & (_AMOUNTS | _TIMES):
@@ -179,7 +177,7 @@ def _rest(text: str, found: Facts) -> list[str]:
 
 
 def _other_form(question: str, reference: str, given: str) -> str:
-    """The fault of a yes or no, or a cause, for a question that asks for something else."""
+    """The fault of an answer that is a yes or no, or a cause, if the question asks for something else; otherwise empty."""
     bare = given.strip().rstrip(".!").casefold()
     if bare in _YES_NO and _WH.match(question) and reference.split()[:1]:
         first = reference.split()[0].strip(".,;!").casefold()

@@ -33,10 +33,8 @@ def closed_book_setup(found: run_questions.Evaluation) -> run_questions.Setup:
 def check_closed_book(
     found: run_questions.Evaluation, progress: run_questions.Progress | None = None
 ) -> evaluation.ClosedBookReport:
-    """Ask every published question without its document and store the report.
-
-    Raises ConfigError, StoreError, and ModelError if no model is available.
-    """
+    """Ask every published question without its document and store the report. Raises ConfigError and StoreError, and ModelError if a model
+    is not available or fails for several consecutive questions."""
     planned, role = plan_closed_book(found), _comparer_of(found)
     answerer, comparer = (found.model(_spec(found, one)) for one in (Role.ANSWERER, role))
     context = found.space.corpus(found.combination.corpus).config.corpus_context
@@ -51,7 +49,7 @@ def check_closed_book(
 
 
 def _metrics(questions: Sequence[evaluation.ClosedBookAnswer]) -> dict[str, float]:
-    """The metrics by name. If the answerer never tried, nothing was measured, so there is no share."""
+    """The metrics by name. If the answerer gave no answer to any question, there is no share, because nothing was measured."""
     known = [one.leaked for one in questions if one.leaked is not None]
     tried = sum(
         one.decided is not None and one.decided is not evaluation.Decided.UNKNOWN for one in questions
@@ -80,7 +78,7 @@ class _ClosedBookEvaluator:
     role: str
 
     def ask(self, session: run_questions.Session) -> evaluation.ClosedBookAnswer:
-        """The question with the model's guess, and whether the guess is right."""
+        """The question with the model's guess, and whether the guess is right; with a failure if there is no guess or no verdict."""
         pair = session.pair
         unanswered = run_questions.blank(evaluation.ClosedBookAnswer, pair)
         guess = judges.guess(

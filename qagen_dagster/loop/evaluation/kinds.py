@@ -18,7 +18,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     latest_report,
     open_evaluation,
 )
-from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.index.build import index_version
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
@@ -58,7 +58,7 @@ def wanted_evaluation(
 def made_evaluation(
     space: Workspace, combination: Combination, kind: Kind, wanted: Configuration
 ) -> Configuration | None:
-    """The configuration of the stored report; None if there is none."""
+    """The configuration of the stored report; None if there is no report. A report that is up to date has the version of `wanted`."""
     report = latest_report(space.store, combination, kind)
     if report is None:
         return None
@@ -69,7 +69,8 @@ def made_evaluation(
 def why_unevaluated(
     space: Workspace, combination: Combination, kind: Kind, profile: str | None = None
 ) -> tuple[str, ...]:
-    """The reasons why an existing evaluation is out of date, in one line each. Raises ConfigError."""
+    """The reasons why the latest report is out of date, in one line each. Empty if it is up to date, if there is no report, and if nothing
+    is published. Raises ConfigError."""
     report = latest_report(space.store, combination, kind)
     if report is None:
         return ()
@@ -90,7 +91,7 @@ def _made_with(report: EvaluationReport[Any]) -> dict[str, str]:
 
 
 def _parts(kind: Kind, model: str, judge: str) -> dict[str, str]:
-    """The parts of a configuration by name. A search has no judge."""
+    """The parts of a configuration by name. Only for the evaluation of retrieval, the judge is not one of the parts."""
     searched = kind in (Kind.RETRIEVAL, Kind.LABELS)
     judged = {} if kind is Kind.RETRIEVAL else {Role.JUDGE.value: judge or NONE}
     return {"embedder" if searched else Role.ANSWERER.value: model} | judged

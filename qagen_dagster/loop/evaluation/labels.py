@@ -1,8 +1,8 @@
-"""Labels which passages of the corpus answer each published question, and which are near without an answer.
+"""Labels which passages of the corpus answer each published question, and which of the passages that searches find do not answer it.
 
-The pool of a question has the passages that each ranking finds first, and the passages with its evidence. Code grades what it can: a
-passage that has a quote, or the answer beside the subject of the question. If the scenario has `judge_labels` and the profile has a judge,
-the judge grades the other passages. Otherwise they are unjudged, which does not mean that they are not relevant.
+The pool of a question has the passages that each ranking finds first, and the passages with its evidence. Code grades a passage that has
+a quote, or the answer near most words of the question. If the scenario has `judge_labels` and the profile has a judge, the judge
+grades the other passages. Otherwise the other passages are unjudged, but may be relevant.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,9 +30,9 @@ from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase if the same pool and the same replies would get different labels
 DEPTH = 20  # results of each ranking that are in the pool
-CUT = 10  # the first results, whose judged share is reported
-HELD = 0.5  # minimum share of common lines, by the shorter of a chunk and a passage
-SUBJECT = 0.6  # minimum share of the content words of a question around its answer, measured; see docs/evaluation.md
+CUT = 10  # the share of judged passages is reported for the passages that are among so many first results of some ranking
+HELD = 0.5  # minimum number of lines that a chunk and a passage share, as a fraction of the lines of the shorter one
+SUBJECT = 0.6  # minimum share of a question's content words near its answer; measured, see docs/evaluation.md
 FEWEST = 5  # minimum words of a quote; a shorter quote may occur anywhere
 _KEPT_TEXTS = 256
 CODE = "code"
@@ -57,10 +57,8 @@ def plan_labels(found: run_questions.Evaluation) -> run_questions.EvaluationPlan
 def measure_labels(
     found: run_questions.Evaluation, progress: run_questions.Progress | None = None
 ) -> evaluation.LabelReport:
-    """Label the pool of every published question and store the report.
-
-    Raises ConfigError, StoreError if there is no index, and ModelError if the judge is not available.
-    """
+    """Label the pool of every published question and store the report. Raises ConfigError, StoreError if there is no index, and ModelError
+    if the judge is not available, or if models fail for several consecutive questions."""
     planned, setup = plan_labels(found), labels_setup(found)
     judge = None if setup.judge is None else found.model(setup.judge)
     record = evaluation.DocumentEvaluation[evaluation.LabelledQuestion]
@@ -124,7 +122,7 @@ class _Labeller:
     def _judged(
         self, session: run_questions.Session, passages: Sequence[Passage]
     ) -> tuple[dict[Passage, int], str]:
-        """The grades of the judge, and the reason why some are missing."""
+        """The judge's grades by passage, and the reason why some are missing; no reason if none is missing or there is no judge."""
         grades: dict[Passage, int] = {}
         if self._judge is None:
             return grades, ""
@@ -149,7 +147,7 @@ class _Labeller:
             yield from () if place is None else place.passages
 
     def _pool(self, question: str) -> dict[Passage, int]:
-        """The passages that the rankings find, each with its best place."""
+        """The passages that the rankings find, each with its best place in any ranking, from 1."""
         places: dict[Passage, int] = {}
         for ranking in Ranking:
             hits = self._search.searcher.search(None, question, DEPTH, -1.0, ranking)
@@ -163,7 +161,7 @@ class _Labeller:
         return places
 
     def _read(self, document_id: str) -> PassageText | None:
-        """The text of a document; None if the index does not hold the present version."""
+        """The text of a document; None if the document is unknown, or if the index does not hold its present version."""
         entry, record = self._found.entries.get(document_id), self._found.document(document_id)
         if entry is None or record is None or not self._search.holds(entry):
             return None
@@ -172,7 +170,7 @@ class _Labeller:
 
 
 def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
-    """The grade of a passage if code is certain: 3 with a quote, 2 with the answer beside the subject. None if code is uncertain."""
+    """The grade of a passage: 3 if it has a quote of the evidence, RELEVANT if it `states` the answer, None if code cannot decide."""
     plain = normalise(passage)
     quotes = (normalise(one.quote) for one in pair.evidence)
     if any(len(quote.split()) >= FEWEST and quote in plain for quote in quotes):
@@ -181,7 +179,8 @@ def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
 
 
 def states(question: str, answer: str, passage: str, title: str) -> bool:
-    """Whether a sentence has the answer, and with the sentence before it most words of the question. The passage must have its names."""
+    """Whether a sentence of the passage has the answer, and has, together with the sentence before it and the title, at least SUBJECT of
+    the question's content words. The title or the passage must have all names in the question."""
     if not answer.strip() or unsupported(question, answer, passage, "", beside=title) is not None:
         return False
     if missing_names(facts(question), facts(f"{title}\n{passage}")):

@@ -30,11 +30,11 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "2"  # increase if the same responses would get different verdicts
-FEWEST = 8  # minimum answerers for the two-parameter model
-STRONG = 3  # minimum strong answerers; otherwise a third of the answerers
+FEWEST = 8  # minimum number of answerers that read, for the two-parameter model
+STRONG = 3  # minimum number of strong answerers; of more than nine that read, the best third is strong
 _HALF = 0.5  # the score of an undecided answer
 _ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
-_DEPTHS, _USUAL = (1, 3), 5  # passages that are shown
+_DEPTHS, _USUAL = (1, 3), 5  # numbers of passages that are shown
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,12 @@ class Answerer:
 
 
 def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
-    """The panel: the embedded reader with each ranking and depth, and each model of the profile that could answer."""
+    """The panel: the embedded reader with each ranking, and the models of the answerer, the validator and the judge, if the profile has
+    them.
+
+    The embedded reader searches the corpus at each of `_DEPTHS` and the question's document at `_USUAL`. Another model reads `_USUAL`
+    passages of the fused ranking of the corpus, as many of the question's document, and nothing.
+    """
     reader = ModelSpec(provider="embedded", model="reader")
     shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
     shown += [Answerer(reader, ranking, _USUAL, own=True) for ranking in Ranking]
@@ -66,7 +71,7 @@ def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
 
 
 def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
-    """The setup, with the model that compares answers if code cannot decide; the judge is empty if the profile has none."""
+    """The setup. Its judge, which compares answers if code cannot decide, is None if the profile has no judge."""
     panel, judge = answerers(found), found.profile.find(Role.JUDGE, found.combination.mode)
     readers = _readers(panel)
     prompts = (*evaluation.prompts(), document_answer.prompt())
@@ -86,10 +91,8 @@ def plan_panel(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
 
 
 def ask_panel(found: run_questions.Evaluation, progress: run_questions.Progress | None = None) -> PanelReport:
-    """Let the panel answer every question and store the report.
-
-    Raises ConfigError, StoreError if there is no index, and ModelError if a model is not available.
-    """
+    """Let the panel answer every question and store the report. Raises ConfigError, StoreError if there is no index, and ModelError if a
+    model is not available or fails for several consecutive questions."""
     planned, setup, panel = plan_panel(found), panel_setup(found), answerers(found)
     specs = _readers(panel) | ({} if setup.judge is None else {setup.judge.name: setup.judge})
     models = {name: found.model(spec) for name, spec in specs.items()}
@@ -116,7 +119,7 @@ class _Panel:
     judge: str
 
     def ask(self, session: run_questions.Session) -> PanelQuestion:
-        """The question with the marked answers."""
+        """The question with the marked answers; with a failure if it cannot be asked."""
         pair, asked = session.pair, run_questions.blank(PanelQuestion, session.pair)
         entry = self.found.entries.get(pair.document_id)
         if pair.category is Mode.VISUAL or entry is None or not self.search.holds(entry):
@@ -160,7 +163,7 @@ class _Panel:
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
-    """The questions with the statistics that follow from the answers to all questions."""
+    """The questions, in the same order, with the statistics that follow from all answers. A question without answers is not changed."""
     asked = [one for one in questions if one.answers]
     if not asked:
         return tuple(questions)
@@ -190,10 +193,8 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
 
 
 def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
-    """The most frequent answer of strong answerers that differs from the published one, and the share of them that give it.
-
-    An undecided answer differs if it has no word of the published answer.
-    """
+    """The wrong answer that is most frequent in `strong`, the share of `strong` that gives it, and whether all of `strong` give it. `key`
+    is the published answer. An undecided answer counts as wrong if it has nothing in common with `key`. `strong` must not be empty."""
     wrong = [
         one.given
         for one in strong

@@ -1,7 +1,7 @@
 """Measures rankings: recall, reciprocal rank and discounted gain, of documents and of evidence.
 
-Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain,
-here binary: log2(1 + rank), relative to the best possible order).
+Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain: here a
+gain is 1 or a grade, the discount is log2(1 + rank), and the sum is relative to that of the best possible order).
 """
 
 import math
@@ -18,10 +18,8 @@ UNTITLED = "untitled_"  # begins the names of metrics for questions whose docume
 
 
 def metrics(questions: Sequence[RetrievedQuestion]) -> dict[str, float]:
-    """The means over the questions that were searched, named `<ranking>_<document or evidence>_<measure>`.
-
-    If any question quotes its document's title, `titled_share` and the means with titles removed are added.
-    """
+    """The means over the questions that were searched, named `<ranking>_<document or evidence>_<measure>`. If any question quotes its
+    document's title, `titled_share` and the means with titles removed are added."""
     searched = [one for one in questions if one.placements]
     found = _means([(one.relevant, one.placements) for one in searched])
     titled = [one for one in searched if one.untitled]
@@ -47,10 +45,8 @@ def _means(searched: Sequence[tuple[int, Sequence[Placement]]]) -> dict[str, flo
 
 
 def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], relevant: int) -> dict[str, float]:
-    """The measures of one question. `wanted` has the rank of each thing to find, and `ranked` has the ranks of relevant results.
-
-    `relevant` is the number of relevant results that exist.
-    """
+    """The measures of one question. `wanted` has the rank of each thing to find, and `ranked` has the ranks of relevant results. `relevant`
+    is the number of relevant results that exist."""
     at = {f"recall_at_{cut}": recall(wanted, cut) for cut in CUTS}
     return at | {
         "mrr": reciprocal_rank(wanted),
@@ -59,7 +55,7 @@ def _measures(wanted: Sequence[int | None], ranked: Iterable[int | None], releva
 
 
 def recall(places: Sequence[int | None], cut: int) -> float:
-    """The share of `places` that are at most `cut`. None stands for a thing that was not found."""
+    """The share of `places` that are at most `cut`. None stands for a thing that was not found. `places` must not be empty."""
     return sum(place is not None and place <= cut for place in places) / len(places)
 
 
@@ -70,10 +66,8 @@ def reciprocal_rank(places: Iterable[int | None]) -> float:
 
 
 def graded_measures(grades: Sequence[int | None], known: Iterable[int]) -> dict[str, float]:
-    """The measures of results with these grades. `known` has the grades of all judged passages.
-
-    An unjudged result (None) counts as not relevant. Measures with the prefix `condensed_` leave such results out (Sakai, SIGIR 2007).
-    """
+    """The measures of results with these grades, the first result first. `known` has the grades of all judged passages, not all 0. An
+    unjudged result (None) counts as not relevant. Measures with the prefix `condensed_` leave unjudged results out (Sakai, SIGIR 2007)."""
     rankings = {
         "graded": [one or 0 for one in grades],
         "condensed": [one for one in grades if one is not None],

@@ -1,7 +1,6 @@
 """Measures how well plain search in the whole corpus finds the documents and the evidence of the published questions.
 
-Any search finds the document of a question that quotes its title. Such a question is therefore also searched with the
-title removed.
+Any search finds the document of a question that quotes its title. Such a question is therefore also searched with the title removed.
 """
 
 import re
@@ -21,8 +20,8 @@ from qagen_dagster.records.evaluation import Kind, Placement, RetrievalReport, R
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.questions.results import Evidence, QAPair
 
-REPEATED = 0.6  # minimum share of a title's words in a run of a question that quotes the title
-FEWEST_WORDS = 4  # minimum number of these words, unless the question has the whole title
+REPEATED = 0.6  # minimum share of a title's words that a question has in a row if it quotes the title
+FEWEST_WORDS = 4  # minimum number of these words
 _WORD = re.compile(r"\w+")
 _BEFORE = re.compile(
     r"(?:\b(?:according to|as described in|in|of|from|by|at|for|on|per|about|to)\s+)?(?:\bthe\s+)?[\"'\u201c\u2018(]*$",
@@ -32,14 +31,14 @@ _AFTER = re.compile(r"[\"'\u201d\u2019)]*,?\s*")
 
 
 def titles_of(text: str, title: str | None) -> list[str]:
-    """The texts that may be a document's title: the title in its metadata, its first line, and its first two lines."""
+    """The texts that may be a document's title: the title in its metadata, its first two lines with words, and the first line alone."""
     lines = [line.strip(" #*=-_|") for line in text[:2_000].splitlines()]
     head = [line for line in lines if _WORD.search(line)][:2]
     return [one for one in (title or "", " ".join(head), *head[:1]) if one]
 
 
 def without_title(question: str, titles: Iterable[str]) -> str:
-    """The question without the longest title that it quotes; empty text if it quotes no title."""
+    """The question without the longest run of words that it quotes from one of `titles`; empty text if it quotes no title."""
     asked = list(_WORD.finditer(question))
     words = [word.group().lower() for word in asked]
     best = (0, 0)
@@ -63,11 +62,11 @@ def without_title(question: str, titles: Iterable[str]) -> str:
 
 VERSION = "2"  # increase if the same index would give different ranks
 DEPTH = 100  # number of chunks that are examined; later chunks count as not found
-HELD = 0.5  # a chunk contains a quote if its part has this share of the largest part in a chunk
+HELD = 0.5  # a chunk contains a quote if it has at least this share of the longest part of the quote that a chunk has
 
 
 def retrieval_setup(_found: Evaluation) -> Setup:
-    """The setup. Only the search index answers."""
+    """The setup. It has no model, because only the search index answers."""
     return Setup((VERSION,))
 
 
@@ -84,10 +83,8 @@ def retrieval_fingerprint(found: Evaluation) -> str:
 
 
 def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> RetrievalReport:
-    """Search the corpus for every published question and store the report.
-
-    Raises StoreError if there is no index, and ModelError if a question cannot be embedded.
-    """
+    """Search the corpus for every published question and store the report. Raises StoreError if there is no index, and ModelError if a
+    question cannot be embedded."""
     version, count = retrieval_fingerprint(found), counter(progress, len(found.questions))
     with closing(open_index(found.space, found.combination.corpus, found.meter)) as search:
         spec = EmbedderSpec.model_validate(search.index.embedder)
@@ -152,9 +149,8 @@ class _RankFinder:
 def placement(
     ranking: Ranking, hits: Sequence[ChunkHit], document_id: str, holders: Sequence[set[int]]
 ) -> Placement:
-    """The ranks among `hits` of the document, of its chunks with quotes, and of the best chunk for each quote.
-
-    `holders` has the numbers of the chunks that contain each quote.
+    """The rank of the document among the documents of `hits`, and the ranks among `hits` of its chunks with quotes and of the best chunk
+    for each quote. A rank is None if nothing was found. `holders` has, for each quote, the numbers of the chunks that contain the quote.
     """
     documents = list(dict.fromkeys(hit.document_id for hit in hits))
     mine = {hit.chunk.number: place for place, hit in enumerate(hits, 1) if hit.document_id == document_id}
@@ -170,10 +166,10 @@ def placement(
 
 
 def holders_of(text: str, evidence: Sequence[Evidence], chunks: Sequence[Chunk]) -> list[set[int]]:
-    """For each quote that is in the text, the numbers of the chunks that contain it.
+    """For each quote that is in the text, the numbers of the chunks that contain the quote.
 
-    A chunk contains a quote if it has at least HELD of the largest part that any chunk has. A quote may be longer than a chunk, and
-    chunks may overlap. A quote that only a picture shows is left out.
+    A chunk contains a quote if it has at least HELD of the longest part of the quote that any chunk has, because a quote may be longer than
+    a chunk. A quote is left out if its lines do not contain it, if it has no lines, as that of a picture, or if no chunk has a part of it.
     """
     lines = text.split("\n")
     starts = [0]

@@ -1,7 +1,7 @@
 """The shared part of all evaluations of a published set: its questions, models and budget, running the questions in
 parallel, and the stored reports.
 
-The results of each document are stored as soon as its questions are done.
+The results of a document are stored as soon as all its questions are evaluated, unless the next run must ask some of them again.
 """
 
 import json
@@ -16,7 +16,7 @@ from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
 from qagen_dagster.grounding.judge import RecordingModel
-from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel, worker_count
 from qagen_dagster.loop.questions.publication.publish import dropped
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
@@ -87,13 +87,13 @@ def open_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """Open the published set of a combination for an evaluation. Raises ConfigError, and StoreError if nothing is published."""
+    """Open the questions to evaluate of a combination. Raises ConfigError, and StoreError if nothing is published."""
     published = space.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {one.id for one in published.questions} | dropped(space, combination)
-    # A search can find nothing for a question without an answer
+    # Faulty questions that were dropped stay. For a question without an answer, there is nothing that a search could find.
     questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions
@@ -106,7 +106,7 @@ def configured_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """An evaluation without questions, for its configuration. Raises ConfigError."""
+    """An evaluation without questions, from which its models and settings can be read. Raises ConfigError."""
     name = space.profile_name(combination, profile)
     chosen = space.profile(name)
     return Evaluation(
@@ -127,7 +127,7 @@ class Setup:
     Attributes:
         how: the parts of its fingerprint: versions, models, prompts and options.
         model: the name of the model that answers; empty if the embedder of the index answers.
-        judge: the model that is asked where code cannot decide.
+        judge: the model that is asked where code cannot decide; None if no model is asked.
         specs: the models whose settings are shown when they change.
     """
 
@@ -169,7 +169,7 @@ class EvaluationPlan:
 def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
     """Plan an evaluation of the published questions.
 
-    For the id of a document, `how` returns everything besides the questions that the results depend on.
+    `how` takes the id of a document. It returns everything that the results depend on, apart from the questions.
     """
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:
@@ -321,7 +321,7 @@ class EvaluationRun(Generic[QuestionT]):
     def _ask(self, pair: QAPair) -> QuestionT:
         session = Session(pair)
         if self._failures.fault is not None:
-            return self._failed(session, "not asked: the model failed for others")
+            return self._failed(session, "not asked: the model failed for other questions")
         try:
             result = self.ask(session)
         except (BudgetExhaustedError, MalformedResponseError) as error:

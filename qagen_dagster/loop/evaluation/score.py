@@ -48,7 +48,8 @@ Located = tuple[
 
 
 def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
-    """Read the output in a JSON Lines file. `known` has the ids of the questions. Raises ConfigError if it cannot be read."""
+    """Read the output of a system from a JSON Lines file. `known` has the ids of the questions. A row that is not usable adds a fault.
+    Raises ConfigError if the file cannot be read."""
     rows = ((f"{path}:{number}", partial(read_object, line)) for number, line in lines(path))
     try:
         return _collect(path.stem, rows, frozenset(known))
@@ -57,7 +58,7 @@ def read_output(path: Path, known: Iterable[str]) -> SystemOutput:
 
 
 def given_output(name: str, rows: Iterable[Mapping[str, object]], known: Iterable[str]) -> SystemOutput:
-    """The output from rows in memory. `known` has the ids of the questions."""
+    """As `read_output`, from rows in memory."""
     located = ((f"{name}:{at}", partial(dict[str, object], row)) for at, row in enumerate(rows, 1))
     return _collect(name, located, frozenset(known))
 
@@ -104,7 +105,7 @@ def _passage(value: object) -> object:
     return {name: fields[name] for name in Passage.model_fields if name in fields}
 
 
-HELD = 0.5  # minimum share of a quote's lines that a passage must have
+HELD = 0.5  # minimum number of common lines, as a share of a quote's lines, or of the lines of the shorter one of passage and label
 
 
 def score_systems(
@@ -113,10 +114,8 @@ def score_systems(
     judge: CommandJudge,
     difference: float | None = None,
 ) -> ScoreReport:
-    """Score each system on all questions of the sets. Two systems are also compared. `judge` decides where code cannot.
-
-    With `difference`, the report states how many questions would show such a difference.
-    """
+    """Score each system on all questions of the sets. Exactly two systems are also compared. `judge` decides where code cannot. With
+    `difference`, the report states how many questions are needed to show a difference of this size between two systems."""
     questions = [question for one in sets for question in one]
     labels = {key: some for one in sets for key, some in labels_of(one.store, one.combination).items()}
     scored = [_score(questions, output, judge, labels) for output in outputs]
@@ -163,7 +162,8 @@ def _score(
 def _ranked(
     question: PublishedQuestion, row: SystemAnswer, labels: Sequence[Label], *, lined: bool
 ) -> ScoredAnswer:
-    """The question with the system's answer, the ranks of the document and the evidence among its passages, and their grades."""
+    """The question with the system's answer, the ranks of the question's documents and quotes among the passages of `row`, and the graded
+    measures of these passages. Quotes are ranked only if `lined`, that is, if the system gives lines of passages."""
     passages = row.passages or ()
     documents = list(dict.fromkeys(one.document_id for one in passages))
     mine = question.document_id
@@ -182,7 +182,7 @@ def _ranked(
         answerable=question.answerable,
         writer=question.writer,
         given=row.answer,
-        # the rank of the last document, because only then all are found
+        # the rank of the last wanted document, because only then all are found
         document_rank=max(map(documents.index, wanted)) + 1 if wanted <= {*documents} else None,
         evidence_ranks=tuple(
             next(
@@ -196,7 +196,8 @@ def _ranked(
 
 
 def grades_of(passages: Sequence[Passage], labels: Sequence[Label]) -> Iterator[int | None]:
-    """For each passage, the best grade of the labelled passages in it. A labelled passage counts once, then as 0; None if none is judged."""
+    """For each passage, the best grade of the judged labels that are in it; None if no judged label is in it. If a label is in several
+    passages, its grade counts for the first of them, and 0 for the others."""
     seen: set[str] = set()
     for passage in passages:
         same = {one.passage: one.grade for one in labels if one.grade is not None and _same(passage, one)}
@@ -205,7 +206,7 @@ def grades_of(passages: Sequence[Passage], labels: Sequence[Label]) -> Iterator[
 
 
 def _same(passage: Passage, label: Label) -> bool:
-    """Whether passage and label share at least HELD of the lines of the shorter one."""
+    """Whether passage and label share at least HELD of the lines of the shorter one. A passage without lines is its whole document."""
     if passage.document_id != label.document_id or passage.start_line is None:
         return passage.document_id == label.document_id
     lines = (passage.start_line, passage.end_line or passage.start_line)
@@ -213,7 +214,7 @@ def _same(passage: Passage, label: Label) -> bool:
 
 
 def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
-    """Whether the passage has at least HELD of the quote's lines."""
+    """Whether the passage has at least HELD of the quote's lines. A passage without lines is its whole document."""
     if passage.document_id != document_id or quote.start_line is None:
         return False
     if passage.start_line is None:
@@ -225,7 +226,8 @@ def _holds(passage: Passage, document_id: str, quote: Evidence) -> bool:
 
 
 def _with_facts(found: ScoredAnswer, question: PublishedQuestion) -> ScoredAnswer:
-    """The answer with the share of the key facts that it states. An answer that is right in other words states all."""
+    """`found` with the share of the published answer's key facts that the system's answer states. The share of a right answer is 1. A
+    question without an answer gets no share."""
     if not found.answerable:
         return found
     quotes = "\n".join(one.quote for one in question.evidence)
@@ -249,7 +251,7 @@ def _marked(found: ScoredAnswer, question: PublishedQuestion, model: Model | Non
         return found.model_copy(update={"failure": f"the judge gave no verdict: {error}"[:500]})
     verdict = {"failure": marked.failure} if marked.result is None else asdict(marked.result)
     if not found.answerable:
-        # the published answer states that there is none, so an equal answer abstains
+        # the published answer states that there is no answer, so an equal answer abstains
         verdict |= {"abstained": None if marked.result is None else marked.result.right}
     attempt = question.generation_metadata.attempt_number
     calls = () if asked is None else asked.calls(Role.JUDGE.value, found.document_id, attempt)

@@ -116,7 +116,7 @@ def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
 def _balanced(one: Measure, other: Measure) -> Measure:
     """The harmonic mean of both measures. It is 0 for a system that always abstains, and for a system that never abstains.
 
-    The interval reaches from the mean of the lower ends to the mean of the upper ends, so it is never too narrow.
+    The interval reaches from the harmonic mean of the lower ends to that of the upper ends, so it is never too narrow.
     """
 
     def mean(name: str) -> float:
@@ -157,7 +157,10 @@ _OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
 
 
 def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparison, ...]:
-    """Compare two systems by correctness and, if they gave passages, by the share of documents among the first _FOUND_CUT."""
+    """Compare two systems by correct answers, and by the questions whose document is among the first _FOUND_CUT documents found.
+
+    A comparison is left out if a system has no such measure. The p-values are corrected for the number of comparisons (Holm).
+    """
     both = set(first.overall.measures) & set(second.overall.measures)
     found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
     corrected = holm([one.p_value for one in found])
@@ -191,21 +194,20 @@ def _compared_systems(
 
 
 def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[Plan, ...]:
-    """The numbers of questions and documents that show a difference of `difference` in each measure of `_OUTCOMES` that the systems have.
+    """The numbers of questions and documents that are needed to show `difference` in each measure of `_OUTCOMES` that all `systems` have.
 
-    Two systems show how often they differ on a question. For one system, the other system counts as equally good and independent, so that
-    the number is an upper bound.
+    The variance of the difference is measured on two systems. For a single system, it is estimated for a second system that is equally good
+    and independent of the first. This gives an upper bound of the numbers.
     """
-    return tuple(
-        _planned(name, of, systems, difference)
-        for name, of in _OUTCOMES.items()
-        if all(name in one.overall.measures for one in systems)
-    )
+    shared = (name for name in _OUTCOMES if all(name in one.overall.measures for one in systems))
+    plans = (_planned(name, _OUTCOMES[name], systems, difference) for name in shared)
+    return tuple(plan for plan in plans if plan is not None)
 
 
 def _planned(
     name: str, of: Callable[[ScoredAnswer], bool | None], systems: Sequence[SystemScores], difference: float
-) -> Plan:
+) -> Plan | None:
+    """The plan for one measure; None if no question has the measure for all systems."""
     by_document: dict[str, list[float]] = {}
     for answers in zip(*(one.answers for one in systems), strict=True):
         values = [of(one) for one in answers]
@@ -213,6 +215,8 @@ def _planned(
             signed = float(values[0] or 0) - (float(values[1] or 0) if len(values) == 2 else 0.0)
             by_document.setdefault(answers[0].document_id, []).append(signed)
     values = list(chain.from_iterable(by_document.values()))
+    if not values:
+        return None
     spread = pvariance(values)
     effect = 1.0
     if spread and len(by_document) > 1:
@@ -259,7 +263,7 @@ def report_intervals(questions: Sequence[EvaluatedQuestion]) -> dict[str, Measur
 
 
 def _field(name: str) -> Callable[[EvaluatedQuestion], float | None]:
-    """The value of a field that only the questions of one evaluation have."""
+    """A function that returns the value of the field `name`, or None for a question of an evaluation without this field."""
     return lambda one: getattr(one, name, None)
 
 
@@ -270,7 +274,8 @@ def _grounded(one: EvaluatedQuestion) -> float | None:
 
 
 def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:
-    """Whether the document is among the first five of the fused ranking, or the share of the quotes that are."""
+    """A function that returns whether the document is among the first _FOUND_CUT of the fused ranking, or, for the `level` "evidence", the
+    share of the quotes that are. It returns None if nothing was ranked."""
 
     def value(one: EvaluatedQuestion) -> float | None:
         if not isinstance(one, RetrievedQuestion):

@@ -1,7 +1,7 @@
 """Finds items of a bank that are alike: duplicates, which ask the same, and families, which vary one template or one idea.
 
-Duplicates have the same stem, or the same computation on the same numbers in other words. Items of a family have other numbers or
-another scene. They are not duplicates: the author of the exam decides which variants it has.
+Duplicates have the same stem, the same numbers in nearly the same words, or the same computation on the same numbers. Items of a family
+have other numbers or another context. They are not duplicates: the author of the exam decides which variants it has.
 """
 
 import ast
@@ -23,7 +23,7 @@ _WORD = re.compile(r"[a-z]{2,}")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _SIGN = re.compile(r"(?<![\^{])[-+<>]")  # signs of formulas, but not of exponents
 _SPACING = re.compile(r"\\[,;:! ]|\\(?:left|right|displaystyle|quad|text|mathrm|rm)\b|[{}$~]")
-_LEAST_OPERATIONS = 2  # minimum in a form by which two items can be of one family
+_LEAST_OPERATIONS = 2  # minimum operations of a form that can show two items to be of one family
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class _Comparable:
 
     stem: str
     words: Counter[str]
-    order: tuple[str, ...]  # numbers in order with the signs between them, because a sum is not a difference
-    numbers: Counter[str]  # numbers in any order
+    order: tuple[str, ...]  # numbers in order, then signs in order, because a sum is not a difference
+    numbers: Counter[str]  # the same numbers and signs in any order
     computation: str
     operations: int
 
@@ -174,7 +174,7 @@ def _related(
 
 
 def _template(item: ExamItem) -> tuple[str, int]:
-    """The checkable form with its names in the order in which they occur and without numbers, and its number of operations."""
+    """The checkable form with x0, x1, ... in place of the names of its givens, and its number of operations."""
     check = item.question_package.check
     try:
         tree = ast.parse(check.expression.strip() if check else "", mode="eval")

@@ -1,6 +1,6 @@
 """The state machine of one exam item: its events, why an attempt fails, and the next step.
 
-The verifier's verdict can fail an attempt. Code decides everything else that fails it, such as too low scores.
+An attempt fails because of the verifier's verdict, or because of a rule in code, such as a minimum score.
 """
 
 from typing import Annotated, Literal
@@ -252,7 +252,7 @@ def transition(state: ItemState, event: ExamEvent) -> ItemState:
 
 
 def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState, int]:
-    """The state after the events, as far as the limits allow them, and the number of these events."""
+    """The state after applying events until the limits end the loop, and the number of applied events."""
     state = ItemState()
     for taken, event in enumerate(events):
         state = ask_again(state, limits)
@@ -263,12 +263,12 @@ def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState
 
 
 def ask_again(state: ItemState, limits: ItemLimits) -> ItemState:
-    """The state in which a later run asks the models again, if no reply was usable in the failed steps of an item."""
+    """The state from which a later run goes on. If no reply in the failed steps of an item was usable, it asks the models again."""
     return ItemState(plan=state.plan) if useless_end(state, limits) else state
 
 
 def useless_end(state: ItemState, limits: ItemLimits) -> str:
-    """The last failure of an item that was given up although no reply was usable in its failed steps; else empty."""
+    """The last failure of an item that ended because no reply in its failed steps was usable; else empty."""
     step = next_step(state, limits)
     if not isinstance(step, Ended) or step.finding is None:
         return ""
@@ -278,7 +278,7 @@ def useless_end(state: ItemState, limits: ItemLimits) -> str:
 
 
 def _broken(stage: Stage, failure: str) -> Finding:
-    """The finding of a stage without a result. It counts as fixable, as specified, unless the implementer says that the idea is at fault."""
+    """The finding of a stage without a result. It counts as fixable, unless the implementer says that the idea is at fault."""
     detail = failure or "no result"
     if detail.startswith(UNABLE):
         return Finding(stage=stage, name="unable", severity=Severity.STRUCTURAL, detail=detail)

@@ -49,7 +49,7 @@ class AnswerFile:
 
 
 def read_answers(path: Path) -> AnswerFile:
-    """Read the file. Raises ConfigError if it cannot be read."""
+    """Read a file of answers. A row that is not valid becomes a fault. Raises ConfigError if the file cannot be read."""
     documents: dict[str, list[AnswerRow]] = {}
     faults: list[RowFault] = []
     try:

@@ -1,8 +1,7 @@
 """Grades many answers in parallel. The text of each document is read once.
 
-This module grades the answers of documents, makes the judge of a command that runs outside the asset graph, and
-reports how many answers were decided, by whom, and how often such decisions were right. It does not know the sources of
-answers and documents.
+This module grades the answers of documents, makes the judge of a command that runs outside the asset graph, and reports how many answers
+were decided, by whom, and how often such decisions were right. It does not know the sources of answers and documents.
 """
 
 import threading
@@ -52,14 +51,15 @@ class AnswerToGrade:
 
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
-    """The lines of the evidence of an answer."""
+    """The lines of an answer's quotes from its own document. Quotes without lines are left out."""
     found = ((one.start_line, one.end_line) for one in evidence if one.document_id is None)
     return tuple((first, last) for first, last in found if first is not None and last is not None)
 
 
 @dataclass(frozen=True)
 class DocumentAnswers:
-    """A document with `count` answers. The text and the answers are read when the grading of the document starts. `text` may raise DocumentError."""
+    """A document with `count` answers. The text and the answers are read when the grading of the document starts. `text` may raise
+    DocumentError."""
 
     document_id: str
     title: str

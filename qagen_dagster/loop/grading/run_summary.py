@@ -1,6 +1,6 @@
 """Summarizes the grades of one run, command or backfill: in run_summary.json, and in one JSON file per document.
 
-Names follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
+The names of fields follow "QAGRedo Algorithm Report", sections 5.2 and 5.3. Ids, counts and the split by combination are additions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 from qagen_dagster.errors import StoreError
 from qagen_dagster.grounding.grade import decided, overall
 from qagen_dagster.ingest.files import stored_text
-from qagen_dagster.loop.grading.report import HISTORY_FILE
+from qagen_dagster.loop.grading.grade_set import HISTORY_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import CorpusIndex, Document, joined
 from qagen_dagster.records.grading import (
@@ -111,7 +111,7 @@ class RunSummary(Record):
     ungrounded_count: int
     not_measured_count: int
     decided: Decided  # the numbers of answers that code, the judge and nobody decided
-    error_rates: tuple[ErrorRate, ...]  # shares of such verdicts of code that were wrong on public sets
+    error_rates: tuple[ErrorRate, ...]  # shares of the verdicts of code that were wrong on public sets
     combinations: tuple[CombinationSummary, ...]
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]

@@ -24,7 +24,6 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import exported
 from qagen_dagster.publishing.problems.formats import PROBLEM_EXPORTERS
 from qagen_dagster.publishing.problems.tex_project import left_out
-from qagen_dagster.records.problems.item import Breach, Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import (
     NOT_SOLVED,
     ORIGINAL,
@@ -37,6 +36,7 @@ from qagen_dagster.records.problems.result import (
     Stage,
     TaskResult,
 )
+from qagen_dagster.records.problems.submissions import Breach, Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.review import Decision, problem_set_key
 
 SOURCES = "sources.json"

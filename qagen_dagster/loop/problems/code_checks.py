@@ -50,7 +50,7 @@ from qagen_dagster.loop.problems.text_faults import (
     whole_item,
 )
 from qagen_dagster.mathematics.values import known_value
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.submissions import (
     AlternateResult,
     Breach,
     ClassificationResult,

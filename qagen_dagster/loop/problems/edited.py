@@ -12,7 +12,6 @@ from qagen_dagster.loop.review import refuse, solver_answer
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.allowed_tex import own_of, refused
 from qagen_dagster.publishing.problems.tex_project import allowed_definitions
-from qagen_dagster.records.problems.item import mended_latex
 from qagen_dagster.records.problems.result import (
     ORIGINAL,
     BankItem,
@@ -20,6 +19,7 @@ from qagen_dagster.records.problems.result import (
     ProblemBank,
     ProblemRecord,
 )
+from qagen_dagster.records.problems.submissions import mended_latex
 
 
 def edited_latex(

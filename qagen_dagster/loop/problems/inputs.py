@@ -11,6 +11,7 @@ from pathlib import Path
 from qagen_dagster.agents.problems import ASSIGNMENTS, role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.profiles import Role
+from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.index.references import ReferenceStore, read_references
 from qagen_dagster.latex.engine import compile_item, find_engine
 from qagen_dagster.latex.structure import has_environment, options_of, statement_of, tikz_pictures
@@ -22,7 +23,7 @@ from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.ids import digest, fingerprint
-from qagen_dagster.records.problems import item as items
+from qagen_dagster.records.problems import submissions as items
 from qagen_dagster.records.problems.result import Compiled, Stage, Task
 from qagen_dagster.toolkit.search_passages import TIKZ_TOOL, search_tikz_reference_tool
 from qagen_dagster.toolkit.tool import Tool
@@ -239,16 +240,18 @@ def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[Referenc
     """The references for the role that draws, and one line for each folder or file that is missing or unreadable."""
     if not folders:
         return References(), ()
-    store = _references(tuple(folders), _signature(folders), space.settings.parser_workers)
+    store = _references(tuple(folders), _signature(folders), space.settings.parser_workers, space.parsers())
     tools = {TIKZ_TOOL: search_tikz_reference_tool(store.search)} if store.passages else {}
     return References(tools, store.version), store.skipped
 
 
 @lru_cache(maxsize=4)
-def _references(folders: tuple[Path, ...], signature: str, threads: int) -> ReferenceStore:
+def _references(
+    folders: tuple[Path, ...], signature: str, threads: int, parsers: ParserPool
+) -> ReferenceStore:
     """The references of the folders, cached until `signature` changes. The embedder is local and needs no API key."""
     del signature
-    return read_references(folders, LocalEmbedder(EmbedderSpec(), threads))
+    return read_references(folders, LocalEmbedder(EmbedderSpec(), threads), parsers)
 
 
 def _signature(folders: Sequence[Path]) -> str:

@@ -18,8 +18,8 @@ from qagen_dagster.loop.problems.run_set import stored_work
 from qagen_dagster.loop.problems.sources import TEX, read_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import content_hash, fingerprint
-from qagen_dagster.records.problems.item import Problem
 from qagen_dagster.records.problems.result import ProblemBank, ProblemEnd, Stage
+from qagen_dagster.records.problems.submissions import Problem
 from qagen_dagster.records.text import counted
 
 

@@ -20,8 +20,8 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.records.ids import check_name, content_hash, store_key
-from qagen_dagster.records.problems.item import Picture, Problem
 from qagen_dagster.records.problems.result import ProblemRecord, Stage, TaskResult
+from qagen_dagster.records.problems.submissions import Picture, Problem
 from qagen_dagster.store import Store
 
 _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}

@@ -29,7 +29,7 @@ from qagen_dagster.loop.problems.state_machine import (
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.problems import item as items
+from qagen_dagster.records.problems import submissions as items
 from qagen_dagster.records.problems.result import (
     FIELDS,
     NOT_SOLVED,

@@ -13,7 +13,6 @@ from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import (
     ORIGINAL,
     PipelineResult,
@@ -24,6 +23,7 @@ from qagen_dagster.records.problems.result import (
     TaskEnd,
     TaskResult,
 )
+from qagen_dagster.records.problems.submissions import Problem, VariantKind
 
 _MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
 STOP_AFTER = 3  # a run ends early after this many permanent model failures without any success

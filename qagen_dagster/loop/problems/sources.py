@@ -29,14 +29,6 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.problems.config import IMAGES
-from qagen_dagster.records.problems.item import (
-    Breach,
-    PageResult,
-    PlaceOnPage,
-    Problem,
-    ProblemInput,
-    QuestionKind,
-)
 from qagen_dagster.records.problems.result import (
     ProblemBank,
     ProblemSources,
@@ -45,6 +37,14 @@ from qagen_dagster.records.problems.result import (
     Task,
     TaskEnd,
     TaskResult,
+)
+from qagen_dagster.records.problems.submissions import (
+    Breach,
+    PageResult,
+    PlaceOnPage,
+    Problem,
+    ProblemInput,
+    QuestionKind,
 )
 from qagen_dagster.records.run import CallSummary
 

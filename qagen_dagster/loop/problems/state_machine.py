@@ -11,8 +11,8 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.problems.config import MOST_VARIANTS
-from qagen_dagster.records.problems.item import Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.records.problems.submissions import Format, Problem, ProblemInput, VariantKind
 
 FULL = tuple(stage for stage in Stage if stage is not Stage.FIND)
 DECISIVE = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)  # if one of these fails, the problem is lost

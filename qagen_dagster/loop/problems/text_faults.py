@@ -15,7 +15,7 @@ from qagen_dagster.latex.keyed import lettered_options, pairs_of
 from qagen_dagster.mathematics.reading import known_unit, read_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.values import Quantity, close, equal, known_value, rounds_to, value_of
-from qagen_dagster.records.problems.item import Format
+from qagen_dagster.records.problems.submissions import Format
 
 LEAST_WORDS = 8  # minimum words of a solution that contains no relation
 _STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")

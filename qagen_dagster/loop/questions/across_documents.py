@@ -21,9 +21,10 @@ from qagen_dagster.loop.questions.no_answer import stage
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.result import result_of
 from qagen_dagster.loop.questions.state import Accepted, Done, Judged, QAState, Rejected, Validate
-from qagen_dagster.records.corpus_config import Span
+from qagen_dagster.records.corpus_options import Span
 from qagen_dagster.records.document import merged_lines
-from qagen_dagster.records.questions.results import CallSummary, DocumentEnd, GenerationResult, VerdictRecord
+from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, VerdictRecord
+from qagen_dagster.records.run import CallSummary
 
 OneT = TypeVar("OneT", Accepted, Rejected)
 EACH = 2  # questions in one request

@@ -44,7 +44,7 @@ from qagen_dagster.loop.review import rejected_by_reviewers
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, total_spent
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance, Meter
-from qagen_dagster.records.corpus_config import NoAnswerKind, Span, Strategy
+from qagen_dagster.records.corpus_options import NoAnswerKind, Span, Strategy
 from qagen_dagster.records.document import ChunkHit, IndexEntry, SearchIndex
 from qagen_dagster.records.ids import Mode, fingerprint
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult, RejectedQA

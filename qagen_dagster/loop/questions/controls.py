@@ -27,10 +27,11 @@ from qagen_dagster.loop.questions.fingerprint import has_text_control, has_types
 from qagen_dagster.loop.questions.state import Compared, Controlled, Dedupe, Judged, QAState, Validate
 from qagen_dagster.loop.questions.state_machine import is_malformed
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.records.questions.results import CallSummary, Candidate, Evidence, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason
 from qagen_dagster.records.questions.submissions import BlindAnswer, Comparison
+from qagen_dagster.records.run import CallSummary
 
 
 def same_fact(

@@ -24,7 +24,7 @@ from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Encode
 from qagen_dagster.models.messages import Request, Response
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import RejectedQA
 

@@ -12,13 +12,13 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.records import corpus_config
+from qagen_dagster.records import corpus_options
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
 
-Wanted = tuple[tuple[corpus_config.QuestionType, int], ...]
+Wanted = tuple[tuple[corpus_options.QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
 # The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
@@ -65,7 +65,7 @@ class QALimits(Record):
 class BatchLimits(QALimits):
     """The limits of the work on a document by the batch strategy. If `options` has a mix, `target_count` is its sum."""
 
-    options: corpus_config.BatchOptions
+    options: corpus_options.BatchOptions
     method: Method
     # Not part of the configuration, because replies that are cut off give the same limits
     fit: Annotated[Fit, Field(exclude=True)] = Fit()
@@ -80,17 +80,17 @@ class BatchLimits(QALimits):
             return tuple(self.options.mix.items())
         types = tuple(dict.fromkeys(self.options.question_types or self.options.complexity.question_types))
         counts = {} if self.mix is None else self.mix.counts[0]
-        found = Counter[corpus_config.QuestionType]()
+        found = Counter[corpus_options.QuestionType]()
         for name, count in (counts or {OTHER: self.target_count}).items():
             found.update(_spread(_types_of(name, counts, types), count, document_id))
         return tuple((kind, count) for kind, count in found.items() if count)
 
 
 def _types_of(
-    name: str, counts: Mapping[str, int], preferred: Sequence[corpus_config.QuestionType]
-) -> Sequence[corpus_config.QuestionType]:
+    name: str, counts: Mapping[str, int], preferred: Sequence[corpus_options.QuestionType]
+) -> Sequence[corpus_options.QuestionType]:
     """The types for a kind of a mix: the type itself, or the types of a preset that the mix does not name, or all others."""
-    levels = {kind: corpus_config.Complexity.of(kind) for kind in corpus_config.QuestionType}
+    levels = {kind: corpus_options.Complexity.of(kind) for kind in corpus_options.QuestionType}
     own = [kind for kind, level in levels.items() if name in (kind, level)]
     if own:
         return [kind for kind in own if kind not in counts] or own
@@ -99,16 +99,16 @@ def _types_of(
 
 
 def _spread(
-    types: Sequence[corpus_config.QuestionType], count: int, document_id: str
-) -> dict[corpus_config.QuestionType, int]:
+    types: Sequence[corpus_options.QuestionType], count: int, document_id: str
+) -> dict[corpus_options.QuestionType, int]:
     each, more = divmod(count, len(types))
     first = int(digest(document_id)[:8], 16) % len(types)
     return {kind: each + ((place - first) % len(types) < more) for place, kind in enumerate(types)}
 
 
-def batch_limits(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> BatchLimits:
+def batch_limits(scenario: corpus_options.ScenarioConfig, target_count: int | None) -> BatchLimits:
     """The limits of a scenario with the batch strategy. A mix replaces the target."""
-    options = scenario.batch or corpus_config.BatchOptions()
+    options = scenario.batch or corpus_options.BatchOptions()
     target = None if options.mix is None else sum(options.mix.values())
     limits = _base_limits(scenario, target_count if target is None else target)
     return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
@@ -123,8 +123,8 @@ _LEAST_OUTPUT = {
 
 
 def staged_of(
-    scenario: corpus_config.ScenarioConfig, mode: Mode, target_count: int, document_id: str
-) -> dict[corpus_config.Staged, int]:
+    scenario: corpus_options.ScenarioConfig, mode: Mode, target_count: int, document_id: str
+) -> dict[corpus_options.Staged, int]:
     """The wanted numbers of questions without an answer, by kind, and across documents. They are a part of the target, never all of it.
 
     `apportioned` rounds the shares.
@@ -145,10 +145,10 @@ def loop_limits(limits: QALimits, staged: int, missing: int = 0) -> QALimits:
 
 
 def room_notes(
-    scenario: corpus_config.ScenarioConfig, profile: Profile, target_count: int | None = None
+    scenario: corpus_options.ScenarioConfig, profile: Profile, target_count: int | None = None
 ) -> list[str]:
     """Lines for models whose `max_output_tokens` are too few for what the scenario asks, with the setting to raise."""
-    batch = scenario.strategy is corpus_config.Strategy.BATCH
+    batch = scenario.strategy is corpus_options.Strategy.BATCH
     roles = (Role.GENERATOR, Role.VALIDATOR, *((Role.ANSWERER, Role.JUDGE) if batch else ()))
     specs = {role: spec for role in roles if (spec := profile.find(role, Mode.TEXTUAL)) is not None}
     specs = {role: spec for role, spec in specs.items() if spec.provider not in FREE_PROVIDERS}
@@ -176,13 +176,13 @@ def room_notes(
     return notes
 
 
-def limits_of(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> QALimits:
+def limits_of(scenario: corpus_options.ScenarioConfig, target_count: int | None) -> QALimits:
     """The limits of a scenario. If given, `target_count` replaces the target of the scenario."""
-    batch = scenario.strategy is corpus_config.Strategy.BATCH
+    batch = scenario.strategy is corpus_options.Strategy.BATCH
     return batch_limits(scenario, target_count) if batch else _base_limits(scenario, target_count)
 
 
-def _base_limits(scenario: corpus_config.ScenarioConfig, target_count: int | None) -> QALimits:
+def _base_limits(scenario: corpus_options.ScenarioConfig, target_count: int | None) -> QALimits:
     target = target_count or scenario.target_count
     return QALimits(
         target_count=target,
@@ -215,6 +215,6 @@ def wanted_limits(
     return limits.model_copy(update=least)
 
 
-def mix_of(limits: QALimits) -> dict[corpus_config.QuestionType, int] | None:
+def mix_of(limits: QALimits) -> dict[corpus_options.QuestionType, int] | None:
     """The number of questions of each type that a scenario wants, or None if it has no mix."""
     return limits.options.mix if isinstance(limits, BatchLimits) else None

@@ -1,6 +1,6 @@
 """Plans a combination, collects the results of its documents, and compares the wanted configuration with that of the stored set.
 
-The name of a stored result contains a fingerprint of everything that the result depends on. So an existing result is reused.
+The name of a stored result contains a fingerprint of everything that the result depends on. So a result that is stored under the wanted name is reused.
 """
 
 import json
@@ -27,7 +27,7 @@ from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wan
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
-from qagen_dagster.records.corpus_config import ScenarioConfig, Staged, Strategy, Style
+from qagen_dagster.records.corpus_options import ScenarioConfig, Staged, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
@@ -66,7 +66,7 @@ class RunOptions(Allowance):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The options that are not None, by name."""
+        """The options that are set, by name."""
         found = {name: getattr(self, name) for name in RunOptions.model_fields}
         return {name: value for name, value in found.items() if value is not None and value is not False}
 
@@ -138,7 +138,7 @@ class CombinationPlan:
         return [f"{kind.value} {share}" for kinds in groups for kind, share in kinds.items()]
 
     def staged(self, document_id: str) -> dict[Staged, int]:
-        """The number of questions without an answer and across documents that a document should give, by kind."""
+        """How many questions of each kind in `Staged` (without an answer, or across documents) a document should give."""
         return staged_of(self.scenario, self.combination.mode, self.limits.target_count, document_id)
 
     def earlier(self, workspace: Workspace) -> EarlierSet:
@@ -168,7 +168,7 @@ class CombinationPlan:
         )
 
     def missing(self, document_id: str) -> tuple[str, ...]:
-        """The questions of people that the set did not cover, which the generator is shown for a document."""
+        """The questions that people asked and the set did not cover, to be shown to the generator of a document."""
         return () if self.log is None else self.log.missing.get(document_id, ())
 
     def import_work(self, entry: IndexEntry) -> str:
@@ -251,8 +251,8 @@ def unfinished(workspace: Workspace, planned: CombinationPlan) -> list[str]:
 
 
 def _check_models(scenario: ScenarioConfig, profile: Profile, name: str, mode: Mode) -> None:
-    """Raise ConfigError if the profile lacks a writer of the scenario, or if a model sees nothing in visual mode. Raise it also if an embedded
-    model would have to write text, as for the strategy batch, a style or personas.
+    """Raise ConfigError if the profile lacks a writer of the scenario, or if a model cannot see pages in visual mode. Raise it also if an
+    embedded model would have to write text, as for the strategy batch, a style or personas.
     """
     writers = [spec for spec, _ in profile.writing(scenario.writers, mode).values()]
     worded = "personas" if scenario.personas else "style" if scenario.style not in (None, _QUESTIONS) else ""
@@ -275,7 +275,7 @@ def why_blind(profile: Profile, name: str, mode: Mode) -> str | None:
         if not spec.images and spec.provider not in FREE_PROVIDERS:
             return (
                 f"visual mode needs a {role.value} that sees pictures, and {spec.name} of profile {name} has images: false: "
-                f"bind one that sees under `visual`, or use --mode textual"
+                f"bind a model that accepts pictures under `visual`, or use --mode textual"
             )
     return None
 

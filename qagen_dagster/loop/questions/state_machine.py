@@ -1,4 +1,4 @@
-"""The state machine of the question loop of one document: generate, deduplicate, validate, accept or reject.
+"""The state machine of the question loop of one document: generate, deduplicate, validate, mend once, accept or reject.
 
 States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
 `next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. So a journal of events restores any state.
@@ -17,7 +17,7 @@ _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATO
 
 
 def next_step(state: qa.QAState, limits: QALimits) -> qa.Step:
-    """The next step. The target is checked first, so a document that has reached it never ends for another reason."""
+    """The next step. Of the ends, the target is checked first, so a document that has reached it never ends for another reason."""
     attempt = state.attempts + 1
     if state.mend is not None:
         return state.mend
@@ -182,7 +182,7 @@ def is_malformed(failure: str) -> bool:
 
 
 def check_replies(state: qa.QAState, done: qa.Done) -> None:
-    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. The document is unfinished then."""
+    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless` holds. The document is unfinished then."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (

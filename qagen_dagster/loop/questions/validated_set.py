@@ -25,7 +25,7 @@ from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, normalise, question_id
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.history import REMOVED

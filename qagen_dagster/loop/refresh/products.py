@@ -19,7 +19,7 @@ from qagen_dagster.loop.configuration import Configuration
 from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluation, why_unevaluated
 from qagen_dagster.loop.exams.bank import is_bank_current, made_part, wanted_part, why_part_outdated
 from qagen_dagster.loop.exams.plan import part_set
-from qagen_dagster.loop.grading.report import made_grading, wanted_grading, why_ungraded
+from qagen_dagster.loop.grading.grade_set import made_grading, wanted_grading, why_ungraded
 from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
 from qagen_dagster.loop.problems.bank import published_bank
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
@@ -182,7 +182,7 @@ def _nothing(_: Fields) -> Fields:
 
 
 def _question_ops(fields: Fields) -> Fields:
-    """`fields` are those of RunOptions."""
+    """The configuration of the ops of the questions. `fields` are those of RunOptions."""
     return {
         "candidate_qa": {"ops": {"plan_shards": {"config": dict(fields)}}},
         "corpus_json": {"config": {"replace": fields.get("replace", False)}},
@@ -191,7 +191,7 @@ def _question_ops(fields: Fields) -> Fields:
 
 
 def _problem_ops(fields: Fields) -> Fields:
-    """`fields` are those of ProblemConfig."""
+    """The configuration of the ops of problems. `fields` are those of ProblemConfig."""
     stages = {
         asset: {"ops": {f"plan_{stage.value}": {"config": dict(fields)}}}
         for asset, stage in PROBLEM_STAGES.items()
@@ -245,7 +245,7 @@ def _if_stored(record: Callable[[Combination], str]) -> Callable[[Workspace, str
 
 
 def _evaluation(kind: Kind, asset: str, config: str, description: str) -> Row:
-    """One kind of evaluation of a published set."""
+    """The row of one kind of evaluation of a published set."""
     searches = kind is not Kind.CLOSED_BOOK
 
     def inputs(space: Workspace, key: str) -> str:

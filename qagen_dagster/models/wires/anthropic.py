@@ -1,8 +1,8 @@
 """Anthropic's wire: the Messages API and its batches.
 
 The results of a turn go into one user message in call order, and each picture stays inside its result. Thinking blocks are sent back
-unchanged. Cache markers are at the end of this turn's prefix, at the end of the previous turn's prefix, and at the end of a text that many
-conversations begin with. A batch is one body with all requests, and one file of results. `batcher.py` collects requests and waits.
+unchanged. Cache markers are at the end of the system prompt and, if there are tools, at the end of the last two user turns and of a first
+text that conversations share. A batch is one body with all requests, and one file of results. `batcher.py` collects requests and waits.
 """
 
 import re
@@ -132,7 +132,8 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 
 
 def _choice(request: Request, spec: ModelSpec) -> str:
-    """The type for `tool_choice`. A forced call becomes "auto" if the model thinks, because the server refuses a forced call of a thinking model."""
+    """The type for `tool_choice`. A forced call becomes "auto" if the model thinks, because the server refuses a forced call of a thinking
+    model."""
     thinking = cast("dict[str, Any]", spec.options.get("thinking") or {})
     kind = thinking.get("type") or ("adaptive" if _THINKS.match(spec.model) else "disabled")
     forced = request.tool_choice is ToolChoice.REQUIRED and kind in ("enabled", "adaptive")
@@ -142,9 +143,9 @@ def _choice(request: Request, spec: ModelSpec) -> str:
 def _turns(messages: tuple[Message, ...], *, mark: bool, shared: bool) -> list[dict[str, Any]]:
     """User and assistant turns in alternation. A user message after tool results is part of the turn with the results.
 
-    `mark` sets cache markers, because more turns will follow. `shared` also marks the first block, because other
-    conversations begin with it. From a marker, the server looks about twenty blocks back for a prefix in its cache. A
-    turn with many calls has more blocks, so the marker of the previous turn stays.
+    `mark` sets cache markers on the last two user turns, because more turns will follow. With `mark`, `shared` also marks
+    the first block, because other conversations begin with it. From a marker, the server looks about twenty blocks back for
+    a prefix in its cache. A turn with many calls has more blocks, so the previous turn keeps its marker.
     """
     turns: list[dict[str, Any]] = []
     for message in messages:
@@ -221,7 +222,7 @@ def _usage(body: dict[str, Any]) -> Usage:
     )
 
 
-_ONE_SENDING = timedelta(hours=1)  # a batch that was created later than this after the sending is another one
+_ONE_SENDING = timedelta(hours=1)  # a batch that was created later after a sending is of another sending
 _PAGE = 1000  # batches in one list: the maximum of the server
 
 
@@ -270,7 +271,7 @@ class AnthropicBatch(AnthropicClient):
         return expected(sdk_client.Created, made).id
 
     def find(self, tag: str, count: int, since: datetime) -> list[str]:
-        """Finds batches by size and time, because they carry no tag. The keys in the results show later whether it is the right batch."""
+        """Finds batches by size and time, because they carry no tag. The keys in the results later show which batch is the right one."""
         listed = self.client.messages.batches.with_raw_response.list
         page = expected(_Page, self.call(lambda: listed(limit=_PAGE).http_response.text))
         earliest, latest = since - CLOCKS_DIFFER, since + _ONE_SENDING

@@ -1,7 +1,7 @@
-"""Tool calls for models without native ones: the prompt asks for one JSON action, and results are sent as text.
+"""Tool calls for models that have no native tool calls: the prompt asks for one JSON action, and results are sent as text.
 
-`EmulatedTools` wraps the provider of a wire. This module writes tools, calls and results as text, and reads the actions
-back. It knows no wire and no effect of a tool. Tolerant JSON is in `json_reply.py`.
+`EmulatedTools` wraps the provider of a wire. This module writes tools, calls and results as text, and reads the actions in
+replies. It does not know the wire, or what a tool does. `json_reply.py` reads the JSON.
 """
 
 import json
@@ -114,7 +114,7 @@ def _plain_message(message: Message) -> Message:
 
 
 def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, ...]:
-    """The tool call of a reply. For an unreadable reply, the parts are its text and a call that has a fault."""
+    """The tool call of a reply. For an unreadable reply, the parts are the beginning of its text and a call that has a fault."""
     try:
         name, arguments = _name_and_arguments(json_reply.read_object(text), names)
     except ValueError as error:

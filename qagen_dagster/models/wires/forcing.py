@@ -1,7 +1,7 @@
 """Repeats a request without forcing a tool call, if the server refuses to force one.
 
-Some servers refuse `tool_choice: required` for models that think. Without it, the prompt still asks for the call, and an
-agent asks again if the model answers without a call. The findings of `doctor` on forcing are in `probe.py`.
+Some servers refuse `tool_choice: required` for models that think. If the call is not forced, the prompt still asks for it, and
+an agent asks again if the model answers without a call. The findings of `doctor` on forcing are in `probe.py`.
 """
 
 import logging
@@ -16,14 +16,15 @@ from qagen_dagster.models.messages import Request, ToolChoice
 _ABOUT = re.compile(r"tool.?choice|function.?call|\brequired\b|\bforc(?:e|ed|ing)\b", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)
 _lock = threading.Lock()
-# Models whose server refused in this process: name and address
+# The name and the address of each model whose server refused to force a tool call in this process
 _refusing: set[tuple[str, str | None]] = set()
 
 
 def refuses_forcing(error: ModelError) -> bool:
     """Whether the server may have refused the request because it forces a tool call.
 
-    Servers word this refusal in many ways ("failed to parse grammar"), so any refused request may be one. The text decides for other errors.
+    Servers word this refusal in many ways ("failed to parse grammar"), so every RequestRefusedError counts. Another error counts if its
+    text mentions forcing. A ContextOverflowError or RateLimitedError never counts.
     """
     has_other_cause = isinstance(error, (ContextOverflowError, RateLimitedError))
     refused = isinstance(error, RequestRefusedError) or _ABOUT.search(str(error)) is not None
@@ -38,7 +39,7 @@ def as_accepted(spec: ModelSpec, request: Request) -> Request:
 
 
 class ForcedTools(Wrapper):
-    """A provider that stops forcing tool calls as soon as its server refuses one. A warning reports this once per process."""
+    """A provider that stops forcing tool calls as soon as its server refuses to force one. A warning reports this once per process."""
 
     def __init__(self, provider: Provider) -> None:
         super().__init__(provider)

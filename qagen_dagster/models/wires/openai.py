@@ -1,4 +1,4 @@
-"""OpenAI's own wire: the Responses API, its batches, and the SDK's client that other servers with OpenAI's API share.
+"""OpenAI's own wire: the Responses API, its batches, and the client of OpenAI's SDK, which the other wires with OpenAI's SDK share.
 
 The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them back. Pictures
 are part of `function_call_output`. A batch is a file of requests, a job over this file, and two files of results.
@@ -223,7 +223,7 @@ def _parts(item: _Item) -> list[AssistantPart]:
 
 _ENDPOINT: Literal["/v1/responses"] = "/v1/responses"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
-_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached": the server accepts such a batch before it fails it
+_CROWDED = "token_limit_exceeded"  # "Enqueued token limit reached": the server first accepts such a batch, and then fails it
 _PAGE, _MOST_PAGES = 100, 10  # batches in a list (maximum of the server); lists to search
 
 

@@ -137,9 +137,9 @@ def request_body(request: Request, spec: ModelSpec) -> dict[str, Any]:
 def split_thinking(text: str) -> tuple[str, str]:
     """The reasoning and the answer in a text with `<think>` blocks.
 
-    The first block may have no opening tag, because chat templates may put that tag into the prompt. If the text ends
-    inside a block whose opening tag stands on a line of its own, the rest is reasoning. If the text begins as JSON or as
-    a code block, the whole text is the answer.
+    The first block may have no opening tag, because chat templates may put that tag into the prompt. If the text ends inside a block whose
+    opening tag begins a line, the rest is reasoning; otherwise the tag and the rest are part of the answer. If the text begins as JSON or
+    as a code block, the whole text is the answer.
     """
     thoughts: list[str] = []
     answer: list[str] = []
@@ -190,7 +190,7 @@ def _messages(message: Message) -> list[dict[str, Any]]:
 
 
 def _content(content: tuple[Content, ...]) -> str | list[dict[str, Any]]:
-    """A plain string if there are no pictures, because some chat templates accept nothing else."""
+    """The list of parts; a plain string if there are no pictures, because some chat templates accept nothing else."""
     if all(isinstance(part, Text) for part in content):
         return workarounds.joined(content)
     return [

@@ -125,7 +125,7 @@ def limit_bodies(client: object, limit: int = MAX_BYTES) -> None:
 
 
 class LimitedTransport(httpx.BaseTransport):
-    """Another transport whose response bodies stay below `limit` bytes after decoding.
+    """Another transport whose response bodies have at most `limit` bytes after decoding.
 
     Reading a body raises the HTTP library's DecodingError beyond the limit and for encodings that are not accepted, and
     TimeoutError when the attempt ends. The SDKs bring HTTP libraries of their own with the classes of httpx, so every
@@ -346,7 +346,7 @@ def result_lines(shape: type[S], name: str, text: str, secret: str | None) -> li
 
 def _http_client(make: Callable[..., object], address: str) -> object:
     """The HTTP client that the SDK of `make` makes by default, but with certificates that all clients share.
-    For a server on this machine the client reads no environment variable. Without TLS it trusts no certificate."""
+    For a server on this machine, the client reads no environment variable, and trusts no certificate if the address is without TLS."""
     http_client: Any = sys.modules[make.__module__.partition(".")[0]].DefaultHttpxClient
     library: Any = sys.modules[http_client.__base__.__module__.partition(".")[0]]
     if not is_loopback(address):

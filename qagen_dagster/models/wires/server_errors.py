@@ -1,7 +1,7 @@
 """The ModelErrors for HTTP statuses and error bodies, and the texts of these errors.
 
-No type of an SDK appears here, so the rules are the same for all wires in this folder. Texts of errors contain no header, at most
-`MAX_TEXT` characters, and no API key of six characters or more.
+No type of an SDK appears here, so the rules are the same for all wires in this folder. The text of an error has at most `MAX_TEXT`
+characters, without any header and without any API key of six characters or more.
 """
 
 import math
@@ -32,7 +32,7 @@ _OVERFLOW = re.compile(
     r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
     re.IGNORECASE,
 )
-# With status 429, only this says that the request alone is above the limit of a minute, and so is too long.
+# With status 429, only this text says that the request alone is above the limit of a minute, and so is too long.
 _ABOVE_RATE = re.compile("request too large", re.IGNORECASE)
 _MAY_BE_LENGTH = frozenset({400, 413, 422})
 # Reasons for the end of a reply that mean a failure of the server: error, failed, aborted, cancelled, network_error, ...
@@ -88,7 +88,7 @@ def from_error_body(name: str, error: object, secret: str | None = None) -> Mode
 def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> ModelError | None:
     """The error for a body under status 200 that reports a failure or an unfinished reply; None if it reports neither.
     The report is in the body itself or in a part of it: a choice, an output item or a content block. A failure of
-    unknown kind is permanent if the body has an error, else transient."""
+    unknown kind is permanent if the body itself has an error, else transient."""
     if body.get("error") or body.get("type") == "error" or body.get("status") == "failed":
         return from_error_body(name, body.get("error"), secret)
     lists = (body.get(key) for key in ("choices", "output", "content"))
@@ -106,7 +106,7 @@ def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> Mo
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """The seconds that the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date."""
+    """The seconds that the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date. None if neither can be read."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000

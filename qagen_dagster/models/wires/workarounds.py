@@ -29,9 +29,9 @@ def fit(
     """The conversation in a form that the wire accepts.
 
     `images` decides whether pictures of tool results stay in their result or move to ONE user message after all results of
-    the turn. If the model takes no pictures, a note replaces each picture. Before each picture, its title is a text. An empty
-    message or result gets the text "(empty)". If the wire has no `error_flag`, the text of an error begins with "Error:".
-    Empty assistant messages are dropped, and adjacent user messages are joined.
+    the turn. If the model takes no pictures, a note replaces each picture; otherwise the title of a picture becomes a text before
+    it. An empty user message or result gets the text "(empty)". If the wire has no `error_flag`, the text of an error begins with
+    "Error:". Empty assistant messages are dropped, and adjacent user messages are joined.
     """
     fitted: list[messages.Message] = []
     for message in request.messages:
@@ -87,10 +87,11 @@ def response(
     *,
     partial: bool = False,
 ) -> messages.Response:
-    """The response with `parts`. If the output limit cut off the last call, that call gets a fault and keeps only the complete items.
+    """The response with `parts`. If the output limit cut off the last call, that call gets a fault and keeps only its lists, without
+    the last item of each.
 
     A call whose arguments were cut off looks like a call of a tool without arguments. `partial` states that the server closes
-    cut-off JSON itself. Then the last item of a call that reached the limit is never used.
+    cut-off JSON itself. Then each last call that reached the limit counts as cut off.
     """
     kept = list(parts)
     last = kept[-1] if kept else None

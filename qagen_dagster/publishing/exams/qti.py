@@ -20,7 +20,7 @@ PACKAGE = "http://www.imsglobal.org/xsd/imscp_v1p1"
 _XSI = "http://www.w3.org/2001/XMLSchema-instance"
 _QTI_PLACE = f"{QTI} http://www.imsglobal.org/xsd/qti/qtiv2p1/imsqti_v2p1.xsd"
 _PACKAGE_PLACE = f"{PACKAGE} http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd"
-_ITEM = Path(__file__).with_name("qti_item.xml").read_bytes()
+_ITEM = Path(__file__).with_name("qti_item_template.xml").read_bytes()
 _NO_IDENTIFIER = re.compile(r"[^A-Za-z0-9_.-]")
 _CANVAS_FILES = "%24IMS-CC-FILEBASE%24/"
 _XSI_HERE = f' xmlns:xsi="{_XSI}"'

@@ -16,7 +16,7 @@ _START = re.compile(
     r"|colorlet|tikzset|ctikzset|pgfplotsset|sisetup|DeclareSIUnit|NewDocumentCommand))(?![A-Za-z])\*?"
     r"[ \t]*\{?(?P<name>\\[A-Za-z@]{1,40}|[A-Za-z@][\w@.-]{0,39})?"
 )
-_SETTINGS = ("\\usetikzlibrary", "\\tikzset", "\\ctikzset", "\\pgfplotsset", "\\sisetup")  # define no name
+_SETTINGS = ("\\usetikzlibrary", "\\tikzset", "\\ctikzset", "\\pgfplotsset", "\\sisetup")  # without a name
 _LOADED = re.compile(
     r"\\usepackage[ \t]*(?P<options>\[[\w=, .-]{0,200}\])?[ \t]*\{(?P<names>[\w, -]{1,300})\}"
 )
@@ -143,7 +143,7 @@ def _preamble(bank: BankExport, found: Sequence[str]) -> str:
 
 
 def _loaded(bank: BankExport) -> Iterator[str]:
-    """The lines that load the packages of the items and sources that are installed where the project is compiled."""
+    """The lines that load the packages of the items and sources, each only if it is installed where the project is compiled."""
     given = packages(bank.preambles)
     names = dict.fromkeys((*_BASIC, *given, *bank.packages))
     if {"siunitx", "circuitikz"} <= set(names):  # for values such as R=5<\ohm>

@@ -6,7 +6,7 @@ from typing import Any
 
 from qagen_dagster.english.key_facts import KeyFact, key_facts
 from qagen_dagster.publishing.exporter import Exporter
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import Rights
 from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.ids import content_hash

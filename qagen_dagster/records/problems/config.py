@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Inside, Record
 from qagen_dagster.records.ids import Name
-from qagen_dagster.records.problems.item import Format, QuestionKind, VariantKind
+from qagen_dagster.records.problems.submissions import Format, QuestionKind, VariantKind
 
 MOST_VARIANTS = 20  # variants of one kind of one problem; also the most alternate solutions
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")

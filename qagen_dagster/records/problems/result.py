@@ -6,7 +6,7 @@ from pydantic import Field
 
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Name, digest, store_key
-from qagen_dagster.records.problems import item as item_records
+from qagen_dagster.records.problems import submissions as item_records
 from qagen_dagster.records.run import CallSummary
 
 NOT_SOLVED = "not solved"

@@ -8,14 +8,14 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions import submissions
 
 _MOST_QUOTES = 20
 
 
 def as_type(value: object) -> object:
-    """A question type that a model wrote in another way, such as "Multi-hop" or "MULTI_HOP" for multi_hop. Other values stay."""
+    """The standard form of a question type that a model wrote in another way, such as "Multi-hop" for multi_hop. Other values stay."""
     if not isinstance(value, str):
         return value
     name = "_".join(value.strip(" .:()[]*`").casefold().replace("-", " ").replace("_", " ").split())
@@ -100,6 +100,6 @@ class SubmitGroundedAnswers(Record):
 
 
 class AnsweredQuestion(submissions.SubmitQA):
-    """A question with its answer, in the form that the gate examines; answers that list take more quotes."""
+    """A question with its answer, in the form that the gate examines."""
 
     evidence: Annotated[tuple[submissions.EvidenceQuote, ...], Field(min_length=1, max_length=_MOST_QUOTES)]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import OfCombination
 from qagen_dagster.records.questions.results import (
     CONTROLLED,

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import LineRange
 from qagen_dagster.records.questions.submissions import EvidenceQuote, QuestionText
 

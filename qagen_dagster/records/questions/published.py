@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record, Share
-from qagen_dagster.records.corpus_config import Span, mix_kinds
+from qagen_dagster.records.corpus_options import Span, mix_kinds
 from qagen_dagster.records.document import Box, VisualType
 from qagen_dagster.records.grading import Decider, Grade
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, store_key

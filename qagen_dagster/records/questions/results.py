@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, cast
 from pydantic import Field, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Combination, Mode, OfCombination, store_key
 from qagen_dagster.records.questions.no_answer import NoAnswer

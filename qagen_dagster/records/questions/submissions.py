@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import AcrossKind
+from qagen_dagster.records.corpus_options import AcrossKind
 
 
 class EvidenceQuote(Record):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.agents.questions.no_answer import propose
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.questions.results import RejectionReason
 from tests.support.documents import context_of
 from tests.support.models import FakeModel, Turn, call, say, told

@@ -10,7 +10,7 @@ from qagen_dagster.defs.evaluation.assets import evaluation_results
 from qagen_dagster.defs.evaluation.metadata import of_answers, of_closed_book, of_retrieval
 from qagen_dagster.loop.evaluation.ranking_measures import metrics
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus_config import EvaluationOptions
+from qagen_dagster.records.corpus_options import EvaluationOptions
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
     AnswerReport,

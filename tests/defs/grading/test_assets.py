@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.defs.grading.assets import grounding_results, of_report
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.corpus_config import GradingOptions
+from qagen_dagster.records.corpus_options import GradingOptions
 from qagen_dagster.records.grading import (
     AnswerGrade,
     Grade,

@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.loop.estimate.amounts import Amounts, Range, Use, price, total, use_of
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.run import CallSummary
 
 
 def spec(**fields: Any) -> ModelSpec:

@@ -23,7 +23,7 @@ from qagen_dagster.loop.estimate.documents import (
     kind_of,
 )
 from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.records.corpus_config import Strategy
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.document import IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode
 

@@ -14,7 +14,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     open_evaluation,
     report_version,
 )
-from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.evaluation import Decided, Kind

@@ -17,11 +17,11 @@ from qagen_dagster.loop.evaluation.retrieval_baseline import (
     without_title,
 )
 from qagen_dagster.loop.evaluation.run_questions import report_version
-from qagen_dagster.loop.grading.report import RunMark
+from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.index.build import build_index, is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_config import IndexOptions
+from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import Kind
 from qagen_dagster.records.questions.results import Evidence

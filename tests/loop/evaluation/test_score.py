@@ -223,6 +223,18 @@ def test_intervals_and_tests_count_documents_not_questions() -> None:
     assert plan.questions == pytest.approx(7.85 * (8 / 12) * 5.45 / 0.1**2, rel=0.01)
 
 
+def test_a_plan_needs_a_question_that_is_decided_for_both_systems() -> None:
+    asked = _many(2, 1)
+    known = [one.id for one in asked]
+    undecided = "no idea of mine"
+    rows = [_answers(asked, lambda _: False), _answers(asked, lambda _: False)]
+    rows[0][0]["answer"] = rows[1][1]["answer"] = undecided
+    outputs = [given_output(f"system {at}", one, known) for at, one in enumerate(rows)]
+    report = score_systems([asked], outputs, CommandJudge(), 0.1)
+    assert [one.overall.measures["correct"].questions for one in report.systems] == [1, 1]
+    assert report.plans == ()
+
+
 def test_both_comparisons_of_two_systems_are_corrected_by_holm() -> None:
     asked = _many(8, 1)
     known = [one.id for one in asked]

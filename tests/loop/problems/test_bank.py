@@ -10,7 +10,6 @@ from qagen_dagster.loop.figures import rendering
 from qagen_dagster.loop.problems.bank import combined, told_bank, whole_item
 from qagen_dagster.loop.problems.inputs import with_diagram
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.records.problems.item import DIAGRAM_MARK, TikzResult
 from qagen_dagster.records.problems.result import (
     Compiled,
     CompileOutcome,
@@ -22,6 +21,7 @@ from qagen_dagster.records.problems.result import (
     TaskEnd,
     TaskResult,
 )
+from qagen_dagster.records.problems.submissions import DIAGRAM_MARK, TikzResult
 from qagen_dagster.settings import load_settings
 from tests.support.problems.play import TIKZ, item, mcq, typed
 

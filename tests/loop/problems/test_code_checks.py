@@ -26,7 +26,7 @@ from qagen_dagster.loop.problems.code_checks import (
 )
 from qagen_dagster.loop.problems.text_faults import answer_kept
 from qagen_dagster.records.base import Difficulty
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.submissions import (
     AlternateResult,
     Breach,
     ClassificationResult,
@@ -380,3 +380,10 @@ def test_one_pair_of_a_matching_may_become_the_conversion(key: str) -> None:
     assert key in source
     assert list(answer_kept(source, Format.MCQ_SC, mcq())) == []
     assert list(answer_kept(source.replace(key, "2 pairs"), Format.MCQ_SC, mcq())) != []
+
+
+@pytest.mark.parametrize("alien", [r"\begin{document} A cart \end{document}", r"\usepackage{x} A cart"])
+def test_an_item_is_no_document(alien: str) -> None:
+    broken = scan_breaches(item().replace("A cart", alien), QuestionKind.SUBJECTIVE)
+    assert [one.property for one in broken] == [3]
+    assert "does not belong here" in broken[0].detail

@@ -8,8 +8,8 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.problems.inputs import Compiler
 from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
-from qagen_dagster.records.problems.item import Format, VariantKind
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, ProblemEnd, Stage, TaskEnd
+from qagen_dagster.records.problems.submissions import Format, VariantKind
 from tests.support.models import told
 from tests.support.problems.play import TIKZ, ProblemPlay, photo, task_results
 

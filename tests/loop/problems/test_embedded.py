@@ -13,8 +13,8 @@ from qagen_dagster.loop.problems.run_set import record_of
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.messages import Image
-from qagen_dagster.records.problems.item import Format, VariantKind
 from qagen_dagster.records.problems.result import ProblemRecord, TaskEnd
+from qagen_dagster.records.problems.submissions import Format, VariantKind
 from qagen_dagster.settings import Settings
 from tests.support.problems.play import item, mcq, photo, task_results, typed
 

@@ -11,8 +11,8 @@ from qagen_dagster.latex.structure import tikz_pictures
 from qagen_dagster.loop.problems.inputs import with_figure_of
 from qagen_dagster.loop.problems.run_problem import work_problem
 from qagen_dagster.loop.problems.state_machine import Wishes
-from qagen_dagster.records.problems.item import Format, VariantKind
 from qagen_dagster.records.problems.result import Stage, TaskEnd
+from qagen_dagster.records.problems.submissions import Format, VariantKind
 from tests.support.problems.play import ProblemPlay, integer, item, task_results, typed
 
 ONE, TWO = (f"\\begin{{tikzpicture}}\n\\draw (0,0) -- ({end},0);\n\\end{{tikzpicture}}" for end in (1, 2))

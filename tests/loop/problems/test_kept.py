@@ -14,7 +14,13 @@ from qagen_dagster.loop.problems.code_checks import (
 )
 from qagen_dagster.loop.problems.kept import conditions_kept, figure_faults, too_large
 from qagen_dagster.loop.problems.text_faults import given_faults
-from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
+from qagen_dagster.records.problems.submissions import (
+    AlternateResult,
+    Breach,
+    Format,
+    QuestionKind,
+    VariantKind,
+)
 
 ANS = " \\ans"
 BLOCK = r"A block of mass $4\,\mathrm{kg}$ is pulled along a smooth level floor by a horizontal force of $20\,\mathrm{N}$. Find its acceleration."

@@ -12,8 +12,8 @@ from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.problems.run_set import failures, pipeline_result, record_of
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.models.messages import Image, Request, UserMessage
-from qagen_dagster.records.problems.item import Format, Problem, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import ProblemEnd, ProblemRecord, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.records.problems.submissions import Format, Problem, ProblemInput, VariantKind
 from tests.support.models import told
 from tests.support.problems.play import (
     ALL,

@@ -23,8 +23,8 @@ from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.problems.item import Problem, VariantKind
 from qagen_dagster.records.problems.result import ProblemEnd, Stage
+from qagen_dagster.records.problems.submissions import Problem, VariantKind
 from qagen_dagster.settings import Settings
 from tests.support.models import Turn, call, told
 from tests.support.problems.play import TERMINALS, ProblemPlay, classified, item, photo, typed

@@ -16,8 +16,8 @@ from qagen_dagster.loop.problems.solving import asked, compared, differences, re
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.blind import BlindSolution
-from qagen_dagster.records.problems.item import Format, Problem, ScanResult, VariantKind
 from qagen_dagster.records.problems.result import NOT_SOLVED, ProblemEnd, Stage, TaskEnd
+from qagen_dagster.records.problems.submissions import Format, Problem, ScanResult, VariantKind
 from tests.support.models import FakeModel, Turn, call, told
 from tests.support.problems.play import ProblemPlay, integer, item, mcq, photo, task_results, typed
 

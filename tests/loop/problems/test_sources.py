@@ -15,7 +15,7 @@ from qagen_dagster.loop.problems.plan import picture_key, see_picture
 from qagen_dagster.loop.problems.sources import Named, combined, described, read_file, read_set
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import check_name
-from qagen_dagster.records.problems.item import Problem, ProblemInput, QuestionKind
+from qagen_dagster.records.problems.submissions import Problem, ProblemInput, QuestionKind
 from qagen_dagster.settings import Settings
 from tests.support.problems.files import HEAD, TAIL, pdf, picture, tex, write_set
 from tests.support.problems.play import item

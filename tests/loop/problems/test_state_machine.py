@@ -16,8 +16,8 @@ from qagen_dagster.loop.problems.state_machine import (
     tasks_of,
     transition,
 )
-from qagen_dagster.records.problems.item import Breach, Format, ProblemInput, VariantKind
 from qagen_dagster.records.problems.result import ProblemEnd, Stage, Task, TaskEnd, TaskResult
+from qagen_dagster.records.problems.submissions import Breach, Format, ProblemInput, VariantKind
 from tests.support.problems.play import photo, typed
 
 WISHES = st.builds(

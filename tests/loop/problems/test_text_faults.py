@@ -1,7 +1,5 @@
 """Faults of outputs, and what variants and conversions have to keep."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +12,13 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.records.problems.item import AlternateResult, Breach, Format, QuestionKind, VariantKind
+from qagen_dagster.records.problems.submissions import (
+    AlternateResult,
+    Breach,
+    Format,
+    QuestionKind,
+    VariantKind,
+)
 from tests.support.problems.play import MERGED, integer, item, mcq
 
 ANSWER = r"10\,\mathrm{m\,s^{-1}}"
@@ -154,12 +158,6 @@ def test_a_diagram_is_no_document() -> None:
     assert diagram_breaches(None, picture) == ()
     whole = f"\\documentclass{{standalone}}\n\\begin{{document}}\n{picture}\n\\end{{document}}"
     assert only(diagram_breaches(None, whole), 4, r"\documentclass does not belong here")
-
-
-@pytest.mark.parametrize("alien", [r"\begin{document} A cart \end{document}", r"\usepackage{x} A cart"])
-def test_an_item_is_no_document(alien: str) -> None:
-    broken = scan_breaches(item().replace("A cart", alien), QuestionKind.SUBJECTIVE)
-    assert only(broken, 3, "does not belong here")
 
 
 @pytest.mark.parametrize(

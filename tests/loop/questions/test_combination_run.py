@@ -19,7 +19,7 @@ from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.embedders import EmbedderSpec
-from qagen_dagster.records.corpus_config import CorpusConfig
+from qagen_dagster.records.corpus_options import CorpusConfig
 from qagen_dagster.records.document import ChunkHit
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import DocumentEnd

@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits, limits_of
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import AssistantMessage, Request
-from qagen_dagster.records.corpus_config import QuestionType, ScenarioConfig
+from qagen_dagster.records.corpus_options import QuestionType, ScenarioConfig
 from qagen_dagster.records.document import Visual, VisualType
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult

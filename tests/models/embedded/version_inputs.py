@@ -18,7 +18,7 @@ from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
 from qagen_dagster.records.exams.submissions import sample_of
 from qagen_dagster.records.ids import digest
-from qagen_dagster.records.problems.item import Format
+from qagen_dagster.records.problems.submissions import Format
 from qagen_dagster.toolkit.excerpt import Block, enclose, row
 from tests.models.embedded.driver import Paper, all_questions, run
 

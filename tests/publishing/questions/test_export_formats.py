@@ -29,7 +29,7 @@ from qagen_dagster.publishing.questions.exported_set import (
     Picture,
     Place,
 )
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import Rights, VisualType
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.no_answer import NoAnswer

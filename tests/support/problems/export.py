@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from qagen_dagster.loop.problems.bank import export_of
-from qagen_dagster.records.problems.item import AlternateResult, ClassificationResult, TikzResult
 from qagen_dagster.records.problems.result import BankExport, ProblemBank, ProblemEnd, ProblemRecord
+from qagen_dagster.records.problems.submissions import AlternateResult, ClassificationResult, TikzResult
 from tests.support.problems.play import classified, typed
 
 

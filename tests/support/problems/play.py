@@ -13,7 +13,7 @@ from qagen_dagster.loop.problems.run_problem import TaskResults
 from qagen_dagster.loop.problems.state_machine import Wishes, tasks_of
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Image, Request, ToolMessage
-from qagen_dagster.records.problems.item import Format, Picture, Problem, ProblemInput, VariantKind
+from qagen_dagster.records.problems.submissions import Format, Picture, Problem, ProblemInput, VariantKind
 from qagen_dagster.store import Store
 from tests.support.models import FakeModel, Turn, call, told
 

@@ -14,14 +14,15 @@ from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.batch import (
     AnsweredQuestion,
     SubmitGroundedAnswer,
     SubmitGroundedAnswers,
 )
-from qagen_dagster.records.questions.results import CallSummary, Candidate, RejectionReason
+from qagen_dagster.records.questions.results import Candidate, RejectionReason
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import block, one_line
 
 ROLE = "answerer"

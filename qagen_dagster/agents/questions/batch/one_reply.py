@@ -18,15 +18,15 @@ from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.batch import (
     DraftQuestion,
     SubmitGroundedAnswer,
     SubmitQuestions,
     as_type,
 )
-from qagen_dagster.records.questions.results import CallSummary
 from qagen_dagster.records.questions.submissions import EvidenceQuote
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import single_line
 
 _BULLET = re.compile(r"^\s{0,20}(?:[-*\u2022]|\(?\d{1,3}[.):])\s{1,5}")

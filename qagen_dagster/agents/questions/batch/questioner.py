@@ -22,10 +22,10 @@ from qagen_dagster.agents.spec import Finish, Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import Complexity, QuestionType
+from qagen_dagster.records.corpus_options import Complexity, QuestionType
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.questions.batch import DraftQuestion, NotPossible, SubmitQuestions, SubmitRewrite
-from qagen_dagster.records.questions.results import CallSummary
+from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import block
 
 _FILE = Path(__file__).with_name("question_types.md")
@@ -58,7 +58,7 @@ class Guides:
 _GENERAL = ("rules", "complexity", "document", "bad")  # the sections that describe no type
 _LINES = ("means", "ask", "not", "pattern", "example", "answer")  # of a type, in the order of `Guide`
 _NO_TYPE = (
-    "is no question type: add it to QuestionType in records/corpus_config.py, and to _DERIVED_TYPES in "
+    "is no question type: add it to QuestionType in records/corpus_options.py, and to _DERIVED_TYPES in "
     "agents/questions/evidence/answer_support.py if its answers are not words of the quotes"
 )
 _NOT_DESCRIBED = f"has no section (a question type has the lines {', '.join(_LINES)})"

@@ -32,7 +32,7 @@ from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.result import ENDED, result_of, shortfalls, why_ended, with_missing
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies, wanted_only
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions import results

@@ -13,11 +13,12 @@ from qagen_dagster.grounding.claim_rules import NOT_TOGETHER, TOO_FEW, lacks_one
 from qagen_dagster.loop.questions import state
 from qagen_dagster.loop.questions.limits import Fit, Wanted
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.questions.batch import NotPossible
-from qagen_dagster.records.questions.results import CallSummary, Candidate, DuplicateStep
+from qagen_dagster.records.questions.results import Candidate, DuplicateStep
 from qagen_dagster.records.questions.submissions import Comparison, JudgingAnswer
+from qagen_dagster.records.run import CallSummary
 
 DOUBTFUL = 0.5  # an undecided sentence with a lower score is doubtful, because the document lacks most of its content
 

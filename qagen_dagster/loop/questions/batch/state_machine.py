@@ -21,7 +21,7 @@ from qagen_dagster.loop.questions import state_machine
 from qagen_dagster.loop.questions.batch import state as batch
 from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted
 from qagen_dagster.loop.questions.state import Step as QAStep
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason

@@ -20,7 +20,7 @@ from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.no_answer import stage as stages
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, DocumentPassages
 from qagen_dagster.loop.questions.state import Judged, Validate
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.batch import AnsweredQuestion

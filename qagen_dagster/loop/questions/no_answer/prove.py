@@ -24,11 +24,12 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import ChunkHit, Document, IndexEntry, LineRange, Ranking, merged_lines
 from qagen_dagster.records.questions.no_answer import NoAnswer, Searched
-from qagen_dagster.records.questions.results import BY_READER, CallSummary, Candidate, RejectionReason
+from qagen_dagster.records.questions.results import BY_READER, Candidate, RejectionReason
 from qagen_dagster.records.questions.submissions import BlindAnswer, JudgingAnswer
+from qagen_dagster.records.run import CallSummary
 
 CONTROLS = 3  # answerable questions that test whether the validator finds answers
 _MOST = 300  # characters of an answer in a record

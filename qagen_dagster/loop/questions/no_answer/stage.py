@@ -23,7 +23,7 @@ from qagen_dagster.loop.questions.result import pairs_of, rejections_of, shortfa
 from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate
 from qagen_dagster.loop.questions.state_machine import wanted_only
 from qagen_dagster.records.base import Record
-from qagen_dagster.records.corpus_config import AcrossKind, NoAnswerKind, Span
+from qagen_dagster.records.corpus_options import AcrossKind, NoAnswerKind, Span
 from qagen_dagster.records.questions.results import (
     CallSummary,
     Candidate,

@@ -17,7 +17,7 @@ from qagen_dagster.formats.base import ParseOptions
 from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.configuration import what_changed
-from qagen_dagster.loop.grading.report import is_graded
+from qagen_dagster.loop.grading.grade_set import is_graded
 from qagen_dagster.loop.questions.plan import (
     CombinationPlan,
     RunOptions,
@@ -31,7 +31,7 @@ from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
-from qagen_dagster.records.corpus_config import CorpusConfig, Publish
+from qagen_dagster.records.corpus_options import CorpusConfig, Publish
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Rights
 from qagen_dagster.records.evaluation import REPORTS, EvaluationReport, Kind, Label
 from qagen_dagster.records.grading import DocumentGrades, GroundingReport

@@ -14,7 +14,7 @@ from qagen_dagster.loop.questions.no_answer.stage import KINDS, is_across
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SetFacts
-from qagen_dagster.records.corpus_config import Span, Strategy
+from qagen_dagster.records.corpus_options import Span, Strategy
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
 from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination

@@ -3,13 +3,13 @@
 A row has the texts of the idea (`summary`, `carrier`, `constraints`, `asked`, `rationale`, and `paths`: one for each wrong option),
 and how a draft is made:
 
-- `settings`: the variants of the row; the fields of a variant go before those of the row. `contexts`: their number, if each occurs several times.
-- `draw`: lines in order. `a b in pairs` draws an element of a list of the row, `a in 1..9` a whole number, `a < b in 1..9` two different ones;
-  `c = a+b` computes; `need a > b` gives the draft up if it is false.
+- `settings`: the variants of the row, whose fields override those of the row. `contexts`: the number of contexts, which use the variants in turn.
+- `draw`: lines in order. `a b in pairs` draws an element of a list of the row, `a in 1..9` a whole number, `a < b in 1..9` two that differ;
+  `c = a+b` computes; `need a > b` gives up the draft if the condition is false.
 - `stem`, `reasoning`, `insight`: texts. `<a+b>` stands for a value in LaTeX, `<a:d>` for a decimal, `<a:+>` for a number with its sign, `<a:x>`
-  for a multiple of x, and KEY for the value of the key.
-- `form`: the checkable form over the `givens`. `wrong`: a form for each path, separated by semicolons; an empty one is a path without an option.
-  `key`: a form with the value of `form`, if that has functions. `show`: how values are shown. `only`: the condition on a `value` that is shown.
+  for a times the symbol x, and KEY (only in `reasoning`) for the value of the key.
+- `form`: the checkable form over the `givens`. `wrong`: forms for the paths, separated by semicolons; an empty form gives no option.
+  `key`: an equal form, if `exact_of` cannot compute `form`. `show`: how values are shown. `only`: the condition under which a `value` is shown.
 
 Other fields are values that the lines and texts may name. The syntax of expressions is that of `exact_of`.
 """
@@ -28,7 +28,7 @@ from qagen_dagster.records.data_files import read_table
 
 @dataclass(frozen=True)
 class Draft:
-    """A question without option letters. `wrong` follows the family's paths; None marks a path without an option."""
+    """A question without option letters. `wrong` has the option of each path of the family, or None for a path without an option."""
 
     stem: str
     key: str
@@ -54,11 +54,11 @@ class Family:
 
     @cached_property
     def contexts(self) -> int:
-        """The number of its settings."""
+        """The number of contexts: by default one for each variant, or four without variants."""
         return self.row.get("contexts", len(self.row.get("settings", range(4))))
 
     def make(self, draw: Draw, context: int) -> Draft | None:
-        """A draft in the setting of number `context`; None for unsuitable numbers, which are then drawn again."""
+        """A draft in the context with the number `context`; None if the drawn numbers are unsuitable, so that the caller draws again."""
         settings = self.row.get("settings", [{}])
         row: dict[str, Any] = {**self.row, **settings[context % len(settings)]}
         names = {name: Fraction(one) if isinstance(one, int) else one for name, one in row.items()}
@@ -105,7 +105,7 @@ def _draft(row: Mapping[str, Any], names: dict[str, Any]) -> Draft | None:
 
 
 def _given(text: str, names: Mapping[str, Any]) -> tuple[str, str]:
-    """The name and the value of a given. A name without a value is a symbol, and its own value."""
+    """The name and the value of a given. A name without a value is a symbol, whose value is its name."""
     name, decimals, _ = text.partition(":")
     value = names.get(name, name)
     return name, decimal(value) if decimals else str(value)
@@ -122,7 +122,7 @@ def _latex(form: str, names: Mapping[str, Any], show: str = "<value>", only: str
 
 
 def _filled(text: str, names: Mapping[str, Any]) -> str:
-    """The text with the values of its places, which may be texts with places themselves."""
+    """The text with its placeholders filled in. Their values may be texts with placeholders, too."""
 
     def fill(place: re.Match[str]) -> str:
         value = names[place[1]] if place[1] in names else exact_of(place[1], names)
@@ -154,7 +154,7 @@ def number(value: Fraction | int) -> str:
 
 
 def decimal(value: Fraction | int) -> str:
-    """A rational number as a short decimal. Raises ValueError if it has none."""
+    """A rational number as a decimal. Raises ValueError if it has more than six decimal places."""
     value = Fraction(value)
     text = f"{float(value):.6f}".rstrip("0").rstrip(".")
     if Fraction(text) != value:
@@ -163,7 +163,7 @@ def decimal(value: Fraction | int) -> str:
 
 
 def root(square: Fraction | int) -> str:
-    """The positive root of a positive rational in LaTeX, simplified."""
+    """The square root of a positive rational number in LaTeX, simplified."""
     square = Fraction(square)
     outside, inside = 1, square.numerator * square.denominator
     divisor = 2

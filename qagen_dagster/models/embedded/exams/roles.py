@@ -1,4 +1,5 @@
-"""The four exam roles of the embedded models: what each reads from a prompt and submits; the catalogue of all families, and the question of a slot."""
+"""The four exam roles of the embedded models: what each role reads from a prompt and what it submits. Also the question of each slot, and
+the number of different questions that a cell can give."""
 
 import re
 from functools import lru_cache
@@ -14,7 +15,7 @@ from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
 _TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before
-_LOOKED_BACK = 100  # slots; beyond these no family has new numbers
+_LOOKED_BACK = 100  # after so many slots, no family has new numbers, so earlier slots are no longer avoided
 
 
 def family_of(schema: str, difficulty: str) -> Family | None:
@@ -26,12 +27,12 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
     """The question of a slot (from 1), and its four wrong options with their paths; all values differ.
 
     The setting follows from seed and slot, so that neighbouring slots differ in more than numbers. Another attempt
-    draws other numbers in the same setting. A computation of an earlier slot is avoided as long as this setting or
-    the next ones have others. Raises ValueError if no numbers fit; this happens for no family of the catalogue.
+    draws other numbers in the same setting. A computation of an earlier slot is avoided as long as this setting or the
+    next settings have other computations. Raises ValueError if no numbers fit; this happens for none of `FAMILIES`.
     """
     draw = Draw(f"{family.schema}/{family.difficulty}/{seed}/{slot}/{attempt}")
     setting = (seed + slot) % family.contexts
-    earlier = range(1, slot if slot <= _LOOKED_BACK else 1)  # all earlier slots, unless there are too many
+    earlier = range(1, slot if slot <= _LOOKED_BACK else 1)  # none if there are too many
     taken = {_first(family, seed, one) for one in (*earlier, *([slot] if attempt > 1 else ()))}
     for tried in range(_TRIES):
         made = family.make(draw, (setting + tried // _TRIES_OF_A_SETTING) % family.contexts)
@@ -55,7 +56,7 @@ def _computation(made: Draft) -> tuple[str, ...]:
 
 @lru_cache(maxsize=128)
 def different_items(schema: str, difficulty: str) -> int:
-    """The most different items that a cell can give, counted up to _LOOKED_BACK. All are of one kind of question, in several settings."""
+    """The number of different items that a cell can give, counted up to _LOOKED_BACK; 0 if the cell has no family."""
     family, found, vain = family_of(schema, difficulty), set[tuple[str, ...]](), 0
     draw = Draw(f"count/{schema}/{difficulty}")
     while family is not None and len(found) < _LOOKED_BACK and vain < 10 * _LOOKED_BACK:
@@ -119,7 +120,7 @@ def implement(conversation: Conversation) -> list[Action]:
 
 
 def verify(conversation: Conversation) -> list[Action]:
-    """Solve the stem by methods of its own and judge only by that result."""
+    """Solve the stem by the methods of `stems.py`, and judge the options only by that result."""
     stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
     texts = dict(_OPTION.findall(options.group(1))) if options else {}
     solved = solve(stem.group(1)) if stem else None
@@ -130,7 +131,7 @@ def verify(conversation: Conversation) -> list[Action]:
 
 
 def judge_style(conversation: Conversation) -> list[Action]:
-    """Score only what can be counted: length, numbers, options."""
+    """Score only what can be counted: words, question marks, digits, options."""
     stem, options = _STEM.search(conversation.prompt), _OPTIONS.search(conversation.prompt)
     words = len(stem.group(1).split()) if stem else 0
     texts = [text for _, text in _OPTION.findall(options.group(1))] if options else []
@@ -145,7 +146,8 @@ def _family(conversation: Conversation) -> Family | None:
 
 
 def _letter(family: Family, seed: int, slot: int) -> str:
-    """The letter of the key. Five neighbouring slots of a cell have all five letters, and so have the first slots of five cells."""
+    """The letter of the key. Slots 1 to 5 of a cell have all five letters, as have slots 6 to 10, and so on. If the cells are in the order
+    that follows from the seed, the first slots of five neighbouring cells have all five letters, too."""
     cells, letters = list(FAMILIES), list(OPTIONS)
     Draw(f"cells/{seed}").shuffle(cells)
     turn, place = divmod(slot - 1, len(OPTIONS))
@@ -155,7 +157,7 @@ def _letter(family: Family, seed: int, slot: int) -> str:
 
 
 def _package(made: Draft, wrong: list[tuple[str, str]], key: str) -> dict[str, Any]:
-    """The question with its right option at the letter `key`, and the others in an order that does not show it."""
+    """The question with its right option at the letter `key`, and the wrong options in an order that depends only on the stem."""
     Draw(f"order/{made.stem}").shuffle(wrong)
     wrong.insert(OPTIONS.index(key), (made.key, ""))
     lettered = dict(zip(OPTIONS, wrong, strict=True))
@@ -211,7 +213,7 @@ def _verdict(solved: Solved | None, right: list[str]) -> Action:
 
 
 def _style(words: int, texts: list[str], stem: str) -> dict[str, Any]:
-    """Nine for each criterion that is met, six for each that is not."""
+    """The scores: eight or nine for a criterion that is met or not counted, six for a criterion that is not met."""
     long = words > 110 or words < 5
     numbers = [len(digits.strip("0")) for digits in re.findall(r"\d+", stem + " ".join(texts))]
     messy = any(size > 4 for size in numbers)

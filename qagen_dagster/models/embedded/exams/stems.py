@@ -74,7 +74,7 @@ def _by_form(row: Mapping[str, str], *numbers: float) -> Solved:
 
 
 def _value(group: str | None) -> float:
-    """The number that a mark has matched; 1 for a factor that is left out."""
+    """The number that a mark has matched; 1 for a factor that is left out, and 0 for a number that is not added."""
     if not group:
         return 0.0 if group is None else 1.0
     if fraction := _FRACTION.fullmatch(group):
@@ -125,7 +125,8 @@ def _odd_periodic(
 
 
 def _tangents(area: bool) -> _Answer:
-    """For the two tangents from (p, q) to a circle about the origin: the sum of their lengths, or the area between them and the two radii."""
+    """A function for the two tangents from (p, q) to a circle about the origin. It gives the area between them and the two radii if `area`,
+    else the sum of their lengths."""
 
     def answer(p: float, q: float, square: float) -> Solved:
         # The polar line p x + q y = square meets the circle in the points of contact (ax, ay) and (bx, by).
@@ -205,7 +206,7 @@ def _ratio(series: float, parallel: float) -> Solved:
 
 
 def _lowest(step: int) -> Callable[[float, float], Solved | None]:
-    """The base of which both are neighbouring multiples: all of them for a step of 1, odd ones for 2."""
+    """A function that finds the base of which two numbers are neighbouring multiples. For a `step` of 2, only odd multiples count."""
 
     def answer(first: float, second: float) -> Solved | None:
         for number in range(1, 60 * step, step):

@@ -11,7 +11,7 @@ from qagen_dagster.latex.comparison import final_answer, numbers_of, same_answer
 from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems import reading
-from qagen_dagster.records.problems.item import ANSWER_MARK, Format
+from qagen_dagster.records.problems.submissions import ANSWER_MARK, Format
 
 _ASKS = re.compile(
     r"\s*(?:Give|State|Round|Write|Express)\s+(?:your|the)\s+(?:numerical\s+)?(?:answer|value)\b[^.?!]*[.?!]",

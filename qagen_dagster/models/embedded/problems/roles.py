@@ -15,7 +15,7 @@ from qagen_dagster.models.embedded.problems.reading import UnableError, label_of
 from qagen_dagster.models.embedded.problems.vary import vary
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.data_files import read_table
-from qagen_dagster.records.problems import item as items
+from qagen_dagster.records.problems import submissions as items
 
 _NO_EYES = "embedded models cannot see pictures: bind {role} to a model with images"
 _ITEM = re.compile(r"\\item(?![A-Za-z@])")

@@ -17,7 +17,7 @@ from qagen_dagster.latex.structure import PICTURES, environments, options_of, so
 from qagen_dagster.mathematics.values import Quantity, equal, rounds_to
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems import reading
-from qagen_dagster.records.problems.item import DIAGRAM_MARK
+from qagen_dagster.records.problems.submissions import DIAGRAM_MARK
 
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _CONSTANT = re.compile(

@@ -1,6 +1,6 @@
 """A candidate (a question with its answer, evidence and origin), and the names by which it refers to the document, its parts,
-columns and rows. Each check that refuses candidates is one reason not to ask a question, and uses the words of the question
-and its answer.
+columns and rows. Each check is one reason to refuse a candidate, and judges mainly by the words of the question and of
+the answer.
 
 A label is asked for only if it is certainly the name of a property, such as "mean salinity (g/kg)".
 """
@@ -53,12 +53,12 @@ class Context:
 
     title: str = ""
     plain: frozenset[str] = frozenset()  # words that occur in lower case
-    names: frozenset[str] = frozenset()  # words with a capital inside a sentence, in lower case
+    names: frozenset[str] = frozenset()  # words that are capitalised inside a sentence, stored in lower case
     headings: tuple[tuple[int, str], ...] = ()  # lines and titles
-    long: bool = False  # then a question must contain a name or a number
+    long: bool = False  # then a question made from a sentence must pass `names_something`
 
     def inner(self, section: tuple[str, ...]) -> str:
-        """The innermost heading that differs from the title."""
+        """The innermost heading that is not a part of the title; empty if there is none."""
         names = (_SECTION_NUMBER.sub("", name) for name in reversed(section))
         return next((name for name in names if name.lower() not in self.title.lower()), "")
 
@@ -90,7 +90,7 @@ def _file_title(file: str) -> str:
 
 
 def _confirmed(title: str, lines: Sequence[Line], share: int) -> bool:
-    """Whether the title is a heading in Markdown, or the text beside it has one of `share` of its words, so that the title fits the text."""
+    """Whether the title is a Markdown heading at the top, or the rest of the text has at least one of `share` of the title's longer words."""
     if any(line.text.startswith("# ") and title in cased(line.text) for line in lines[:5]):
         return True
     wanted = {
@@ -120,7 +120,7 @@ def plain_words(lines: Sequence[Line]) -> frozenset[str]:
 
 
 def name_words(lines: Sequence[Line]) -> frozenset[str]:
-    """Words with a capital inside a sentence, in lower case."""
+    """Words that are capitalised inside a sentence, converted to lower case."""
     return frozenset(
         word.lower() for line in lines for word in re.findall(r"[a-z,]\s+([A-Z][a-z]+)\b", line.text)
     )
@@ -164,7 +164,7 @@ def type_of(value: str) -> str:
 
 
 def in_sentence(name: str, context: Context) -> str:
-    """A label in the form for the inside of a sentence: its first letter is small, unless it begins with a name or an abbreviation."""
+    """A label as it is written inside a sentence: its first letter is small, unless it begins with a name or an abbreviation."""
     first, _, rest = name.partition(" ")
     known = first.lower() in context.plain or first.lower() not in context.names
     lower = first[1:].islower() and (known or first.lower() in HEAD_NOUNS)
@@ -214,7 +214,7 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 
 
 def _bad_form(candidate: Candidate, context: Context) -> bool:
-    """Whether the question or the answer is too long, or broken off."""
+    """Whether the question or the answer is too long, is broken off, or has a formula or an unpaired bracket or quote."""
     asked, answer = candidate.asked, candidate.answer
     made = candidate.family not in STRUCTURED
     if (made and len(asked.split()) > _MAX_QUESTION_WORDS) or len(answer.split()) > _MAX_ANSWER_WORDS:
@@ -236,12 +236,12 @@ _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 
 
 def names_something(asked: str) -> bool:
-    """Whether the question has a name, a code or a term in quotes, besides the name of a month."""
+    """Whether the question has a name, a code or a term in backticks. The name of a month does not count."""
     return bool(_NAME.search(_MONTH.sub("", asked)))
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether the question could be asked of any document: nothing names its subject, or only a title and little else does."""
+    """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
     if candidate.family == "key":
         return not candidate.frame
     words = len(set(content_stems(candidate.asked)))

@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.models.messages import AssistantMessage
 from qagen_dagster.models.wires.workarounds import shared_text
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from tests.support.documents import context_of
 from tests.support.models import FakeModel, Turn, call, say, told
 

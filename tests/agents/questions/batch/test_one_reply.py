@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.batch.one_reply import answer, questions, untagged
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 
 REPLY = """\
 Here are the questions:

@@ -22,7 +22,7 @@ from qagen_dagster.agents.questions.batch.questioner import (
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import Request, Stop
-from qagen_dagster.records.corpus_config import Complexity, QuestionType
+from qagen_dagster.records.corpus_options import Complexity, QuestionType
 from tests.support.documents import context_of, view_of
 from tests.support.models import FakeModel, Turn, answer, call, say, told
 

@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.batch.run_document import DocumentRun
 from qagen_dagster.loop.questions.batch.state import BatchState, Draft, GradeQuestion, QuestionGraded
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.document import Metadata
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import question_id

@@ -34,7 +34,7 @@ from qagen_dagster.models.messages import (
     Text,
     ToolCall,
 )
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.ids import question_id
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 from qagen_dagster.store import Store

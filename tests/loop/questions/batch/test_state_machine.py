@@ -46,7 +46,7 @@ from qagen_dagster.loop.questions.state import (
     Recheck,
     Validate,
 )
-from qagen_dagster.records.corpus_config import BatchOptions, QuestionType
+from qagen_dagster.records.corpus_options import BatchOptions, QuestionType
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, Method, Verdict
 from qagen_dagster.records.questions.batch import NotPossible
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA, VerdictRecord

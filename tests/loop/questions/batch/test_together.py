@@ -12,7 +12,7 @@ from qagen_dagster.loop.questions.batch.state_machine import for_validator, next
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.state import Carried, Recheck, Validate
 from qagen_dagster.models.messages import Request
-from qagen_dagster.records.corpus_config import QuestionType
+from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA
 from tests.support.batches.play import LINES, BatchPlay, Fate, question
 from tests.support.batches.run import KEY, fresh, limits_of, run

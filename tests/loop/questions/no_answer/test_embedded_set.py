@@ -10,7 +10,7 @@ import pytest
 
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.evaluation.run_questions import open_evaluation
-from qagen_dagster.loop.grading.report import RunMark, grade_set
+from qagen_dagster.loop.grading.grade_set import RunMark, grade_set
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan, unfinished
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
 from qagen_dagster.loop.questions.validated_set import validate_set

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.questions.no_answer.stage import distrust, without_stages
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.questions.results import RejectedQA, RejectionReason
 from tests.loop.conftest import PlayedWorkspace, put_documents
 from tests.loop.questions.no_answer.harbour import (

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from qagen_dagster.agents.questions.requirements import hops
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.grading.report import RunMark, grade_set
+from qagen_dagster.loop.grading.grade_set import RunMark, grade_set
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish, why_outdated
 from qagen_dagster.loop.questions.validated_set import validate_set

@@ -29,7 +29,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
-from qagen_dagster.records.problems.item import (
+from qagen_dagster.records.problems.submissions import (
     ClassificationResult,
     ConversionResult,
     DiagramKind,

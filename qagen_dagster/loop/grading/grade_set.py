@@ -1,8 +1,7 @@
 """Grades the answers of a combination's validated set and stores the report. Grades of earlier runs are reused.
 
-The plan names the answers of each document and the key of its grades. The key covers the result of the document, its
-text, the kept questions, method, detector and judge. Grades that are stored under the key are valid and are not computed
-again.
+The plan names the answers of each document and the key of its grades. The key covers the result of the document, its text, the kept
+questions, method, claim rules and judge. Grades that are stored under the key are valid and are not computed again.
 """
 
 import json
@@ -32,7 +31,7 @@ from qagen_dagster.loop.shared_budget import effective_budget, metered, partitio
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_config import NoAnswerKind
+from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import Document, LineRange, joined
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
@@ -139,7 +138,7 @@ def wanted_grading(
 def made_grading(
     workspace: Workspace, combination: Combination, wanted: Configuration
 ) -> Configuration | None:
-    """The configuration of the stored report; None if there is none."""
+    """The configuration of the stored report; None if there is no report."""
     report = workspace.store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     if report is None:
         return None
@@ -164,7 +163,7 @@ def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configurat
 
 
 def judge_spec(profile: Profile, method: Method, mode: Mode) -> ModelSpec | None:
-    """The judge that `method` asks; None if `method` asks no judge or the profile has none."""
+    """The judge that `method` asks; None if `method` asks no judge, or if the profile has no judge."""
     return profile.find(Role.JUDGE, mode) if method in ASKING else None
 
 
@@ -231,14 +230,14 @@ def picture_of(pair: QAPair) -> str:
 
 
 def _how(workspace: Workspace, combination: Combination, profile: str) -> list[str]:
-    """Method, detector and judge, as parts of a fingerprint."""
+    """Method, claim rules and judge, as parts of a fingerprint."""
     grading = workspace.corpus(combination.corpus).scenario(combination.scenario).grading
     spec = judge_spec(workspace.profile(profile), grading.method, combination.mode)
     judge = [] if spec is None else [json.dumps(spec.identity(), sort_keys=True), judge_prompt().hash]
     return [REPORT_VERSION, grading.method.value, claim_rules.VERSION, *judge]
 
 
-_SILENT = (NoAnswerKind.UNANSWERABLE,)  # their answers state only that there is no answer
+_SILENT = (NoAnswerKind.UNANSWERABLE,)  # answers of these kinds state only that there is no answer
 HISTORY_FILE = "grounding.json"
 _UNHEARD = tuple(  # beginnings of failures that a later run retries
     f"{kind.__name__.removesuffix('Error')}:"
@@ -265,9 +264,9 @@ def grade_set(
     """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
     Accepted answers and those that were rejected as ungrounded are graded, unless they only state that there is no answer.
-    An answer is not regraded while its document, text, method, detector and judge are the same.
+    An answer is not regraded while its document, text, method, claim rules and judge are the same.
 
-    Also raises MalformedResponseError, after the report is stored, if the judge gave no usable reply on any answer of some document.
+    Also raises MalformedResponseError, after the report is stored, if for some document the judge's reply on every answer was unusable.
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, run, run_budget)
@@ -290,7 +289,7 @@ def undecided(answer: GradedAnswer) -> bool:
 
 
 def _check_replies(found: GroundingReport) -> None:
-    """Raise MalformedResponseError if the judge gave no usable reply on any answer of some document."""
+    """Raise MalformedResponseError if for some document the judge's reply on every answer was unusable."""
     failures = {
         one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
     }
@@ -317,7 +316,7 @@ def _grader(
 def _documents(
     workspace: Workspace, plan: GradingPlan, grader: grade_answers.Grader, progress: Progress | None
 ) -> list[DocumentGrades]:
-    """All documents with an answer to grade, in order. Those without grades are graded now, and stored if no answer is undecided."""
+    """The grades of all documents with an answer to grade, in order. Missing grades are made now, and stored if no answer is undecided."""
     store, fresh = workspace.store, dict[str, DocumentGrades]()
     todo = [one for one in plan.documents if store.find_valid(one.key, DocumentGrades) is None]
     documents = [document_answers(workspace, plan, one) for one in todo]

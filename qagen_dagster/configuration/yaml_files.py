@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from qagen_dagster.errors import ConfigError, TooLargeError
-from qagen_dagster.records.corpus_config import ELSEWHERE
+from qagen_dagster.records.corpus_options import ELSEWHERE
 from qagen_dagster.records.ids import check_name
 from qagen_dagster.untrusted_file import read_file
 

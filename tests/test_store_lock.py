@@ -5,9 +5,9 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 
-from qagen_dagster.lease import lease
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.store import Store
+from qagen_dagster.store_lock import lease
 
 KEY, SHORT = "locks/ledger/abc", 0.3
 

@@ -9,7 +9,7 @@ from qagen_dagster.errors import MalformedResponseError, PermanentModelError, St
 from qagen_dagster.grounding import judge as grounding_judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, in_picture
-from qagen_dagster.loop.grading.report import RunMark, grade_set, grades_version, is_graded
+from qagen_dagster.loop.grading.grade_set import RunMark, grade_set, grades_version, is_graded
 from qagen_dagster.loop.grading.run_summary import described_outputs
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish

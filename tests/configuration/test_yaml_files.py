@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.configuration.exams import read_schemas
-from qagen_dagster.configuration.files import read_yaml
 from qagen_dagster.configuration.problems import load_problem_sets
+from qagen_dagster.configuration.yaml_files import read_yaml
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.records.corpus_config import CorpusConfig
+from qagen_dagster.records.corpus_options import CorpusConfig
 from tests.configuration.test_corpora import add
 from tests.configuration.test_problems import make
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.records.problems.item import mended_latex
+from qagen_dagster.records.problems.submissions import mended_latex
 
 ITEM = "\\item A body \\textbf{falls}: $\\frac{1}{2} \\rho v^2$.\n\\begin{tasks}(2)\n\\task $\\theta$ \\ans\n\\end{tasks}"
 
