@@ -157,7 +157,7 @@ def _groups(text: PdfText) -> list[_Group]:
     groups: list[list[int]] = []
     for n in range(text.pages[0].end_line):
         line = text.lines[n]
-        if not line or (_NO_TITLE.match(line)) or NAMED.fullmatch(line):
+        if not line or _NO_TITLE.match(line) or NAMED.fullmatch(line):
             continue
         if groups and _continues(text, groups[-1], n):
             groups[-1].append(n)
@@ -167,9 +167,8 @@ def _groups(text: PdfText) -> list[_Group]:
     for group in groups:
         shown = " ".join(text.lines[n] for n in group)
         if _may_be_title(shown):
-            found.append(
-                _Group(tuple(group), " ".join(shown.replace(" | ", " ").split()), text.fonts[group[0]])
-            )
+            words = " ".join(shown.replace(" | ", " ").split())
+            found.append(_Group(tuple(group), words, text.fonts[group[0]]))
     return found
 
 

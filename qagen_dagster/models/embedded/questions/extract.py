@@ -198,8 +198,7 @@ _LIMITS = {"min": "minimum ", "typ": "typical ", "max": "maximum ", "value": ""}
 
 
 def _by_parameter(table: Table, place: str, context: Context) -> Iterator[Candidate]:
-    """Questions for the numbers of a data sheet's table, whose columns are values of the parameter that the row names. Rows with
-    conditions or without a unit are left out."""
+    """Questions for the values of a data sheet's parameters. Rows with conditions or without a unit are left out."""
     heads = [head.lower().rstrip(".") for head in table.header.cells]
     if not {"parameter", "unit"} <= {*heads}:
         return
