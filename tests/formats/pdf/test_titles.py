@@ -402,6 +402,7 @@ def cover(*parts: tuple[str, float]) -> Draw:
         "University of Kestwick",
         "Kest Institute of Milling",
         "Ministry of Water and Wheels",
+        "In the High Court of Selby",
         "Fakult\u00e4t f\u00fcr M\u00fchlenbau",
         "Universidad de Kestwick",
         "Bachelor Thesis in Milling",

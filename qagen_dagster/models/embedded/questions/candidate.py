@@ -38,7 +38,7 @@ _POINTING = re.compile(
     re.IGNORECASE,
 )
 # A text with such an end is cut off, because a formula follows.
-_CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a)\??$")
+_CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
     r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
@@ -221,7 +221,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family in ("complement", "who")  # "what is it based on?"
+    stranded = candidate.family == "complement"  # "what is it based on?"
     broken = (
         (_CUT.search(asked) and not stranded)
         or _CUT.search(answer)

@@ -21,7 +21,6 @@ from qagen_dagster.models.embedded.questions.candidate import (
     STRUCTURED,
     Candidate,
     Context,
-    in_sentence,
     name_words,
     names_something,
     plain_words,
@@ -162,7 +161,6 @@ def cell_questions(tables: Sequence[Table], context: Context, *, visual: bool = 
         if not named or (places.count(place) > 1 and not alone):
             continue
         yield from _by_row(table, context.frame() if alone else place, context)
-        yield from _by_parameter(table, context.frame() if alone else place, context)
 
 
 def _place(table: Table, context: Context) -> str:
@@ -192,26 +190,6 @@ def _by_row(table: Table, place: str, context: Context) -> Iterator[Candidate]:
                 words = f"{asked} {row_words(first, row.cells[0], context)}?"
                 quality = 0.8 - 0.03 * len(cell.split())
                 yield Candidate(words, cell, (row.quote,), "cell", type_of(cell), quality, place)
-
-
-_LIMITS = {"min": "minimum ", "typ": "typical ", "max": "maximum ", "value": ""}
-
-
-def _by_parameter(table: Table, place: str, context: Context) -> Iterator[Candidate]:
-    """Questions for the values of a data sheet's parameters. Rows with conditions or without a unit are left out."""
-    heads = [head.lower().rstrip(".") for head in table.header.cells]
-    if not {"parameter", "unit"} <= {*heads}:
-        return
-    named, unit = heads.index("parameter"), heads.index("unit")
-    values = {column: _LIMITS[head] for column, head in enumerate(heads) if head in _LIMITS}
-    for row in table.rows:
-        free = all(not cell or column in (0, named, unit, *values) for column, cell in enumerate(row.cells))
-        name, cells = row.cells[named], table.column(named)
-        whole = free and name and row.cells[unit] and cells.count(name) == 1
-        for column, limit in values.items() if whole else ():
-            if re.fullmatch(r"[-+\u2212]?\d[\d,.]*", row.cells[column]):
-                asked = f"what is the {limit}{in_sentence(name, context)} in {row.cells[unit]}?"
-                yield Candidate(asked, row.cells[column], (row.quote,), "cell", "numeric", 0.8, place)
 
 
 def _askable(row: Row, cell: str) -> bool:

@@ -197,7 +197,7 @@ def agent_or_complement(clause: Clause) -> Iterator[Found]:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
             if wh and noun.ent_type_ not in _TIMES and number_of(noun) is None:
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "who" if wh == "Who" else "complement", "factual", 0.8
+                yield ask(clause, wh, gap), answer, "complement", "factual", 0.8
 
 
 def thing(clause: Clause) -> Iterator[Found]:
