@@ -1,4 +1,4 @@
-"""Document corpora in, validated question/answer evaluation sets out, as a Dagster project."""
+"""A Dagster project that turns document corpora into validated question/answer evaluation sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The asset graph as a Dagster component. This project's own code location is one; other projects add theirs in a defs.yaml."""
+"""The asset graph as a Dagster component. This project's own code location is such a component; other projects add one in a defs.yaml."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -113,7 +113,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
 
     @property
     def layout(self) -> Layout:
-        """Raises ConfigError for a prefix that cannot be used."""
+        """The layout of the graph. Raises ConfigError for a prefix that cannot be used."""
         return Layout(path_of(self.key_prefix), tuple(self.include), self.blocking_checks)
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
@@ -121,7 +121,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         return self.assemble(self.settings(context.project_root))
 
     def settings(self, root: Path) -> Settings:
-        """The settings with the values of this component. `root` is what relative paths start from."""
+        """The settings from the environment, with the given values of this component in their place. Relative paths start at `root`."""
         store = self.store or f"assets/{self.key_prefix}"
         given: dict[str, Any] = {
             "corpora": (root / self.corpora).resolve(),
@@ -142,9 +142,9 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         work: Work | None = None,
         **overrides: Any,
     ) -> dg.Definitions:
-        """The graph of a corpora folder; `work` is what a command started for its runs before they begin. `overrides` replace resources by name.
+        """The graph of a corpora folder. `work` is work that a command started before its runs. `overrides` replace resources by name.
 
-        A corpus that cannot be read is left out and shown in the UI.
+        A corpus that cannot be read is left out, and the UI shows its error.
         """
         layout = self.layout
         known, assets = _assets(settings, layout)
@@ -189,7 +189,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         )
 
     def _linked(self, assets: Sequence[dg.AssetsDefinition]) -> Sequence[Any]:
-        """The assets. If there is a repository, their references to code are addresses in it."""
+        """The assets. If a repository is given, their references to code are addresses in the repository."""
         if self.git_url is None:
             return assets
         mapping = dg.AnchorBasedFilePathMapping(Path(__file__), "qagen_dagster/components.py")
@@ -201,13 +201,13 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
 
     @property
     def _docs(self) -> str | None:
-        """The address of the folder of docs pages; None if they are local files."""
+        """The address of the folder of docs pages; None if the pages are local files."""
         between = "-/tree" if self._platform == "gitlab" else "tree"
         return self.git_url and f"{self.git_url.rstrip('/')}/{between}/{self.git_branch}/docs"
 
 
 def _providers(settings: Settings) -> set[str]:
-    """The providers of the models of the default profile. A profile that cannot be read is reported where it is used."""
+    """The providers of the models of the default profile; empty for a profile that cannot be read, which is reported where it is used."""
     try:
         profile = load_profile(settings.profile, settings.profiles)
     except ConfigError:

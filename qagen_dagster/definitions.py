@@ -1,4 +1,4 @@
-"""The code location of this project: the component `QuestionSets` without a prefix, with everything unless `QAGEN_INCLUDE` says less."""
+"""The code location of this project: the component `QuestionSets` without a prefix, and with the products of `QAGEN_INCLUDE`."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ def _here(settings: Settings) -> QuestionSets:
 
 
 def build_definitions(settings: Settings | None = None, **more: Any) -> dg.Definitions:
-    """The graph of the corpora folder. `more` is for `QuestionSets.assemble`. Raises ConfigError for settings that cannot be used."""
+    """The graph of the corpora folder. `more` goes to `QuestionSets.assemble`. Raises ConfigError for settings that cannot be used."""
     settings = settings or load_settings()
     return _here(settings).assemble(settings, **more)
 
 
 def open_graph(settings: Settings, progress: Progress, work: Work | None = None) -> Graph:
-    """The graph on the Dagster instance of the store, to run in this process. `work` is what the command may have begun already.
+    """The graph on the Dagster instance of the store, to run in this process. `work` has what the command has begun already.
 
-    Raises ConfigError as `open_home` does.
+    Raises ConfigError as `open_home` and `build_definitions` do.
     """
     home, store = open_home(settings), Store(settings.assets)
     work = work or Work(Workspace(settings))
@@ -41,5 +41,5 @@ def open_graph(settings: Settings, progress: Progress, work: Work | None = None)
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """What Dagster loads. Commands do not need it: they build the graph once, with a logger of their own."""
+    """The definitions that Dagster loads. Commands do not use this function: they build the graph once, with a logger of their own."""
     return build_definitions()

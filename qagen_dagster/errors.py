@@ -2,7 +2,7 @@
 
 QagenError
 ├── ConfigError             a file or flag that a person must correct (exit code 2)
-├── StoreError              a stored value that is missing or unreadable
+├── StoreError              a stored value that is missing or unreadable, or cannot be written
 ├── DocumentError           a document that cannot be parsed, with its outcome
 │   └── TooLargeError           a file of more bytes than allowed
 ├── ToolError               text for the model: what went wrong and what to do instead
@@ -10,7 +10,7 @@ QagenError
 └── ModelError              a model call that gave no usable response
     ├── TransientModelError     a retry may succeed (rate limit, timeout, 5xx, connection)
     │   ├── RateLimitedError        too many requests; all processes should back off
-    │   └── UnreachableError        the server has not answered yet in this process
+    │   └── UnreachableError        no connection to a server that has not yet answered this process
     ├── PermanentModelError     a retry would fail as well (bad key, bad request)
     │   └── RequestRefusedError     the server refuses the form of the request, or its length
     │       └── ContextOverflowError    the request does not fit the context window
@@ -30,9 +30,9 @@ class ConfigError(QagenError):
 
     Args:
         message: what is wrong, without the place.
-        file: the file that contains the error, if there is one.
-        line: 1-based line in that file.
-        key: dotted key (`scenarios.rag_eval.name`).
+        file: the file that contains the error; None if no file does.
+        line: 1-based line in that file; None if it is not known.
+        key: dotted key (`scenarios.rag_eval.name`); None if the error is not about a key.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class ConfigError(QagenError):
 
 
 class StoreError(QagenError):
-    """A stored value is missing or unreadable. The message names it."""
+    """A stored value is missing or unreadable, or cannot be written. The message names the value or the store."""
 
 
 class DocumentError(QagenError):
@@ -76,7 +76,7 @@ class ModelError(QagenError):
 
 
 class TransientModelError(ModelError):
-    """A retry may succeed. `retry_after` is the delay in seconds that the server asked for, if it did."""
+    """A retry may succeed. `retry_after` is the delay in seconds for which the server asked, or None."""
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         self.retry_after = retry_after

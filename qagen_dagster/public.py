@@ -1,6 +1,4 @@
-"""The functions that other programs import from `qagen_dagster`: published sets, scores, and answers from one document. Other Dagster
-projects use `defs/questions/downstream.py`.
-"""
+"""The functions that other programs import from `qagen_dagster`. Other Dagster projects use `defs/questions/downstream.py`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -50,7 +48,7 @@ def published(combination: str, version: str = LATEST, *, assets: str | Path | N
 
 
 def combinations() -> list[str]:
-    """The partition keys of all combinations that are configured in the corpora folder, published or not."""
+    """The partition keys of all combinations that the corpora folder configures, published or not. Broken corpora are left out."""
     corpora = load_corpora(load_settings().corpora).corpora
     return [one.key for corpus in corpora.values() for one in corpus.combinations()]
 
@@ -63,16 +61,16 @@ def score(
     profile: str | None = None,
     max_usd: float | None = None,
 ) -> ScoreReport:
-    """The scores of a system on published questions; with `against` also those of a second system, compared with the first.
+    """The scores of a system on published questions. With `against`, also the scores of a second system, and a comparison of the two.
 
     Args:
         sets: one published set or several.
-        answers: a JSON Lines file, or its rows: `id`, and `answer`, `passages` or both.
-        against: the same for the second system.
+        answers: a JSON Lines file, or its rows. A row has the `id` of a question, and `answer`, `passages` or both.
+        against: the answers of the second system.
         profile: the profile whose judge compares answers if code cannot decide. Default: no judge is asked.
-        max_usd: what the judge may cost. Default: the profile's budget.
+        max_usd: the limit of spending for the judge, in US dollars. Default: the profile's budget.
 
-    Raises ConfigError.
+    Raises ConfigError for a file that cannot be read, and for a profile or settings that cannot be used.
     """
     several = (sets,) if isinstance(sets, PublishedSet) else tuple(sets)
     known = [question.id for one in several for question in one]
@@ -106,8 +104,8 @@ def answer_from_document(
 ) -> SemanticSearchAnswer:
     """Answer a question from one document of a corpus. Failures are values of the answer, not exceptions.
 
-    `document_id` is an id, a path under documents/, or the `id` of a JSONL row. Without `corpus`, all corpora are searched. Options that are None are
-    taken from corpus.yaml and from the default profile.
+    `document_id` is an id, a path under documents/, or the `id` of a JSONL row. Without `corpus`, all corpora are searched. Without
+    `profile`, the default profile is used. Other options that are None are taken from corpus.yaml and from the profile.
     """
     blank = SemanticSearchAnswer(answer="", document_id=str(document_id), question=question.strip())
     try:
@@ -141,8 +139,8 @@ def semantic_search_document(
     corpus: str | None = None,
     profile: str | None = None,
 ) -> tuple[ChunkContext, ...]:
-    """The passages of one document that are closest to a query in meaning, the best first: chunks of its full text, or the sentences of
-    its abstract if it has no full text.
+    """The passages of one document that are closest to a query in meaning, the closest first. They are chunks of the full text,
+    or sentences of the abstract if the document has no full text.
 
     `threshold` is the minimum cosine similarity. Raises ConfigError, ModelError and StoreError.
     """
@@ -153,7 +151,7 @@ def semantic_search_document(
 def get_document_text_status(
     document_id: str | int, *, corpus: str | None = None, profile: str | None = None
 ) -> DocumentTextStatus:
-    """Which texts a document has, and which are in the search index of its corpus. Raises ConfigError and StoreError."""
+    """The texts that a document has, and whether the search index of its corpus has them. Raises ConfigError and StoreError."""
     texts, place = _texts(document_id, corpus, profile)
     return texts.status(place.chunks)
 

@@ -1,6 +1,6 @@
 """Reads the environment variables. No other module does.
 
-The variables say where things are, which profile is the default and how much runs in parallel. Nothing is read at import.
+The variables set the folders, the default profile, the limits, and how much runs in parallel. Nothing is read at import.
 Secrets are read one at a time and never stored.
 """
 
@@ -44,17 +44,17 @@ class Settings:
         corpora: folder of the corpora, read-only.
         assets: root of the store, a path or an fsspec URL.
         profile: name of the default profile.
-        profiles: folder whose profiles replace shipped ones of the same names; None: only shipped profiles are used.
-        document_workers: question sets: maximum number of model calls in flight in one process. Other products: maximum number of
-            pieces of work that one op does at once.
+        profiles: folder of further profiles, which replace shipped ones of the same names; None: only shipped profiles are used.
+        document_workers: for question sets, the maximum number of model calls in flight in one process. For other products, the maximum
+            number of pieces of work that one op does at once.
         parser_workers: number of parser processes.
-        parser_seconds: time limit for parsing one document, in seconds.
+        parser_seconds: limit of processor time for parsing one document, in seconds.
         parser_memory_mb: memory limit of one parser process (address space), in MB.
         state: local folder through which the processes of this user share the rate limits of models.
         shard_size: documents or problems per op. None: 1 document or `document_workers` problems per op, and more if there would
             otherwise be more than 32 ops.
         automation_max_usd: limit in US dollars for the runs that one tick of a sensor or schedule launches.
-        automation_max_usd_per_day: the same for all ticks of a day (UTC) together. If one of the two is None, paid models are refused.
+        automation_max_usd_per_day: limit for all ticks of a day (UTC) together. If a limit is None, automation refuses paid models.
         optional: the products of OPTIONAL that are made. The others never count as out of date.
     """
 
@@ -102,7 +102,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
 
 
 def secret(name: str) -> str | None:
-    """The value of an environment variable that holds a secret; None when it is not set. Do not store it."""
+    """The value of an environment variable that holds a secret; None when it is not set or empty. Do not store the value."""
     return os.environ.get(name) or None
 
 
@@ -111,13 +111,13 @@ _PROXIES = tuple(
 )
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _KEY_LOG = "SSLKEYLOGFILE"  # names the file to which every TLS client writes its keys
-OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # of clients that reach stores in buckets
+OTHER_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # read by clients of stores in buckets
 
 
 def network_faults(
     more: tuple[str, ...] = (), environ: Mapping[str, str] | None = None, *, url: str = "https://"
 ) -> list[tuple[str, str]]:
-    """The variables of proxies and certificates whose values no client can use, with the reasons. The values may contain passwords.
+    """The variables of proxies and certificates whose values no client can use, with the reasons, which do not quote passwords.
 
     `more` names further variables of certificates. Variables that do not matter for requests to the server of `url` are left out.
     """
@@ -203,7 +203,7 @@ def _key_log_fault(path: Path) -> str | None:
 
 
 def document_password(variable: str) -> str:
-    """The document password in an environment variable. Raises ConfigError when it is not set."""
+    """The document password in an environment variable. Raises ConfigError when it is not set or empty."""
     value = secret(variable)
     if value is None:
         raise ConfigError(f"the environment variable {variable} (a document password) is not set")
@@ -242,13 +242,13 @@ def has_columns() -> bool:
 
 
 def dagster_home() -> Path | None:
-    """The folder that `DAGSTER_HOME` names; None when it is not set."""
+    """The folder that `DAGSTER_HOME` names; None when it is not set or empty."""
     chosen = os.environ.get("DAGSTER_HOME")
     return Path(chosen).expanduser().resolve() if chosen else None
 
 
 def executor() -> str:
-    """Where Dagster runs ops: `QAGEN_EXECUTOR`, one of EXECUTORS. Raises ConfigError for any other value."""
+    """The executor, which decides where Dagster runs ops: `QAGEN_EXECUTOR`. Raises ConfigError if it is not one of EXECUTORS."""
     name = os.environ.get("QAGEN_EXECUTOR") or EXECUTORS[0]
     if name not in EXECUTORS:
         raise ConfigError(f"QAGEN_EXECUTOR={name!r} is not one of {', '.join(EXECUTORS)}")
@@ -256,12 +256,12 @@ def executor() -> str:
 
 
 def scripts() -> str | None:
-    """The module whose dictionary `SCRIPTS` has the functions of scripted models; None when it is not set."""
+    """The module whose dictionary `SCRIPTS` has the functions of scripted models (QAGEN_SCRIPTS); None without it."""
     return os.environ.get("QAGEN_SCRIPTS") or None
 
 
 def op_seconds() -> int:
-    """The number of seconds after which Celery considers the worker of an op dead. Raises ConfigError for an invalid value."""
+    """The seconds after which Celery considers the worker of an op dead (QAGEN_OP_SECONDS). Raises ConfigError for an invalid value."""
     return _whole_number(os.environ, "QAGEN_OP_SECONDS", 3600)
 
 

@@ -1,7 +1,7 @@
-"""The store: the only code that writes values. The records make their keys.
+"""The store: the only code that writes values. The classes of records build the keys.
 
-`write` and `write_bytes` are atomic (temporary file, fsync, rename; a single put on object stores). Reads return typed records. The
-error for a missing or damaged one names its path. `write` sets aside a damaged file that it replaces. The root is a folder or fsspec URL.
+`write` and `write_bytes` are atomic (temporary file, fsync, rename; a single put on object stores). The error for a missing or damaged
+record names its path. `write` sets aside a damaged record that it replaces. The root is a folder or an fsspec URL.
 """
 
 import contextlib
@@ -110,21 +110,21 @@ class Store:
         return None if data is None else self._parsed(key, data, kind)
 
     def find_valid(self, key: str, kind: type[RecordT]) -> RecordT | None:
-        """A record; None when it is missing or not a valid `kind`. For records that are made again when they are missing."""
+        """A record; None when it is missing or not a valid `kind`. Only for records that are made again when they are missing."""
         try:
             return self.find(key, kind)
         except StoreError:
             return None
 
     def rows(self, key: str, kind: type[BaseModel], row: type[RowT]) -> Iterator[RowT]:
-        """The rows in the first list of `row` of a record. Raises StoreError as `read` does, perhaps only after some rows.
+        """The rows of a record: its first field of the type `tuple[row, ...]`. Raises StoreError as `read` does, maybe after some rows.
 
-        One row is parsed at a time, because the parsed record of a large corpus takes several times the size of its file.
+        One row is parsed at a time, because the parsed record of a large corpus takes several times as much memory as its file.
         """
         return (one for one in self._rows_and_head(key, kind, row) if isinstance(one, row))
 
     def read_head(self, key: str, kind: type[RecordT], row: type[BaseModel]) -> RecordT:
-        """The record that `read` returns, but with an empty list of `row`. All rows are validated, one at a time."""
+        """The record that `read` returns, but without its rows (see `rows`), which are still validated, one at a time."""
         *_, head = deque(self._rows_and_head(key, kind, row), maxlen=1)
         return cast("RecordT", head)
 
@@ -155,7 +155,7 @@ class Store:
             raise StoreError(f"{self.path(key)} is missing") from None
 
     def find_or_set_aside(self, key: str, kind: type[RecordT]) -> RecordT | None:
-        """As `find_valid`; a file that is not a valid `kind` is set aside."""
+        """As `find_valid`, but a file that is not a valid `kind` is set aside. Raises StoreError as `set_aside` does."""
         data = self.get(key)
         try:
             return None if data is None else self._parsed(key, data, kind)
@@ -164,8 +164,8 @@ class Store:
             return None
 
     def set_aside(self, key: str, damaged: bytes, why: str) -> None:
-        """Rename a damaged file to `<key>.damaged`, and log it. A file with other bytes than `damaged` is left alone:
-        another process has repaired it."""
+        """Rename a damaged file to `<key>.damaged`, and log this. A file with other bytes than `damaged` is left alone, because
+        another process has repaired it. Raises StoreError if the file cannot be renamed."""
         with _SETTING_ASIDE:
             name = self._renamed(key, damaged, why)
         if name is not None:
@@ -197,7 +197,7 @@ class Store:
         self.write_bytes(key, (record.model_dump_json(indent=1) + "\n").encode())
 
     def write_bytes(self, key: str, data: bytes) -> None:
-        """Write bytes atomically. When this returns, they survive a crash. Raises StoreError, for example for a full disk."""
+        """Write bytes atomically. When this returns, the bytes survive a crash. Raises StoreError if a local disk refuses them."""
         if self._local is None:
             self._fs.pipe_file(f"{self._base}/{key}", data)
             return
@@ -268,17 +268,18 @@ class Store:
             ) from error
 
     def blobs(self, prefix: str) -> "Blobs":
-        """A content-addressed part of the store, spread over 256 folders."""
+        """The values under `prefix` by hexadecimal key, spread over 256 folders."""
         return Blobs(self, prefix)
 
 
 class Blobs:
-    """Values by hexadecimal key. The ledger is stored like this."""
+    """A part of the store that holds values by hexadecimal key, such as the ledger."""
 
     def __init__(self, store: Store, prefix: str) -> None:
         self._store, self._prefix = store, prefix
 
     def get(self, key: str) -> bytes | None:
+        """The value of a key; None when it is missing."""
         return self._store.get(self._key(key))
 
     def put(self, key: str, data: bytes) -> None:
@@ -295,7 +296,7 @@ class Blobs:
                 yield key
 
     def strays(self) -> "list[str]":
-        """Store keys of the other files under the prefix."""
+        """The store keys of the files under the prefix that `keys` skips, sorted."""
         values = {self._key(key) for key in self.keys()}
         return [path for path in self._store.list(self._prefix) if path not in values]
 
@@ -340,7 +341,7 @@ def _split(lines: Iterator[bytes], name: str) -> Iterator[tuple[bool, bytes]]:
             indent = line[: len(line) - len(line.lstrip(b" "))]
         if indent and line == b'%s"%s": [\n' % (indent, name.encode()):
             break
-    closing = 2 * indent + b"},\n"  # of all rows but the last
+    closing = 2 * indent + b"},\n"  # the last line of each row except the last row
     end = b"\n%s}\n%s]" % (2 * indent, indent)
     while row := b"".join(takewhile(closing.__ne__, lines)):
         row, ended, after = row.partition(end)

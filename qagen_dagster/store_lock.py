@@ -51,7 +51,7 @@ def lease(objects: Objects, key: str, seconds: float = SECONDS) -> Generator[Non
 
 
 def _take(objects: Objects, key: str, owner: str, seconds: float) -> str:
-    """Make the lock, or the next lock if its holder is dead. Returns the name of the lock."""
+    """Wait until the lock is free or its holder is dead, then make the lock or the next lock. Returns the name of the made lock."""
     name, seen, since, first = key, b"", 0.0, b""
     while True:
         if objects.create(name, owner.encode()):
@@ -78,7 +78,7 @@ def _renew(objects: Objects, name: str, owner: str, done: threading.Event, secon
         number += 1
         try:
             objects.write_bytes(name, f"{owner} {number}".encode())
-        except Exception as error:  # of any kind of store; the next renewal may succeed
+        except Exception as error:  # each kind of store has its own errors; the next renewal may succeed
             _LOG.warning("the lock %s could not be renewed: %s", name, error)
 
 

@@ -1,6 +1,6 @@
 """Opens local files that other people supply. The type, the place and the size of a file are checked before a byte is read.
 
-The checks apply to the open descriptor, so a file that replaces a checked one is not read in its place.
+The checks apply to the open descriptor, so a file that replaces a checked file is not read in its place.
 """
 
 import errno

@@ -39,16 +39,16 @@ class WorkerError(Exception):
 
 
 class Worker:
-    """A process that does one job at a time. It starts with the first job, and again after it has ended.
+    """A process that does one job at a time. It starts with the first job. If it has ended, it starts again with the next job.
 
     One thread at a time may use a worker, but any thread may call `kill`.
 
     Args:
         name: what messages call the process.
-        place: `module:function`. The process calls this function with `hello`, and the function returns the
-            one that does the jobs.
+        place: `module:function`. The process calls this function with `hello`. The function returns the
+            function that does the jobs.
         hello: what the process must know before the first job, such as limits.
-        bare: whether the process gets neither the variables nor the working folder of this process.
+        bare: whether the process gets neither the environment variables nor the working folder of this process.
     """
 
     _pipe: Connection
@@ -61,9 +61,9 @@ class Worker:
     def ask(self, job: object, seconds: float, *, wall: bool = False) -> object:
         """The reply to a job. The job may use `seconds` of processor time, or of wall time if `wall` is True.
 
-        Without `wall`, wall time does not count, so that results do not depend on how busy the machine is. The
-        exception is a worker that is idle: it may be so for `seconds` of wall time. Raises WorkerError, and
-        RuntimeError if the process does not start. After an error, the next job has a new process.
+        Processor time is limited so that results do not depend on how busy the machine is. A worker that is
+        idle for `seconds` of wall time fails as well. Raises WorkerError, and RuntimeError if the process does
+        not start. After an error, the next job has a new process.
         """
         self._start()
         try:
@@ -129,7 +129,7 @@ class Worker:
         self._greeted = True
 
     def _wait(self, spent: Callable[[], float], before: float, seconds: float) -> None:
-        """Wait for the reply. `before` is what `spent` returned at the start of the job, in seconds."""
+        """Wait for the reply. `before` is the value of `spent()` at the start of the job, in seconds. Raises WorkerError."""
         used, quiet, pause = 0.0, 0.0, seconds
         while not self._pipe.poll(pause):
             last, used = used, spent() - before
@@ -143,7 +143,7 @@ class Worker:
     def _processor_seconds(self) -> float:
         """Seconds of processor time that the process and its children have used.
 
-        If the system does not tell, the result is the time of the monotonic clock. Then wall time is limited.
+        If the system does not report it, the result is the time of the monotonic clock, so that wall time is limited instead.
         """
         pid = self._process.pid if self._process else 0
         try:

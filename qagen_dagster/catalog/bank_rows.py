@@ -28,8 +28,8 @@ def slot_rows(
 
     Args:
         models: provider:model by role.
-        left_out: why an accepted item is not in the bank; None if it is.
-        flaws: criteria of item-writing flaws; None: there is no question.
+        left_out: the reason why an accepted item is not in the bank; None for any other slot.
+        flaws: the criteria of the item-writing flaws that were found; None: there is no question.
     """
     keys = {**dict(result.part), "slot": result.slot}
     made = {"schema_title": schema_title, "models": models, "flaws": flaws}
@@ -100,7 +100,7 @@ def _item(result: SlotResult, left_out: RejectedItem | None) -> Row:
 
 
 def _seen(attempt: Attempt) -> Row:
-    """The findings of the steps that an attempt reached."""
+    """The findings of the steps of an attempt; None for steps that it did not reach."""
     package, blind, style = attempt.package, attempt.blind, attempt.style
     return {
         "stem": None if package is None else package.question.stem,
@@ -113,7 +113,7 @@ def _seen(attempt: Attempt) -> Row:
 
 
 def _caught(result: SlotResult, attempt: Attempt) -> Row:
-    """The step at which the attempt failed. Its detail in the log is `<failure type> (<severity>)`."""
+    """The step at which the attempt failed; empty if it did not fail. The step's detail in the log is `<failure type> (<severity>)`."""
     for step in result.log:
         if step.attempt == attempt.number and not step.ok and step.stage is not Stage.DESIGNER:
             return {"caught_by": step.stage.value, "failure_type": step.detail.partition(" (")[0]}
@@ -143,7 +143,7 @@ def problem_row(problem_set: str, position: int, one: ProblemRecord) -> TableRow
 
 
 def task_rows(problem_set: str, problem_id: str, result: TaskResult, *, current: bool) -> Iterator[TableRow]:
-    """One result of a task and its calls. `current`: whether the bank was made with this result."""
+    """One result of a task, and its calls. `current`: whether a present bank was made with this result."""
     keys: Row = {
         "problem_set": problem_set,
         "problem_id": problem_id,

@@ -1,11 +1,11 @@
 """Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `stats.py` queries them.
 
 The comments of `comments.toml` on tables, views, macros and columns are written into the catalog, and read from it. A column without
-its own entry in `comments.toml` has the entry of its name.
+an entry `relation.name` in `comments.toml` has the entry of its own name.
 
 Everything in a catalog is derived from the store's records, so nothing is migrated in place: a catalog of another
 version is rebuilt. DuckDB allows one writer, and a writer locks readers out. So a new catalog is written to a
-separate file and renamed over the published one, and a finished snapshot never changes while it is open.
+separate file, which then replaces the published catalog. A finished snapshot never changes while it is open.
 """
 
 import os
@@ -53,7 +53,7 @@ def sql(name: str) -> str:
 
 
 def version_of(connection: duckdb.DuckDBPyConnection) -> int | None:
-    """The version of an open catalog; None if it is not a catalog."""
+    """The schema version of an open catalog; None if the database is not a catalog."""
     try:
         row = connection.execute("SELECT schema_version FROM catalog_info").fetchone()
     except duckdb.CatalogException:
@@ -84,7 +84,7 @@ def snapshot(path: Path) -> Generator[duckdb.DuckDBPyConnection]:
 
 
 def _attach(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Attach the file as a separate database.
+    """Attach the file as a separate database. Raises StoreError when it cannot be read.
 
     `duckdb.connect(path)` shares one database per path within a process: while a reader has the old file open,
     new readers would see the old file, too.
@@ -106,7 +106,7 @@ TABLES = (
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0
-_BUILD = {**CONFIG, "threads": 1}  # more threads take more memory and CPU, and about the same time
+_BUILD = {**CONFIG, "threads": 1}  # more threads take more memory and CPU, but not less time
 # The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
 _REMOVED = "removed"  # accepted candidates that were removed later, with the columns of `candidates`
@@ -145,12 +145,12 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
 
 @cache
 def _empty() -> bytes:
-    """A catalog without rows. A process makes it once: its comments take as long as the rows of a small corpus."""
+    """The bytes of a catalog without rows. A process makes them once, because the comments take as long as the rows of a small corpus."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "empty.duckdb"
         with duckdb.connect(file, config=_BUILD) as connection:
             connection.begin()
-            # The version is not a parameter, because parameters make DuckDB import pandas. That takes as long as all this.
+            # The version is not a parameter, because parameters make DuckDB import pandas, which takes as long as the rest.
             schema = sql("schema").replace("$version", str(SCHEMA_VERSION))
             for statements in (schema, sql("history_schema"), sql("views"), sql("history_views")):
                 connection.execute(statements)
@@ -186,7 +186,7 @@ def _publish(fresh: Path, target: Path) -> None:
 
 
 def _write_raw(rows: Iterable[TableRow], scratch: Path) -> None:
-    """Write files of JSON lines per table, which DuckDB loads far faster than single inserts."""
+    """Write files of JSON lines for each table. DuckDB loads these far faster than single inserts."""
     with ExitStack() as stack:
         out = {table: stack.enter_context(_Parts(scratch, table)) for table in (*TABLES, _REMOVED)}
         for table, row in rows:
@@ -218,7 +218,7 @@ class _Parts:
 
 
 def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path) -> None:
-    """Make the view `raw_<table>` of its files: the columns of the table and `result_id`."""
+    """Make the view `raw_<table>` of the files of a table. It has the columns of the table and `result_id`."""
     shape = connection.table("candidates" if table == _REMOVED else table)
     columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
     place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
@@ -245,7 +245,7 @@ def texts() -> dict[str, dict[str, str]]:
 
 
 def comment(connection: duckdb.DuckDBPyConnection) -> None:
-    """Comment on everything in the catalog. Raises KeyError if something has no entry."""
+    """Write the comments on everything in the catalog. Raises KeyError if something has no entry in `comments.toml`."""
     found = texts()
     statements: list[str] = []
     relations = connection.execute(  # in order of creation

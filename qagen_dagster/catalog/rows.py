@@ -1,7 +1,7 @@
 """Turns records of documents, question sets, evaluations and runs into flat rows, which `sql/load.sql` loads into the catalog's tables.
 
 A row may have more fields than its table has columns, or fewer: the database reads the columns by their names. `loop/catalog.py` reads
-the records. `number` is the number of a result or of a published set, whose rows it connects.
+the records. The parameter `number` becomes `result_id`, which connects the rows of one result or of one published set.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ TableRow = tuple[str, Row]
 
 
 def call_rows(calls: Sequence[CallSummary], keys: Row) -> Iterator[TableRow]:
-    """A row for each call, in order; `keys` are the columns that say where the calls belong."""
+    """A row for each call, in order. `keys` are the columns that say to what the calls belong."""
     for position, call in enumerate(calls, 1):
         yield "model_calls", {**keys, **dict(call), "position": position}
 
@@ -55,10 +55,10 @@ def run_document(
     removed: Sequence[RejectedQA] = (),
     deduplication: Spent | None = None,
 ) -> TableRow:
-    """The numbers of a document in a run. Questions that were `removed` from its set, as duplicates or by reviewers, count as rejected.
+    """The numbers of a document in a run. `deduplication` is what the corpus-wide deduplication spent on the document.
 
-    The original of an edited question counts as rejected, and the edited question as accepted in its place. If the edited question was
-    removed, too, it counts as another rejected question.
+    Questions that were `removed` from the set, as duplicates or by reviewers, count as rejected. The original of an edited question counts
+    as rejected, and the edited question as accepted in its place, or as another rejected question if it was removed, too.
     """
     lost = [found for found in removed if found.rejection_reason is not RejectionReason.EDITED_BY_REVIEWER]
     reasons = None if one.rejected_by_reason is None else dict(one.rejected_by_reason)
@@ -110,7 +110,7 @@ def set_rows(
     *,
     current: bool,
 ) -> Iterator[TableRow]:
-    """One version of a published set. `run_id` is None if the version is not in the history."""
+    """A version of a set: when it was `published`, its run (None: not in the history), whether it is `current`, and its questions."""
     keys = {**combination_row(combination), "run_id": run_id, "result_id": number}
     count = 0
     for one in questions:
@@ -121,7 +121,7 @@ def set_rows(
 
 
 def version_row(corpus: str, entry: IndexEntry, run_id: str, at: str, *, removed: bool) -> TableRow:
-    """A version of a document, as a run found it; `removed`: the run found that the document is gone."""
+    """A version of a document that a run found at the time `at`. `removed`: whether the run found that the document is gone."""
     return "document_versions", {
         **dict(entry),
         "corpus": corpus,
@@ -173,7 +173,7 @@ def result_rows(
     *,
     collected: bool = True,
 ) -> Iterator[TableRow]:
-    """The result of one document, with the time and the run that generated it. Runs that reused it are not named.
+    """The result of one document, with the time and the run that generated it. Runs that reused the result are not named.
 
     `collected`: whether the run has its own rows in `run_results`. If not, a row is made from the result.
     """
@@ -301,8 +301,8 @@ NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fus
 def evaluation_rows(
     reports: Iterable[evaluation.EvaluationReport[Any]], latest: Iterable[evaluation.EvaluationReport[Any]]
 ) -> Iterator[TableRow]:
-    """Metrics and calls of all reports, which are the oldest first, and questions of the latest report of each kind."""
-    # A question that is not asked again stays in every later report, with its calls. The rows of the calls are written once.
+    """The metrics and calls of all `reports`, and the questions of the `latest` report of each kind. The oldest report must come first."""
+    # A question that is not asked again is in every later report, with its calls. Each call gets only one row.
     written: set[tuple[str, str]] = set()
     for report in reports:
         yield from _numbers(report)

@@ -1,5 +1,5 @@
-"""Queries of the catalog, also for comparing two runs, profiles or versions of published sets.
-Each function reads one finished snapshot. `sql/` has the columns of each answer, and `comments.toml` their meanings.
+"""Queries of the catalog, including comparisons of two runs, profiles or versions of published sets.
+Each function reads one finished snapshot. `sql/` has the columns of each result, and `comments.toml` their meanings.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 
 
 class Row(dict[str, Any]):
-    """A row of an answer. Its columns are attributes, too. Times are in UTC; None: not known."""
+    """A row of the result of a query. Its columns are also attributes. Times are in UTC. None means not known."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -29,9 +29,9 @@ class Row(dict[str, Any]):
 
 
 def combinations(catalog: Path) -> tuple[Row, ...]:
-    """The results, the cost and the latest run of each combination, sorted by key, and in `roles` the cost of each role.
+    """The results, the cost and the latest run of each combination, sorted by key. `roles` has the cost of each role.
 
-    Each request counts once. Raises StoreError when there is no catalog.
+    A request that was replayed counts once. Raises StoreError when there is no catalog.
     """
     with snapshot(catalog) as connection:
         return _combinations(connection)
@@ -41,7 +41,7 @@ _LATEST = "SELECT combination, max_by(run_id, (started, run_id)) AS run_id FROM 
 
 
 def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
-    """The ids of the runs whose end the catalog knows, and by combination the run that made its latest set.
+    """The ids of the runs whose end the catalog knows, and by combination the id of the run that made its latest set.
 
     Raises StoreError when there is no catalog.
     """
@@ -52,7 +52,7 @@ def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
 
 
 def status(catalog: Path) -> Row:
-    """The numbers of all questions and of those with different words, the corpora, and the combinations as `combinations`.
+    """The number of accepted questions, the number of distinct questions among them, the corpora, and the rows of `combinations`.
 
     Raises StoreError when there is no catalog.
     """
@@ -71,15 +71,15 @@ def status(catalog: Path) -> Row:
 
 
 def runs(catalog: Path) -> list[Row]:
-    """All runs of combinations, the newest first. `added` is the number of accepted questions of the documents that the run did not
-    reuse. Raises StoreError when there is no catalog."""
+    """All runs of combinations, the newest first. `added` is the number of accepted questions of those documents whose results the run made
+    itself. Raises StoreError when there is no catalog."""
     with snapshot(catalog) as connection:
         return query(connection, sql("runs"))
 
 
 def former_question(catalog: Path, question_id: str) -> Row | None:
-    """The question whose id begins with `question_id`, in the newest version of a set that has one; None if none has. Raises StoreError
-    without a catalog."""
+    """A question whose id begins with `question_id`, from the newest version of a set that has such a question; None if no version has one.
+    Raises StoreError when there is no catalog."""
     with snapshot(catalog) as connection:
         rows = query(connection, sql("former_question"), [question_id]) if question_id else []
         return rows[0] if rows else None
@@ -109,7 +109,7 @@ def question(catalog: Path, question_id: str) -> Row:
 
 
 def told_tokens(row: Row) -> str:
-    """The tokens of a question's calls, in words."""
+    """The tokens of a question's calls, in words. "at least" means that some calls are not counted, "unknown" that none is."""
     least = "at least " if row.uncounted_calls else ""
     return "unknown" if row.input_tokens is None else f"{least}{row.input_tokens} in, {row.output_tokens} out"
 
@@ -121,7 +121,7 @@ def attempt_calls(catalog: Path, combination: str, document_id: str, attempt: in
 
 
 def attempt_costs(catalog: Path, combination: str) -> dict[tuple[str, int], float | None]:
-    """The cost of the calls of each attempt, by document and number; None: no price is known. Raises StoreError without a catalog."""
+    """The cost of the calls of each attempt, by document and attempt; None: no price is known. Raises StoreError without a catalog."""
     statement = "SELECT document_id, attempt, usd FROM attempt_calls WHERE combination = $1"
     with snapshot(catalog) as connection:
         rows = query(connection, statement, [combination])
@@ -145,14 +145,14 @@ def _combinations(connection: duckdb.DuckDBPyConnection) -> tuple[Row, ...]:
 def query(
     connection: duckdb.DuckDBPyConnection, statement: str, parameters: Sequence[object] = ()
 ) -> list[Row]:
-    """The rows of a statement."""
+    """The rows of the result of a statement."""
     result = connection.execute(statement, list(parameters))
     names = [column[0] for column in result.description or ()]
     return [Row(zip(names, map(_aware, values), strict=True)) for values in result.fetchall()]
 
 
 def _aware(value: object) -> object:
-    """The database holds timestamps in UTC, without a zone."""
+    """The value; a timestamp gets the zone UTC, because the database holds timestamps in UTC without a zone."""
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
 
 
@@ -163,11 +163,11 @@ def versions(catalog: Path, combination: str) -> list[Row]:
 
 
 def compare(catalog: Path, first: str, second: str) -> list[Row]:
-    """Compare two runs, profiles (their latest runs) or versions (`corpus/scenario/mode@number`), for each combination that both have.
+    """Compare two runs, profiles (their latest runs) or versions (`corpus/scenario/mode@number`). Each common combination has a row.
 
-    A row has in `first` and in `second` a run with the version of the set after this run. `in_both` is the number of questions in both
+    `first` and `second` have the run of each side with the version of the set after this run. `in_both` is the number of questions in both
     versions, 0 if a side has no set. `only_in_first` and `only_in_second` are lists of questions. A retired question has its `reason`, and
-    each quote with the text around it, before and now.
+    for each quote the text around it before and now.
     Raises StoreError when there is no catalog, a name is unknown or ambiguous, or the two have no combination in common.
     """
     with snapshot(catalog) as connection:

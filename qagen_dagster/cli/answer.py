@@ -101,7 +101,7 @@ def answer(
 def _asked(
     space: Workspace, document: str, corpus: str | None, row: str | None, profile: str | None
 ) -> Generator[Asked]:
-    """The document to ask: if no corpus is named and there is a file of this name, the file; else a document of a corpus."""
+    """The document to ask: the file `document` if it exists and no corpus is named, otherwise a document of a corpus."""
     path = Path(document).expanduser()
     if corpus is None and path.is_file():
         with loose_file(space, path, row, profile) as asked:
@@ -111,7 +111,7 @@ def _asked(
 
 
 def _keep(asked: Asked, fulltext: Path) -> None:
-    """Store a given PDF with the document. Raises UsageError when it cannot be read."""
+    """Store the PDF `fulltext` with the document. Raises UsageError when the PDF cannot be read or used."""
     place = asked.place
     options = place.options.fulltext
     try:
@@ -124,7 +124,7 @@ def _keep(asked: Asked, fulltext: Path) -> None:
 
 
 def _ask(asked: Asked) -> ProxyCallback:
-    """A callback that asks in the terminal."""
+    """A callback that asks in the terminal whether to use the proxy."""
 
     def callback(document_id: str, title: str | None) -> ProxyCallbackResult:
         echo(f"The full text of {title or document_id} is not freely available.", err=True)

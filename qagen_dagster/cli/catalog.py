@@ -24,9 +24,9 @@ _LOCK_SECONDS = 60.0  # a command that only reads waits no longer for a rebuild 
 
 @contextmanager
 def current_catalog(store: Store) -> Generator[Path]:
-    """The catalog. It is rebuilt if it is older than the store, because runs in the Dagster UI make sets without rebuilding it.
+    """The catalog, which is rebuilt if it is older than the store: runs in the Dagster UI can make sets without rebuilding the catalog.
 
-    If it cannot be rebuilt, the older catalog is used, with a warning. Raises StoreError when there is none.
+    If the catalog cannot be rebuilt, the older catalog is used, with a warning. Raises StoreError when there is no catalog.
     """
     if is_behind(store):
         try:

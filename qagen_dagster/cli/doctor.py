@@ -136,7 +136,7 @@ def _write_probe(space: Workspace) -> str:
 
 
 def _ledger(space: Workspace) -> Iterator[Finding]:
-    """Read every entry, and the records of all batches. A corrupt entry fails the check; unusable entries and foreign files are only named."""
+    """Check every entry of the ledger, and the records of all batches. Unusable entries and foreign files are only named."""
     found = ledger.check(space.store)
     yield "ledger", True, f"{found.whole:,} entries and {found.batches:,} records of batches are intact"
     for fault in found.corrupt:
@@ -148,7 +148,7 @@ def _ledger(space: Workspace) -> Iterator[Finding]:
 
 
 def _document_sizes(space: Workspace) -> list[int]:
-    """The sizes of all documents: characters if the corpus is parsed, else the bytes of its .txt and .md files."""
+    """The sizes of all documents: characters if their corpus is parsed, else bytes, and only of .txt and .md files."""
     sizes: list[int] = []
     for corpus in space.corpora.corpora.values():
         index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)

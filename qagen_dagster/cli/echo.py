@@ -1,4 +1,4 @@
-"""Prints text. It is apart from `output.py`, whose libraries take long to load."""
+"""Prints text. This module is separate from `output.py`, because the libraries of `output.py` take long to load."""
 
 import click
 
@@ -6,5 +6,5 @@ from qagen_dagster.records.text import visible
 
 
 def echo(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text. Control characters in it are shown, not sent."""
+    """Print text. Control characters in the text are shown as escapes, not sent to the terminal."""
     click.echo(visible(text), err=err, nl=nl)

@@ -1,4 +1,4 @@
-"""The commands `qagen evaluate`, which evaluates published sets, and `qagen score`, which scores another system on them."""
+"""`qagen evaluate` and `qagen panel`, which evaluate published sets, and `qagen score`, which scores another system on published sets."""
 
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,7 @@ panel = click.Command(
 
 
 def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) -> dict[str, Any]:
-    """The evaluations of a combination in the store: their numbers, and where the whole reports are."""
+    """The evaluations of a combination in the store: their numbers, and the paths of the whole reports."""
     row: dict[str, Any] = {"combination": combination.key}
     for kind in kinds:
         found = latest_report(space.store, combination, kind)
@@ -151,7 +151,7 @@ def report(space: Workspace, combination: Combination, kinds: tuple[Kind, ...]) 
 def _due(
     space: Workspace, combinations: list[Combination], kinds: tuple[Kind, ...], models: Models, *, force: bool
 ) -> tuple[dict[Combination, list[Kind]], list[str]]:
-    """The evaluations to make for each combination that has any, and a line for each combination that cannot be evaluated."""
+    """The evaluations that are due, by combination, and a line for each combination that cannot be evaluated."""
     due: dict[Combination, list[Kind]] = {}
     failures: list[str] = []
     for combination in combinations:
@@ -166,7 +166,7 @@ def _due(
 def _materialize(
     space: Workspace, due: dict[Combination, list[Kind]], fields: dict[str, Any], progress: Progress
 ) -> list[str]:
-    """Make the evaluations, and first the search indexes that they need. Returns a line for each failure."""
+    """Make first the search indexes that the evaluations need, then the evaluations. Returns a line for each failure."""
     searched = dict.fromkeys(
         combination.corpus for combination, kinds in due.items() if {*SEARCHING} & {*kinds}
     )
@@ -207,7 +207,7 @@ def _print_evaluations(
 
 
 def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:
-    """The value of a metric with its interval, its bounds if some questions were not measured, or `-` if none was measured."""
+    """The value of a metric with its interval. If some questions were not measured, the bounds of the value; `-` if there is no value."""
     found = row.get(kind.value, {})
     metrics, interval = found.get("metrics", {}), found.get("intervals", {}).get(metric)
     value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))
@@ -293,7 +293,7 @@ def score(
 
 
 def _combination(key: str) -> Combination:
-    """The combination with this key. Raises ConfigError."""
+    """The combination with this key. Raises ConfigError for a text that is not a key."""
     try:
         return Combination.from_key(key)
     except ValueError:
@@ -301,7 +301,7 @@ def _combination(key: str) -> Combination:
 
 
 def _undecided(report: ScoreReport) -> list[str]:
-    """A line for each system with undecided answers, with the reason of the first."""
+    """A line for each system that has undecided answers, with their number and the reason for the first of them."""
     found = [(scores, [each for each in scores.answers if each.failure]) for scores in report.systems]
     return [
         f"{scores.system}: {len(left):,} answers are undecided: {left[0].failure}"

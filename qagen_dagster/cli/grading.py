@@ -34,7 +34,7 @@ _COLOURS = {Grade.A: "green", Grade.B: "green", Grade.C: "yellow", Grade.D: "red
 
 
 class Graded(Protocol):
-    """What a row of the table shows."""
+    """The grades that a row of the table shows."""
 
     @property
     def overall_grade(self) -> Grade | None: ...
@@ -47,7 +47,7 @@ GradedT = TypeVar("GradedT", bound=Graded)
 
 
 def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
-    """A table for documents, without rows yet. Its footer shows `whole` and `counts`, which are totals.
+    """A table for documents, without rows yet. Its footer shows `whole` and `counts` as totals.
 
     `counts` are the numbers of grounded, ungrounded and not measured answers.
     """
@@ -84,12 +84,12 @@ def _cells(graded: Graded, counts: Sequence[int]) -> list[str]:
 
 
 def _number(value: float | None) -> str:
-    """A confidence; `-` for none."""
+    """A confidence as text; `-` for None."""
     return "-" if value is None else f"{value:.2f}"
 
 
 def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
-    """Print the first `MOST_HIGHLIGHTS` ungrounded answers with their reasons."""
+    """Print at most `MOST_HIGHLIGHTS` ungrounded answers, the first ones, with their reasons."""
     for item in highlights[:MOST_HIGHLIGHTS]:
         place = f"{item.document_id} (confidence {_number(item.confidence)})"
         console.print(f"\n[bold]{escape(item.question)}[/bold] [dim]{escape(place)}[/dim]", highlight=False)
@@ -102,8 +102,8 @@ def show_highlights(console: Console, highlights: Sequence[Highlight]) -> None:
         )
 
 
-MOST_DOCUMENTS = 40  # maximum of rows on a terminal; the report lists all documents
-STEPS = 20  # lines of progress without a terminal
+MOST_DOCUMENTS = 40  # maximum number of rows on a terminal; the report lists all documents
+STEPS = 20  # approximate number of lines of progress without a terminal
 _PLACE = click.Path(path_type=Path)
 
 
@@ -174,9 +174,9 @@ def grade(
 
 
 def _judge(space: Workspace, models: Models, method: Method) -> CommandJudge:
-    """The judge within the budget of the profile or of `models`; none if `method` needs no judge or the profile has none.
+    """The judge, within the budget of the profile or of `models`; without a model if `method` or the profile has no judge.
 
-    Raises ConfigError, also if the method is llm and the profile has no judge.
+    Raises ConfigError for an unusable profile, and if the method is llm and the profile has no judge.
     """
     name = models.profile or space.settings.profile
     chosen = space.profile(name)

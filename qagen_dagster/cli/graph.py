@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Clock(ProgressColumn):
-    """The time since the command began. Unlike rich's column, it does not stop when the last step is done."""
+    """The time since the command began. Unlike the column of rich, it does not stop when the last step is done."""
 
     def render(self, task: Task) -> Text:
         return Text(duration(task.elapsed or 0.0), style="progress.elapsed")
@@ -45,7 +45,7 @@ class _BarAndLine(Bar):
 
 
 class Progress:
-    """The steps of a command. Prints nothing when quiet."""
+    """Shows the steps of a command. Prints nothing if it is quiet."""
 
     def __init__(self, console: Console, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -77,7 +77,7 @@ class Progress:
         self._bar.update(self._task, total=steps)
 
     def watch(self, documents: Callable[[], tuple[int, int]]) -> None:
-        """Show the progress of documents and the time that is left. `documents` returns the number of finished ones and of all."""
+        """Show the progress of documents and the time that is left. `documents` returns the numbers of finished and of all documents."""
         self._documents, self._watched = documents, self._console.get_time()
 
     def step(self, title: str) -> None:
@@ -87,7 +87,7 @@ class Progress:
             self._console.print(title, markup=False, highlight=False)
 
     def note(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a line that stays when the bar goes on. Prints nothing if the progress is quiet."""
         if not self._quiet:
             self._console.print(text, markup=False, highlight=False)
 
@@ -103,7 +103,7 @@ class Progress:
         self._bar.advance(self._task, steps)
 
     def _line(self) -> str:
-        """What is done, what it cost, and what is left, on one line."""
+        """The finished documents, the time that is left, the cost, and the last note, on one line."""
         parts: list[str] = []
         if self._documents is not None:
             done, total = self._documents()
@@ -138,7 +138,7 @@ def unread(space: Workspace, corpora: Iterable[str]) -> list[str]:
 
 @contextmanager
 def open_quietly(space: Workspace, progress: Progress, work: Work | None = None) -> Generator[Graph]:
-    """The graph on the project's instance. `work` is work that the command may have begun before the graph was open.
+    """The graph on the project's instance. `work` is the work that the command has begun, if any, before the graph is open.
 
     Dagster takes seconds to load, so it is imported only here. Its warnings about its beta and preview features are for
     developers, so commands hide them. Tests show them.

@@ -36,7 +36,7 @@ def index(settings: Settings, corpus: str | None, models: Models, as_json: bool)
 
 
 def report(space: Workspace, corpus: str) -> dict[str, Any]:
-    """The search index of one corpus, read from the store. `failed` says by document id why a document has no chunks."""
+    """The search index of one corpus, read from the store. `failed` has the reasons why documents have no chunks, by document id."""
     found = space.store.find_valid(SearchIndex.key(corpus), SearchIndex)
     documents = () if found is None else found.documents
     return {

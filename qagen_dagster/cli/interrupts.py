@@ -1,4 +1,4 @@
-"""Ends a command that was interrupted, also where Dagster drops the interrupt."""
+"""Ends a command that was interrupted, even if Dagster drops the interrupt."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ _GRACE = 2.0  # seconds in which the run can still be recorded as interrupted
 
 
 def leave() -> NoReturn:
-    """End the process without waiting for model calls in flight. That is safe, because files are written atomically."""
+    """End the process without waiting for model calls in flight. This is safe, because files are written atomically."""
     echo("qagen: error: interrupted; finished work is kept, run the same command again to resume", err=True)
     sys.stdout.flush()
     sys.stderr.flush()
@@ -27,7 +27,7 @@ def leave() -> NoReturn:
 def interrupts_are_final() -> Generator[None]:
     """End the process soon after an interrupt, even if other code has caught the KeyboardInterrupt.
 
-    Dagster catches interrupts during a run, and forgets those that come between two steps.
+    Dagster catches interrupts during a run, and forgets interrupts that come between two steps.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
@@ -44,7 +44,7 @@ def interrupts_are_final() -> Generator[None]:
 
 
 def _leave_after_signal(reader: int) -> None:
-    """Wait for the number of a signal. The end of the pipe means that none came."""
+    """End the process after a signal to interrupt or terminate it. The end of the pipe means that no signal came."""
     with os.fdopen(reader, "rb", buffering=0) as signals:
         while number := signals.read(1):
             if number[0] in (signal.SIGINT, signal.SIGTERM):

@@ -1,7 +1,7 @@
 """The `qagen` command: the options before every subcommand, and the exit codes.
 
-Exit code 0: done. 1: the work failed. 2: bad usage or configuration. 130: interrupted by Ctrl-C. A failure is one line on stderr, with a traceback
-only with `--debug`.
+Exit code 0: done. 1: the work failed. 2: bad usage or configuration. 130: interrupted by Ctrl-C. A failure is one line on stderr. With
+`--debug`, it is a traceback, except for bad usage.
 """
 
 import gc
@@ -20,10 +20,10 @@ from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
-# New objects after which Python collects garbage. At its default of 700, collecting takes a fifth of the time of loading the libraries.
+# Number of new objects after which Python collects garbage. With the default of 700, collecting takes a fifth of the loading time.
 _COLLECT_AFTER = 50_000
 _FOLDER = click.Path(path_type=Path, file_okay=False)
-# The module of each command, and its line in --help. The modules import many libraries, so each is loaded when it is used.
+# The module of each command, and its line in --help. The modules import many libraries, so a module is loaded only when it is used.
 COMMANDS = {
     "alternate": ("problems.tasks", "Solve problems by other methods that give the same answer."),
     "answer": ("answer", "Answer a question from one document."),
@@ -96,7 +96,7 @@ Examples:
 
 
 def load_command(name: str) -> click.Command:
-    """The command of this name, whose module is imported."""
+    """Import the module of the command `name`, and return the command."""
     module, _ = COMMANDS[name]
     command: click.Command = getattr(import_module(f"qagen_dagster.cli.{module}"), name.replace(" ", "_"))
     return command
@@ -168,7 +168,7 @@ def cli(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point. It always ends the process with an exit code."""
+    """The entry point. It ends the process with an exit code. With --debug, an error other than bad usage is raised instead."""
     gc.set_threshold(_COLLECT_AFTER)
     words = sys.argv[1:] if arguments is None else arguments
     code: object = 0

@@ -1,4 +1,4 @@
-"""Options that several commands take, and the values they become."""
+"""Options that several commands take, and the classes of their values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ documents_option = click.option(
 
 
 def folder_option(*, required: bool) -> Callable[[Command], Command]:
-    """--output, which takes the folder to write to."""
+    """The option --output for the folder to write to."""
     return click.option(
         "--output",
         type=click.Path(path_type=Path, file_okay=False),
@@ -52,7 +52,7 @@ def folder_option(*, required: bool) -> Callable[[Command], Command]:
 
 
 class OneOf(click.Choice[EnumT]):
-    """Members of an enum, which the command line names by their values."""
+    """A member of an enum. On the command line, it is named by its value."""
 
     def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
         return super().normalize_choice(choice.value if isinstance(choice, Enum) else choice, ctx)
@@ -62,7 +62,7 @@ class Dollars(click.FloatRange):
     """An amount of money. Rejects `nan` and `inf`, which could not serve as a limit."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Raises click.BadParameter."""
+        """The amount. Raises click.BadParameter for a value that is not a finite amount in the range."""
         amount = super().convert(value, param, ctx)
         if not math.isfinite(amount):
             self.fail(f"{value} is not an amount of money.", param, ctx)
@@ -70,14 +70,14 @@ class Dollars(click.FloatRange):
 
 
 class Selection(NamedTuple):
-    """The combinations that a command is for. None: all."""
+    """The corpus, the scenario and the mode of the combinations that a command is for. None means all."""
 
     corpus: str | None
     scenario: str | None
     mode: Mode | None
 
     def published(self, space: Workspace) -> list[Combination]:
-        """The chosen combinations with a published set. Raises ConfigError if none is chosen, and StoreError if none has a set."""
+        """The matching combinations that have a published set. Raises ConfigError if none matches, and StoreError if none has a set."""
         chosen = space.corpora.combinations(*self)
         found = [one for one in chosen if space.store.exists(CorpusGenerationResult.key(one))]
         if not found:
@@ -86,7 +86,7 @@ class Selection(NamedTuple):
 
 
 def combination_options(command: Command) -> Command:
-    """Adds --corpus, --scenario and --mode; the command gets them as `chosen`."""
+    """Add --corpus, --scenario and --mode. The command gets their values as `chosen`."""
 
     @functools.wraps(command)
     def start(*values: Any, corpus: str | None, scenario: str | None, mode: Mode | None, **named: Any) -> Any:
@@ -101,20 +101,20 @@ def combination_options(command: Command) -> Command:
 
 
 class Models(NamedTuple):
-    """The profile that a command uses, None for the configured one, and what it may spend, None without a limit."""
+    """The profile that was given (None: the configured profile), and the limits of spending that were given (None: no limits)."""
 
     profile: str | None
     budget: Allowance | None
 
     @property
     def fields(self) -> dict[str, Any]:
-        """Fields of an asset's configuration. Options that were not given are left out."""
+        """The values as fields of the configuration of an asset. Options that were not given are left out."""
         limits = {} if self.budget is None else self.budget.model_dump(exclude_none=True)
         return limits if self.profile is None else {"profile": self.profile, **limits}
 
 
 def model_options(command: Command) -> Command:
-    """Adds --max-usd, --max-tokens, --max-calls and --profile; the command gets them as `models`."""
+    """Add --max-usd, --max-tokens, --max-calls and --profile. The command gets their values as `models`."""
 
     @functools.wraps(command)
     def start(

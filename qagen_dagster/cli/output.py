@@ -1,4 +1,4 @@
-"""What commands print and write: text, JSON, lines on stderr, files. Control characters in values are shown, not sent."""
+"""Prints and writes the output of commands: text, JSON, lines on stderr, files. Control characters are shown as escapes."""
 
 import json
 import os
@@ -22,7 +22,7 @@ OUTPUT = click.Path(path_type=Path, dir_okay=False)
 
 
 class Terminal(Console):
-    """A console that shows control characters in the text that it prints. Lines are wide in a file or a pipe, so names stay whole."""
+    """A console that shows control characters in text as escapes. In a file or a pipe, lines are wide, so that names stay whole."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -35,7 +35,7 @@ class Terminal(Console):
 
 
 def slashed(key: str) -> str:
-    """The key of a combination, with a line break after each slash. So each part can be read in a narrow column."""
+    """The key of a combination, on a narrow console with a line break after each slash, so that each part fits into a narrow column."""
     return key.replace("/", "/\n") if Terminal().width < _WIDE else key
 
 
@@ -54,7 +54,7 @@ def warn(warnings: Iterable[object]) -> None:
 
 
 def fail(failures: Iterable[object]) -> int:
-    """Print a line on stderr for each failure. Returns the exit code: 1 if there are any."""
+    """Print a line on stderr for each failure. Returns the exit code: 1 if there are failures, else 0."""
     code = 0
     for failure in failures:
         echo(f"qagen: error: {failure}", err=True)
@@ -63,14 +63,14 @@ def fail(failures: Iterable[object]) -> int:
 
 
 def file_to_write(_context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
-    """Callback of an option. Raises ConfigError when the path is a folder or its folder does not exist."""
+    """Callback of an option for a file. Raises ConfigError when the path is a folder, or when its parent folder does not exist."""
     if output is not None:
         output_store(output)
     return output
 
 
 def folder_to_write(_context: click.Context, _option: click.Parameter, output: Path | None) -> Path | None:
-    """Callback of an option. Raises ConfigError when the folder cannot be created or written to."""
+    """Callback of an option for a folder. Raises ConfigError when the folder cannot be created or written to."""
     if output is None:
         return None
     existing = next(path for path in (output.absolute(), *output.absolute().parents) if path.exists())
@@ -82,7 +82,7 @@ def folder_to_write(_context: click.Context, _option: click.Parameter, output: P
 
 
 def output_store(output: Path) -> Store:
-    """The folder of `output` as a store. Raises ConfigError when `output` is a folder or its folder does not exist."""
+    """The parent folder of the file `output` as a store. Raises ConfigError when `output` is a folder, or its parent is missing."""
     if output.is_dir():
         raise ConfigError(f"cannot write {output}: it is a folder")
     if not output.parent.is_dir():
@@ -91,5 +91,5 @@ def output_store(output: Path) -> Store:
 
 
 def write_output(output: Path, data: bytes) -> None:
-    """Write `data` to `output` atomically. Raises ConfigError as `output_store` does."""
+    """Write `data` to `output` atomically. Raises ConfigError as `output_store` does, and StoreError as `Store.write_bytes` does."""
     output_store(output).write_bytes(output.name, data)

@@ -1,6 +1,6 @@
 """The commands that show pages: `qagen ui` (the Dagster UI), `qagen review` (the review page) and `qagen report` (the same page as one file).
 
-Servers listen on a port of this machine that no other machine can reach.
+The servers listen on loopback, so no other machine can reach them.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ HOST = "127.0.0.1"
 
 
 def listen(port: int) -> socket.socket:
-    """A socket bound to the port. Raises ConfigError when the port is in use."""
+    """A socket bound to the port. Raises ConfigError when the port cannot be used."""
     bound = socket.socket()
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -66,7 +66,7 @@ def ui(settings: Settings, port: int) -> None:
     local = Store(settings.assets).local_path("")
     assets = settings.assets if local is None else str(local)
     apply({**export(replace(settings, assets=assets)), "DAGSTER_HOME": str(home)})
-    os.chdir(home)  # in another folder, Dagster might read a file .env, whose DAGSTER_HOME would win
+    os.chdir(home)  # in other folders, Dagster might read a file .env, whose DAGSTER_HOME would win
     warnings.filterwarnings(
         "ignore", "Function `dev_command` is superseded"
     )  # Dagster's advice to its developers
@@ -96,7 +96,7 @@ def review(
     settings: Settings = context.obj
     sets = chosen_sets(Workspace(settings), *chosen)
     with listen(port) as listening:
-        read = [question_set.rows for question_set in sets.all()]  # now, so that the page opens at once
+        read = [question_set.rows for question_set in sets.all()]  # so that the page opens at once
         if not read:
             raise StoreError("nothing is published yet: `qagen run` makes question sets")
         server = ReviewServer(sets, reviewer=reviewer or getpass.getuser(), port=port, read_only=read_only)

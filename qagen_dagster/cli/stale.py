@@ -1,4 +1,4 @@
-"""`qagen stale`: shows what is out of date and why, and estimates what it would take to bring it up to date."""
+"""`qagen stale`: shows what is out of date and why, and estimates the calls and the cost of the update."""
 
 from collections import Counter
 

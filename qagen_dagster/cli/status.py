@@ -1,4 +1,4 @@
-"""`qagen status`: an overview of the catalog, and which combinations the next run would work on."""
+"""`qagen status`: an overview of the catalog, and the state of each combination."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -22,14 +22,14 @@ from qagen_dagster.settings import Settings
 
 
 class State(StrEnum):
-    """What the next `qagen run` would do with a combination."""
+    """The state of a combination, which decides what the next `qagen run` does with it."""
 
     UP_TO_DATE = "up to date"
     STALE = "stale"  # documents, models, prompts or settings have changed, or documents are not finished
-    UNFINISHED = "unfinished"  # the last run did not succeed, or it still works
+    UNFINISHED = "unfinished"  # the last run did not succeed, or is not over
     NEVER_RUN = "never run"
-    NOT_CONFIGURED = "not configured"  # only the store knows it
-    UNUSABLE = "unusable"  # its profile cannot be used
+    NOT_CONFIGURED = "not configured"  # only the store has the combination
+    UNUSABLE = "unusable"  # the profile cannot be used
 
 
 @click.command()

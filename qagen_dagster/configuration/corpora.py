@@ -1,5 +1,5 @@
 """Finds corpora and reads their corpus.yaml. A broken corpus is reported and does not affect the others. The keys
-and their defaults are in `records/corpus_options.py`; `yaml_files.py` words the errors about keys."""
+and their defaults are in `records/corpus_options.py`, and the messages about wrong keys are in `yaml_files.py`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +10,7 @@ from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
 from qagen_dagster.records.ids import Combination, Mode
 
 CONFIG_NAME = "corpus.yaml"
-RESERVED = ("exams", "problems")  # these folders hold other input
+RESERVED = ("exams", "problems")  # folders beside the corpora that hold exams and problem sets
 TEMPLATE = """\
 # What a corpus is and which questions it gets. docs/corpora.md explains every key.
 name: {name}
@@ -44,11 +44,11 @@ class Corpus:
         return self.folder / "documents"
 
     def documents_root(self) -> Path:
-        """The path of documents/ with links resolved. Raises ConfigError when it is missing or a link out of the corpora folder."""
+        """The path of documents/ with its links resolved. Raises ConfigError when it is missing, or is a link out of the corpora folder."""
         return content_folder(self.folder, "documents", CONFIG_NAME)
 
     def scenario(self, key: str) -> ScenarioConfig:
-        """The scenario called `key`. Raises ConfigError for an unknown key, with a list of the scenarios."""
+        """The scenario called `key`. Raises ConfigError for an unknown key; the message lists the scenarios."""
         if key in self.config.scenarios:
             return self.config.scenarios[key]
         known = ", ".join(self.config.scenarios)
@@ -74,7 +74,7 @@ class Corpora:
     faults: tuple[ConfigError, ...] = ()
 
     def chosen(self, key: str | None) -> list[Corpus]:
-        """The corpus called `key`, or all corpora. Raises ConfigError as `find_corpus` does, and when all corpora are broken."""
+        """The corpus called `key`; all valid corpora without a key. Raises ConfigError as `find_corpus` does, and when all are broken."""
         if key is not None:
             return [find_corpus(self.folder, key)]
         if not self.corpora and self.faults:
@@ -98,7 +98,7 @@ class Corpora:
 
 
 def load_corpora(folder: Path) -> Corpora:
-    """Read every `<folder>/*/corpus.yaml`, in name order."""
+    """Read every `<folder>/*/corpus.yaml`, in name order. A missing folder is one of the `faults`."""
     if not folder.is_dir():
         return Corpora(folder, faults=(ConfigError("is not a folder", file=folder),))
     found, faults = _CORPORA.load_all(folder)
@@ -106,12 +106,12 @@ def load_corpora(folder: Path) -> Corpora:
 
 
 def find_corpus(folder: Path, key: str) -> Corpus:
-    """Read only the corpus `key`. Raises ConfigError; for an unknown key it lists the valid ones."""
+    """Read the corpus `key`. Raises ConfigError for a broken corpus, and for an unknown key; then the message lists the valid keys."""
     return _CORPORA.find(folder, key)
 
 
 def load_corpus(folder: Path) -> Corpus:
-    """Read one corpus. Raises ConfigError."""
+    """Read the corpus in `folder`. Raises ConfigError when it is broken."""
     path = config_path(folder, CONFIG_NAME)
     if folder.name in RESERVED:
         raise ConfigError(

@@ -32,7 +32,7 @@ SCHEMAS_NAME = "schemas.md"
 
 @dataclass(frozen=True)
 class Library:
-    """The valid schemas of a file by id, in order, and the errors of the others. The key of an error is the schema's id, if it has one."""
+    """The valid schemas of a file by id, in order, and the errors of broken schemas. The `key` of an error is the schema's id, if known."""
 
     schemas: dict[str, ExamSchema]
     faults: tuple[ConfigError, ...]
@@ -58,7 +58,7 @@ def read_schemas(path: Path) -> Library:
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
-    """Each block with its first line number. A header inside a code fence does not begin a block."""
+    """Each block with the number of its first line. A header inside a code fence does not begin a block."""
     start, block, fenced = 0, list[str](), False
     for number, line in enumerate(lines, 1):
         if _HEADER.match(line) and not fenced:
@@ -99,7 +99,7 @@ def _schema(block: Sequence[str], start: int, path: Path) -> ExamSchema:
 
 
 def _parts(block: Sequence[str], start: int, fault_at: Callable[..., ConfigError]) -> dict[str, list[str]]:
-    """The lines of each part, without blank lines. `fault_at` makes the error of a `line`."""
+    """The lines of each part, without blank lines. `fault_at` makes an error from a message and a `line`."""
     parts: dict[str, list[str]] = {}
     field = ""
     for number, line in enumerate(block[1:], start + 1):
@@ -119,7 +119,7 @@ def _parts(block: Sequence[str], start: int, fault_at: Callable[..., ConfigError
 
 
 def _items(lines: Sequence[str]) -> tuple[str, ...]:
-    """One item per bullet, with the lines that follow the bullet. If there are no bullets, each line is an item."""
+    """One item per bullet, with the lines that follow it; text before the first bullet is an item, too. Without bullets: one per line."""
     bulleted = any(_BULLET.match(line) for line in lines)
     items: list[str] = []
     for line in lines:
@@ -143,7 +143,7 @@ class Exam:
     prompts: dict[str, str] = field(default_factory=dict[str, str])  # texts that replace shipped prompts
 
     def schema(self, schema_id: str) -> ExamSchema:
-        """The schema `schema_id`. Raises ConfigError: the error of a broken schema, or for an unknown id one that lists the schemas."""
+        """The schema `schema_id`. Raises its error if it is broken, and ConfigError, with a list of the schemas, for an unknown id."""
         if schema_id in self.schemas:
             return self.schemas[schema_id]
         for fault in self.faults:
@@ -170,7 +170,7 @@ def chosen(schemas: dict[str, ExamSchema], prefixes: tuple[str, ...]) -> dict[st
 def load_exams(corpora: Path) -> yaml_files.Loaded[Exam]:
     """Read every `<corpora>/exams/*/exam.yaml`, in name order. A missing exams/ folder is no error.
 
-    The errors are those of broken exams and of broken schemas.
+    `faults` has the errors of broken exams, then those of broken schemas of the valid exams.
     """
     found, faults = _EXAMS.load_all(corpora / FOLDER)
     of_schemas = (fault for exam in found.values() for fault in exam.faults)
@@ -178,12 +178,12 @@ def load_exams(corpora: Path) -> yaml_files.Loaded[Exam]:
 
 
 def find_exam(corpora: Path, key: str) -> Exam:
-    """Read only the exam `key`. Raises ConfigError; for an unknown key it lists the valid ones."""
+    """Read the exam `key`. Raises ConfigError for a broken exam, and for an unknown key; then the message lists the valid keys."""
     return _EXAMS.find(corpora / FOLDER, key)
 
 
 def load_exam(folder: Path) -> Exam:
-    """Read one exam. Raises ConfigError when its exam.yaml is invalid or it has no valid schema."""
+    """Read one exam. Raises ConfigError when one of its files cannot be used, or when it has no valid schema."""
     path = yaml_files.config_path(folder, CONFIG_NAME)
     config = yaml_files.read_yaml(path, ExamConfig)
     library = read_schemas(folder / SCHEMAS_NAME)

@@ -1,4 +1,4 @@
-"""Finds problem sets and reads their problems.yaml. A broken set is reported and does not affect others.
+"""Finds problem sets and reads their problems.yaml. A broken set is reported and does not affect the others.
 
 The fields of a problems.yaml are in `records/problems/config.py`. This module checks that the source files
 exist, but does not read the problems in them.

@@ -1,4 +1,4 @@
-"""Profiles bind roles to models, and are read from `profiles/*.yaml`.
+"""Profiles, which bind roles to models. They are read from `profiles/*.yaml`.
 
 A model must not check its own work: for example, a profile whose generator and validator are the same model is rejected.
 """
@@ -62,15 +62,15 @@ _FALLBACKS = {
     Role.VERIFIER: (Role.VALIDATOR,),
     Role.STYLE_JUDGE: (Role.JUDGE, Role.VERIFIER, Role.VALIDATOR),
 }
-_SPECIALISED = frozenset({"embedded", "scripted"})  # each of their models can play only its own role
+_SPECIALISED = frozenset({"embedded", "scripted"})  # providers whose models can play only one role each
 
 
 class Profile(Record):
-    """Roles bound to models; `visual` overrides roles in visual mode.
+    """Roles with their models. In visual mode, `visual` overrides `roles`.
 
     Without an answerer, the generator answers. Without a judge, answers are graded without model calls. `embedder` makes search indexes;
-    the default runs in this process. Roles for exams and problems that are not bound use the models of other roles, see `spec_or_fallback`.
-    Without a solver, no problem is solved again. `writers` are further generators, by the names under which scenarios give them shares.
+    the default embedder runs in this process. Unbound roles for exams and problems use models of other roles, see `spec_or_fallback`.
+    Without a solver, no problem is solved again. `writers` are further generators by name; scenarios give shares to these names.
     """
 
     description: str = ""
@@ -103,15 +103,15 @@ class Profile(Record):
         return (*self.roles.values(), *self.visual.values(), *self.writers.values())
 
     def writing(self, shares: Mapping[str, float] | None, mode: Mode) -> dict[str, tuple[ModelSpec, float]]:
-        """The models that share the writing, with their shares; empty without `shares`. Raises ConfigError for an unknown writer."""
+        """The models that write questions, with their `shares`, by name; empty without shares. Raises ConfigError for an unknown writer."""
         known = {Role.GENERATOR.value: self.spec(Role.GENERATOR, mode), **self.writers}
         if missing := sorted({*(shares or ())} - {*known}):
             raise ConfigError(f"the profile has no writer {missing[0]} (it has {', '.join(known)})")
         return {name: (known[name], share) for name, share in (shares or {}).items()}
 
     def spec_or_fallback(self, role: Role) -> ModelSpec | None:
-        """The model for one of EXAM_ROLES or PROBLEM_ROLES: its own, or that of the first of its `_FALLBACKS` which is bound and whose
-        provider is not specialised; None if there is none."""
+        """The model for one of EXAM_ROLES or PROBLEM_ROLES. If the role is not bound, the model of the first bound role in
+        `_FALLBACKS`; models of specialised providers are skipped. None if no model is found."""
         if role in self.roles:
             return self.roles[role]
         fallbacks = (self.roles.get(one) for one in _FALLBACKS[role])
@@ -125,7 +125,7 @@ class Profile(Record):
         return found
 
     def find(self, role: Role, mode: Mode) -> ModelSpec | None:
-        """Like `spec`, but None when the role is not bound. An answerer that is not bound is the generator."""
+        """Like `spec`, but None when the role is not bound. For an answerer that is not bound, the model of the generator."""
         override = self.visual.get(role) if mode is Mode.VISUAL else None
         found = override or self.roles.get(role)
         if found is None and role is Role.ANSWERER:
@@ -134,7 +134,7 @@ class Profile(Record):
 
 
 def bound_specs(profile: Profile, roles: Iterable[Role], name: str) -> dict[Role, ModelSpec]:
-    """The model for each of EXAM_ROLES or PROBLEM_ROLES. Raises ConfigError, which names the roles without a model."""
+    """The model for each of `roles`, of EXAM_ROLES or PROBLEM_ROLES. Raises ConfigError, which names the roles without a model."""
     found = {role: profile.spec_or_fallback(role) for role in roles}
     missing = [role.value for role, spec in found.items() if spec is None]
     if missing:
@@ -149,7 +149,7 @@ def problem_specs(profile: Profile, name: str) -> dict[Role, ModelSpec]:
 
 
 def check_judge(profile: Profile, mode: Mode) -> None:
-    """Raise ValueError when the judge is the model of the generator or of the answerer."""
+    """Raise ValueError when the judge, if there is one, is the model of the generator or of the answerer."""
     judge = profile.find(Role.JUDGE, mode)
     for role in (Role.GENERATOR, Role.ANSWERER):
         names, where = f"{role.value} and judge", f" in {mode.value} mode"
@@ -167,7 +167,7 @@ def check_examiners(profile: Profile) -> None:
 
 
 def check_distinct(one: ModelSpec | None, other: ModelSpec | None, names: str, where: str, what: str) -> None:
-    """Raise ValueError when both have the same model name, even with other addresses or settings. `what` is what a model must not do."""
+    """Raise ValueError when `one` and `other` have the same model name. Other settings do not matter. A model must not do `what`."""
     models = [spec.model.strip().casefold() for spec in (one, other) if spec is not None]
     if one is not None and len(models) == 2 and models[0] == models[1]:
         raise ValueError(f"{names} are the same model ({one.model}){where}; a model must not {what}")
@@ -189,7 +189,7 @@ def check_priced(profile: Profile, budget: Budget) -> None:
 
 
 def is_free(profile: Profile) -> bool:
-    """Whether no model of the profile costs money: each runs in this process, or on a local server without a price or an API key."""
+    """Whether all models are free: in this process, or on a local server without a price and (embedders excepted) without an API key."""
     embedder = profile.embedder
     unpriced = not embedder.usd_per_million_input and is_local(embedder.base_url or "")
     return (embedder.local or unpriced) and all(map(_is_free, profile.every_spec))
@@ -201,7 +201,7 @@ def _is_free(spec: ModelSpec) -> bool:
 
 
 def check_execution(profile: Profile) -> None:
-    """Raise ValueError when a role asks for batches that its provider does not offer or the role cannot use."""
+    """Raise ValueError when a role asks for batches, but its provider does not offer them or the role cannot use them."""
     writers = ((Role.GENERATOR, spec) for spec in profile.writers.values())
     for role, spec in (*profile.roles.items(), *profile.visual.items(), *writers):
         fault = why_no_batch(spec)

@@ -1,9 +1,9 @@
 """Automation: Dagster observes configurations, a sensor records what changed, and sensors and the schedule launch runs.
 
-There is one observed asset for each configuration of the table of products. Observing costs nothing. When a configuration changes, exactly
-the partitions that depend on it become stale.
+There is one observed asset for each configuration in the table of products. Observing costs nothing. When a configuration changes, exactly
+the partitions that depend on the configuration become stale.
 
-A launch is all runs of one tick of a sensor, or all runs of one night. The next launch begins when all runs of the last one have ended.
+A launch is all runs of one tick of a sensor, or all runs of one night. The next launch begins when all runs of the last launch have ended.
 Launches stay within the budget for automation.
 """
 
@@ -39,7 +39,7 @@ LAUNCH_TAG = "qagen/launch"  # nightly or change
 TASK_TAG, STATE_TAG = "qagen/task", "qagen/state"
 NIGHTLY, CHANGE = "nightly", "change"
 _DAY = len("automation-20260101")  # length of the beginning of a launch id that all launches of a day share
-_LATEST = 50  # runs; when one of them begins or ends, partitions may have become up to date
+_LATEST = 50  # latest runs that are watched; a run that begins or ends may change what is up to date
 _UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -72,14 +72,14 @@ class Launch:
     def advance(
         self, context: dg.SensorEvaluationContext, cursor: str
     ) -> list[dg.RunRequest | dg.SkipReason]:
-        """As `requests`. If nothing runs and no run is requested, the launch is over, and `cursor` becomes the cursor of the sensor."""
+        """The results of `requests`. If nothing runs and no run is requested, the launch is over, and `cursor` is stored for the sensor."""
         found = self.requests()
         if not self._active and not any(isinstance(one, dg.RunRequest) for one in found):
             context.update_cursor(cursor)
         return found
 
     def requests(self) -> list[dg.RunRequest | dg.SkipReason]:
-        """A run request for each task that can run now. If there is none, one SkipReason."""
+        """A run request for each task that can run now. If no task can run, or runs of the last launch have not ended, one SkipReason."""
         if any(TASK_TAG in run.tags for run in self._active):
             return [dg.SkipReason("the runs of the last launch have not ended")]
         found = find_out_of_date(self.space, whole_project(self.space))
@@ -119,7 +119,7 @@ class Launch:
             yield self._request(task, limits)
 
     def _tried(self, task: Task) -> bool:
-        """Whether the task was launched before and would now do the same. At night: whether this launch has tried it."""
+        """Whether the task was launched before and would do the same now. In a nightly launch: whether this launch has already tried it."""
         tags = {TASK_TAG: self.layout.name(task.name)}
         if self.kind == NIGHTLY:
             return bool(self.instance.get_runs(dg.RunsFilter(tags=tags | {SPENDING_TAG: self.id}), limit=1))
@@ -127,7 +127,7 @@ class Launch:
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
     def _limits(self, task: Task) -> RunOptions:
-        """The options of a task, with the limit of the launch if its models are paid. Raises ConfigError if no budget is left."""
+        """The options of a task, with the limit of the launch if the task needs paid models. Raises ConfigError without a budget."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
             return RunOptions()
         settings = self.space.settings
@@ -169,7 +169,7 @@ def known_keys(partitions: KnownPartitions) -> frozenset[str]:
 
 
 def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:
-    """The sensor that records changed configurations, and what is out of date. It is on by default."""
+    """The sensor that records changed configurations, and which partitions are out of date. It is on by default."""
     keys_of = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
 
     @dg.sensor(  # pyright: ignore[reportUnknownMemberType]
@@ -204,7 +204,8 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
 
 
 def inputs_changed() -> dg.AutomationCondition[Any]:
-    """The condition of every asset: what it is made from has a new data version since it was made or requested, and nothing is missing."""
+    """The condition of every asset: an upstream asset has changed since the asset was made or requested, and none is missing or
+    running. The asset itself is not running."""
     changed = dg.AutomationCondition.any_deps_match(  # pyright: ignore[reportUnknownMemberType]
         dg.AutomationCondition.data_version_changed()
     )
@@ -228,7 +229,7 @@ def build_condition_sensor(layout: Layout) -> dg.AutomationConditionSensorDefini
 
 
 def build_refresher(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:
-    """The sensor that launches runs for what changed."""
+    """The sensor that launches runs for everything that is out of date. It is off by default."""
     known = known_keys(partitions)
     keys = {kind: list(one.get_partition_keys()) for kind, one in partitions.items()}
 
@@ -288,9 +289,9 @@ def build_continuer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDef
 def build_nightly_refresh(
     layout: Layout, partitions: KnownPartitions, cron: str | None
 ) -> dg.ScheduleDefinition:
-    """The schedule that launches runs for everything that is out of date. `build_continuer` launches the runs that wait for these.
+    """The schedule that launches runs for everything that is out of date. `build_continuer` makes the sensor for the runs that follow.
 
-    It is on if its `cron` expression is chosen, else off, with the time 02:00.
+    It is on if `cron` is given. Otherwise it is off, and its time is 02:00.
     """
     known = known_keys(partitions)
 
@@ -342,7 +343,7 @@ def _observed(
 
 
 def build_reload_check(layout: Layout, partitions: KnownPartitions) -> dg.AssetChecksDefinition:
-    """The check that the loaded definitions have all corpora, scenarios and exams."""
+    """The check that the loaded definitions have all partitions of the corpora folder."""
 
     @dg.asset_check(  # pyright: ignore[reportUnknownMemberType]
         asset=layout.key(_CORPUS_FILES),
@@ -358,7 +359,7 @@ def build_reload_check(layout: Layout, partitions: KnownPartitions) -> dg.AssetC
 
 
 def _reload_result(missing: list[str]) -> dg.AssetCheckResult:
-    """The outcome of the check. It names each partition that the definitions do not have, and what to do."""
+    """The result of the check, with each partition that the definitions lack, and what to do about it."""
     advice = "; ".join(f"reload definitions to see {one}" for one in missing) or "all are loaded"
     return dg.AssetCheckResult(
         passed=not missing, severity=dg.AssetCheckSeverity.WARN, metadata={"definitions": advice}

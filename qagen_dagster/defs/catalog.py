@@ -1,4 +1,4 @@
-"""The catalog: one DuckDB file derived from the store. Only this asset writes it."""
+"""The asset that rebuilds the catalog, one DuckDB file that is derived from the store. Some commands rebuild it, too."""
 
 from typing import Any
 

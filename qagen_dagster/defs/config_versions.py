@@ -33,8 +33,8 @@ def changed_configurations(
 ) -> Iterator[dg.AssetObservation]:
     """Observations of the partitions whose version differs from the version that was observed last. Changes are logged.
 
-    If a partition was never observed, the first observation has the configuration that made the stored product. So an edit before
-    the first observation counts as a change, too.
+    If a partition was never observed, and its product was made with another configuration, that configuration is observed first. So
+    an edit before the first observation counts as a change, too.
     """
     for key in keys:
         try:
@@ -81,7 +81,7 @@ def _explained(
 def observation(
     layout: Layout, entry: Observed, key: str, found: Configuration, changes: tuple[str, ...] = ()
 ) -> dg.AssetObservation:
-    """An observation of a version. `changes` say what differs from the version before it."""
+    """An observation of a version of a configuration. `changes` say what differs from the version before."""
     shown: dict[str, Any] = {_PARTS: dg.MetadataValue.json({**found.parts, **found.settings})}
     if changes:
         shown["changed"] = "; ".join(changes)
@@ -111,7 +111,7 @@ def observe_launch(
     assets: set[str],
     key: str,
 ) -> None:
-    """Record the configurations of a run's assets before the run makes them. `key` is the partition of the run.
+    """Record the changed configurations of a run's assets before the run makes the assets. `key` is the partition of the run.
 
     Dagster compares later observations with these to show which partitions are stale.
     """
@@ -131,7 +131,7 @@ def observe_launch(
 
 
 def _fields(config: object) -> dict[str, Any]:
-    """The innermost fields of a nested run configuration, by field name without the path."""
+    """The innermost fields of a nested run configuration, by their names without the path. Of fields with the same name, the last wins."""
     found: dict[str, Any] = {}
     for name, value in cast(Mapping[str, Any], config).items():
         found |= _fields(cast(object, value)) if isinstance(value, Mapping) else {name: value}

@@ -1,4 +1,4 @@
-"""Executors run ops in the process of their run, in processes of its machine, or on other machines. QAGEN_EXECUTOR chooses one.
+"""Executors run ops in the process of the run, in other processes of the same machine, or on other machines. QAGEN_EXECUTOR chooses one.
 
 The executors for several machines are optional packages, so they are imported only when they are chosen.
 """
@@ -42,7 +42,7 @@ def build_executor() -> dg.ExecutorDefinition:
 def _execute(
     execute: Callable[..., Iterator[dg.DagsterEvent]], context: Any, plan: Any
 ) -> Iterator[dg.DagsterEvent]:
-    """Execute a run, and record it as failed if it is terminated. Its events of interrupts have no stack traces.
+    """Execute a run, and record the run as failed if it is terminated. Events of interrupts get no stack traces.
 
     Dagster would record the run as canceled, and the UI would show the partition as before the run: green if it had a result.
     """
@@ -61,7 +61,7 @@ def _execute(
 
 
 def _store_plainly(store: Callable[..., None], instance: object, entry: Any, **more: Any) -> None:
-    """Store an event. An interrupt is told in words: its stack trace says where the run happened to be."""
+    """Store an event. The error of an interrupt becomes a plain message, because its stack trace only says where the run happened to be."""
     event: Any = entry.dagster_event
     data: Any = getattr(event, "event_specific_data", None)
     error: Any = getattr(data, "error", None)
@@ -84,7 +84,7 @@ def _chosen() -> dg.ExecutorDefinition:
 
 
 def build_celery_app() -> Any:
-    """The application of a Celery worker, with the settings of the executor. Raises ConfigError."""
+    """The application of a Celery worker, with the settings of the executor. Raises ConfigError when its package is not installed."""
     make = _package("dagster_celery.make_app").make_app
     celery_executor = _package("dagster_celery.executor").CeleryExecutor
     urls = {"broker": secret(CELERY_BROKER), "backend": secret(CELERY_BACKEND)}
@@ -106,7 +106,7 @@ class StoredOutputs(dg.ConfigurableIOManager):
 
 
 def build_outputs(settings: Settings, layout: Layout) -> dict[str, Any]:
-    """The resource that keeps outputs of ops. If all ops run on one machine, it is Dagster's own."""
+    """The resource that keeps outputs of ops, by name. If all ops run on one machine: Dagster's own resource, or none without a prefix."""
     name = layout.name("io_manager")
     if executor() in _SEVERAL_MACHINES:
         return {name: StoredOutputs(assets=settings.assets)}
@@ -120,7 +120,7 @@ def _key(context: dg.OutputContext | dg.InputContext) -> str:
 
 
 def _celery_settings() -> dict[str, Any]:
-    """Settings with which another process gets an op whose process died: at once if its worker is alive, else after `op_seconds`."""
+    """Settings of Celery: an op whose process died goes to another process, at once if its worker is alive, else after `op_seconds`."""
     return {
         "task_acks_late": True,
         "task_reject_on_worker_lost": True,

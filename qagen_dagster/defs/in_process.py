@@ -1,6 +1,6 @@
-"""Runs the asset graph in this process, on the project's Dagster instance: the runs appear in the UI.
+"""Runs the asset graph in this process, on the project's Dagster instance, so that the UI shows the runs.
 
-It waits while another process holds the SQLite files of the instance.
+A run waits while another process holds the SQLite files of the instance.
 """
 
 import json
@@ -44,7 +44,7 @@ _NO_STREAMS = {
     "config_yaml": "{}",
 }
 MODULE = "qagen_dagster.definitions"
-HELD_SECONDS = 60.0  # maximum wait for one access; a backup or copy of a large instance takes less
+HELD_SECONDS = 60.0  # maximum wait for one access; a backup or a copy of a large instance takes less time
 _SILENT = 2.0  # seconds of waiting that are not reported, because other runs hold the files this long when they write
 _INSTANCE_FILES = ("history/runs.db", "history/runs/index.db", "schedules/schedules.db")
 _LOG = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ def _open_instance(home: Path) -> dg.DagsterInstance:
 def home_origin(job: str) -> Any:
     """The origin of a job in the code location of workspace.yaml. The UI lists a run under the job that its origin names.
 
-    Dagster's class for origins is private, but its public `deserialize_value` makes one from JSON.
+    Dagster's class for origins is private, but Dagster's public `deserialize_value` makes an origin from JSON.
     """
     code = {"__class__": "LoadableTargetOrigin", "executable_path": None, "python_file": None}
     code |= {"module_name": MODULE, "working_directory": None, "attribute": None, "package_name": None}
@@ -80,6 +80,8 @@ def home_origin(job: str) -> Any:
 
 
 class Progress(Protocol):
+    """Shows the progress of a command: the title of each step, notes about the step, and the end of the step."""
+
     def step(self, title: str) -> None: ...
 
     def say(self, note: str) -> None: ...
@@ -90,8 +92,8 @@ class Progress(Protocol):
 class Graph:
     """Runs parts of the graph one after another. It is a context manager that closes the Dagster instance.
 
-    The methods return one line for each error of a failed run. All runs of one Graph share a budget. `origin` is how the instance knows
-    where a job is defined.
+    The methods return one line for each error of a failed run; no line means success. All runs of one Graph share a budget. `origin` makes
+    the origin of a job from its name. Raises StoreError when another process holds the instance for too long.
     """
 
     def __init__(
@@ -145,7 +147,7 @@ class Graph:
         title: str = "",
         run_id: str | None = None,
     ) -> list[str]:
-        """Make one partition of products in one run. `fields` are fields of the configuration of their assets."""
+        """Make one partition of products in one run. `partition` is "" for products without partitions. `fields` configure the assets."""
         rows = [TABLE[one] for one in products]
         ops = {name: value for row in rows for name, value in row.ops(fields or {}).items()}
         return self.materialize(
@@ -164,9 +166,9 @@ class Graph:
         config: dict[str, Any] | None = None,
         run_id: str | None = None,
     ) -> list[str]:
-        """Materialize `assets` for one partition.
+        """Materialize `assets` for one partition, or without a partition if it is None.
 
-        Raises KeyboardInterrupt if the run was interrupted. Dagster itself only records an interrupt.
+        Raises KeyboardInterrupt if the run was interrupted (Dagster itself only records this), and StoreError as `patient` does.
         """
         self._progress.step(title)
         run_id = run_id or str(uuid.uuid4())
@@ -219,13 +221,13 @@ class Graph:
         ).all_events
 
     def _end(self, run_id: str) -> None:
-        """Record an interrupted run as failed, if Dagster has not recorded its end."""
+        """Record an interrupted run as failed, unless Dagster has already recorded its end."""
         run = self._instance.get_run_by_id(run_id)
         if run is not None and not run.is_finished:
             _fail(self._instance, run, INTERRUPTED)
 
     def _job(self, assets: tuple[str, ...]) -> dg.JobDefinition:
-        """The job of the code location that has these assets. The UI shows the run under this job."""
+        """The first job that has all these assets, else the job of all assets. The UI shows the run under this job."""
         for name, (assets_of_job, _) in JOBS.items():
             if set(assets) <= set(assets_of_job):
                 return self._definitions.resolve_job_def(self._layout.name(name))
@@ -263,6 +265,8 @@ def _is_alive(process: int) -> bool:
 
 
 def progress_logger(progress: Progress) -> dg.LoggerDefinition:
+    """The logger that passes the messages of runs to `progress`."""
+
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             progress.say(str(getattr(record, "dagster_meta", {}).get("orig_message", record.getMessage())))
@@ -276,7 +280,7 @@ def progress_logger(progress: Progress) -> dg.LoggerDefinition:
 
 
 def _wait_for_instance(home: Path) -> None:
-    """Wait until nobody holds the instance. Raises StoreError after HELD_SECONDS, and for a file that cannot be written."""
+    """Wait until no process holds the instance. Raises StoreError after HELD_SECONDS, and for a file that cannot be used."""
     begun, reported = time.monotonic(), False
     for file in (home / name for name in _INSTANCE_FILES):
         while file.exists() and _is_held(file):
@@ -293,7 +297,7 @@ def _wait_for_instance(home: Path) -> None:
 
 @contextmanager
 def patient(home: Path) -> Generator[None]:
-    """Run the body. Its accesses to SQLite wait for other processes, up to HELD_SECONDS. Raises StoreError if the files were still held then."""
+    """In the body, accesses to SQLite wait for other processes, up to HELD_SECONDS. Raises StoreError if the files are still held then."""
 
     def connected(connection: Any, _record: object) -> None:
         if isinstance(connection, sqlite3.Connection):

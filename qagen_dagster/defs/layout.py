@@ -1,6 +1,6 @@
 """The products of a graph, and the names of its parts in a Dagster instance. With prefixes, several graphs can share an instance.
 
-Everything else names assets, jobs, ops and resources plainly, and asks the layout for their names in Dagster.
+Other modules use plain names of assets, jobs, ops and resources, and ask the layout for the names in Dagster.
 """
 
 import inspect
@@ -24,7 +24,7 @@ _GROUPS = {asset: row.group for row in ROWS for asset in row.assets} | {
 }
 _RESOURCES = ("workspace", "work")
 Function = Callable[..., Any]
-Dep = str | tuple[str, dg.PartitionMapping]  # a plain name, or one with the mapping of its partitions
+Dep = str | tuple[str, dg.PartitionMapping]  # a plain name, perhaps with a mapping of partitions
 
 
 def source_of(function: Function) -> dict[str, dg.CodeReferencesMetadataValue]:
@@ -36,7 +36,7 @@ def source_of(function: Function) -> dict[str, dg.CodeReferencesMetadataValue]:
 
 
 def path_of(key_prefix: str) -> tuple[str, ...]:
-    """The parts of a prefix such as "team/sets". Raises ConfigError if names in Dagster cannot have them."""
+    """The parts of a prefix such as "team/sets". Raises ConfigError if names in Dagster cannot have these parts."""
     if not re.fullmatch(r"(?:\w+(?:/\w+)*)?", key_prefix, re.ASCII):
         raise ConfigError(
             f"key_prefix: {key_prefix!r} may have letters, digits and _, and / between its parts"
@@ -51,7 +51,7 @@ class Layout:
     Attributes:
         prefix: the path that all asset keys begin with. It is empty in this project's own code location.
         optional: the optional products that the graph has, as in Settings.
-        blocking: whether a failed check keeps the assets that depend on the checked one from being made in the same run.
+        blocking: whether a failed check keeps the assets that depend on the checked asset from being made in the same run.
     """
 
     prefix: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class Layout:
         return tuple((row, row.observed) for row in self.rows if row.observed is not None)
 
     def has(self, asset: str) -> bool:
-        """Whether runs of products make the asset in this graph."""
+        """Whether the graph has the asset, and runs of its products make it."""
         made = any(asset in row.assets for row in self.rows)
         return made and (asset != GRADED or "grading" in self.optional)
 
@@ -93,7 +93,7 @@ class Layout:
         return {"/".join(key.path[n:]) for key in keys if key is not None and self._is_own(key)}
 
     def is_own_run(self, run: dg.DagsterRun) -> bool:
-        """Whether a run makes assets of this graph. Without a prefix, the graph has the whole instance."""
+        """Whether a run belongs to this graph. Without a prefix, every run of the instance does."""
         selected = any(self._is_own(key) for key in run.asset_selection or ())
         return selected or run.job_name.startswith(self.name(""))
 
@@ -108,7 +108,7 @@ class Layout:
         return dg.AssetSelection.key_prefixes(list(self.prefix), include_sources=False)
 
     def ops(self, configured: Mapping[str, Any]) -> dict[str, Any]:
-        """The run configuration of ops by their names in Dagster. It lacks assets that the graph does not have: Dagster refuses these."""
+        """The run configuration of ops by their names in Dagster, without GRADED if the graph lacks it: Dagster would refuse it."""
         return {
             self.node(name): {**one, "ops": self.ops(one["ops"])} if "ops" in one else dict(one)
             for name, one in configured.items()
@@ -124,7 +124,7 @@ class Layout:
         checks: Mapping[str, str] | None = None,
         **more: Any,
     ) -> dg.AssetsDefinition:
-        """The asset that `function` makes, with the name of the function unless `name` is given. `checks` are descriptions of its checks by name.
+        """The asset that `function` makes. Its default name is that of the function. `checks` has the descriptions of its checks by name.
 
         The checks have the asset's partitions, so that the result for one partition does not replace the result for another.
         """

@@ -1,4 +1,4 @@
-"""What assets of all products show in the UI: Markdown tables, charts, pictures, what model calls cost, progress lines, results of checks."""
+"""The metadata that assets of all products show in the UI: tables, charts, pictures, costs; also progress lines and results of checks."""
 
 import base64
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,14 +21,14 @@ ROW_COUNT = (
     "dagster/partition_row_count"  # the label of the number of rows, questions or items of a partition
 )
 MAX_ROWS = 200
-INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, and shorter in a narrow cell
+INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, shorter Markdown in a narrow cell
 _NARROW = 3  # maximum number of columns that fit into a narrow cell
 _LETTERS = 19  # maximum length of a name that fits beside its bar
 CHART = 320  # pixels; the width of a chart in a cell. If a label is long, the UI cuts off wider charts
 
 
 def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int, int, str], None]:
-    """A progress callback that writes about twenty lines at most, because each line is an event of the run."""
+    """A progress callback that writes at most forty lines, because each line is an event of the run."""
 
     def progress(done: int, total: int, name: str) -> None:
         if done == total or done % max(1, total // 20) == 0:
@@ -38,9 +38,9 @@ def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int,
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MarkdownMetadataValue:
-    """A Markdown table with escaped cells. Rows after MAX_ROWS are replaced by a note. Without rows it is the word "none".
+    """A Markdown table with escaped cells. Rows after MAX_ROWS are replaced by a note. Without rows, the text is the word "none".
 
-    A table with more than _NARROW columns gets INLINE dashes below its header. So the UI shows it in a dialog, where no column is cut off.
+    A table with more than _NARROW columns gets INLINE dashes below its header, so that the UI shows it in a dialog and cuts off no column.
     """
     if not rows:
         return dg.MetadataValue.md("none")
@@ -54,7 +54,7 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> d
 
 
 def cell(value: object, limit: int = 300) -> str:
-    """The text of one table cell: without markup, on one line, cut to `limit` characters."""
+    """The text of one table cell: on one line, cut to `limit` characters, then escaped by `markdown_text`."""
     if value is None:
         return ""
     text = " ".join(str(value).split())
@@ -97,7 +97,7 @@ def chart(title: str, width: int, height: int, parts: Iterable[str]) -> str:
 
 
 def html_as_svg(body: str, width: int, height: int, style: str) -> str:
-    """An SVG image of XHTML. The browser needs nothing else to show it, MathML included."""
+    """An SVG image of XHTML, which may have MathML. A browser needs no other file to show the image."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}">'
         f'<foreignObject width="{width}" height="{height}">'
@@ -121,14 +121,14 @@ def pictures(label: str, texts: Sequence[str], between: str = "\n\n") -> Metadat
 def review_page(set_key: str, chosen: str = "") -> Metadata:
     """The command that serves the review page, with the options `chosen`, and a link to the page of a set.
 
-    It is Markdown, because the UI cuts off a long address, but wraps Markdown.
+    The link is Markdown, because the UI cuts off long addresses, but wraps Markdown.
     """
     command = f"qagen review {chosen}".rstrip()
     return {"review": dg.MetadataValue.md(f"[Open]({page_address(set_key)}) while this runs: `{command}`")}
 
 
 def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
-    """For a local store a link that opens the file in an editor, else the path of the file, which the UI may cut off."""
+    """A link that opens the file in an editor, if the store is local. Otherwise the path of the file, which the UI may cut off."""
     local = store.local_path(key)
     if local is None:
         return path(store.path(key))
@@ -137,7 +137,7 @@ def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.P
 
 
 def uri(store: Store, key: str, table: str = "") -> Metadata:
-    """The address of a stored file or folder, and the table of the catalog with its rows, as Dagster labels them."""
+    """The address of a stored file or folder, and the `table` of the catalog with the same rows, under the labels of Dagster."""
     local = store.local_path(key)
     name = {"dagster/table_name": f"catalog.main.{table}"} if table else {}
     return {"dagster/uri": store.path(key) if local is None else local.absolute().as_uri(), **name}
@@ -151,10 +151,10 @@ _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 
 
 def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
-    """The calls with their tokens, cost, time and retries as sums, and as a table with a row per role and model.
+    """The numbers, tokens, cost, time and retries of the calls in all, and a table with a row per role and model.
 
-    Each request counts once. If one call has no known cost, the sum is "unknown". `accepted` is a number of results; if it is
-    given, the cost per result is added. If nothing was paid, the number of calls is the only number, because the UI draws a chart of
+    Each request counts once. If the cost of a call is unknown, the sum is "unknown". `accepted` is a number of results; unless it
+    is None or 0, the cost per result is added. If nothing was paid, the number of calls is the only number, because the UI draws a chart of
     every number, and the other charts would show zeros.
     """
     every = unique_calls(calls)
@@ -229,7 +229,7 @@ _SHOWN, _LONGEST = 10, 2_000  # maximum number of names that are shown, and of t
 
 
 def check_event(asset: dg.AssetKey, name: str, found: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
-    """A result as an event that a sensor or a job records."""
+    """The result of a check as an event that a sensor or a job records."""
     values: Any = found.metadata
     return dg.AssetCheckEvaluation(
         asset_key=asset, check_name=name, passed=found.passed, severity=found.severity, metadata=values
@@ -242,7 +242,7 @@ def failing_result(
     numbers: Mapping[str, float],
     severity: dg.AssetCheckSeverity = dg.AssetCheckSeverity.ERROR,
 ) -> dg.AssetCheckResult:
-    """A result that passes if `failing` is empty. It shows `numbers`, the length of `failing` and its first names."""
+    """The result of a check, which passes if `failing` is empty. It shows `numbers`, the length of `failing` and its first names."""
     first = {"first_failing": ", ".join(failing[:_SHOWN])[:_LONGEST]} if failing else {}
     return dg.AssetCheckResult(
         check_name=name,
@@ -253,5 +253,5 @@ def failing_result(
 
 
 def warning_result(name: str, passed: bool, metadata: Mapping[str, Any]) -> dg.AssetCheckResult:
-    """A result that warns if it has not passed."""
+    """The result of a check that warns if it has not passed."""
     return dg.AssetCheckResult(check_name=name, passed=passed, severity=WARN, metadata=metadata)

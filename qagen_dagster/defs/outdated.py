@@ -1,4 +1,4 @@
-"""The check `up_to_date` on the results, which people look at first. It names what is out of date, as `qagen stale` does."""
+"""The check `up_to_date` on the assets that people look at first. It names what is out of date, as `qagen stale` does."""
 
 from collections.abc import Iterator
 
@@ -16,12 +16,12 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination
 
 UP_TO_DATE, JOB = "up_to_date", "refresh_stale"
-RESULTS = {  # the assets that people look at first, with the groups whose partitions their check names
+RESULTS = {  # the assets that people look at first, with the groups of the partitions that the check of each asset names
     "corpus_json": (Group.DOCUMENTS, Group.QUESTIONS, Group.EVALUATION),
     "item_bank": (Group.EXAMS,),
     "problem_bank": (Group.PROBLEMS,),
 }
-_SHOWN = 30  # partitions that a check names
+_SHOWN = 30  # maximum number of partitions that a check names
 
 
 def _remedy(layout: Layout) -> str:
@@ -37,7 +37,7 @@ def up_to_date_keys(layout: Layout) -> list[dg.AssetCheckKey]:
 
 
 def build_up_to_date_checks(layout: Layout) -> list[dg.AssetChecksDefinition]:
-    """The check of each result. A run of the result also evaluates the check, which does not count the run's own partition as unfinished."""
+    """The check of each asset in RESULTS. A run of the asset evaluates it, too; the partition of the run does not count as unfinished."""
     return [_check(layout, asset) for asset in _results(layout)]
 
 
@@ -68,7 +68,7 @@ def up_to_date_events(layout: Layout, space: Workspace) -> Iterator[dg.AssetChec
 
 
 def kept_line(space: Workspace, task: Task) -> str:
-    """A line that says why the run of a task would refuse to replace the published set; empty if it would not."""
+    """A line that says why a run of the task would refuse to replace the published set; empty if the run would not refuse."""
     if task.product is not Product.QUESTIONS:
         return ""
     why = why_kept(space, Combination.from_key(task.partition), RunOptions())

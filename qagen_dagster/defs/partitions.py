@@ -16,7 +16,7 @@ from qagen_dagster.records.exams.submissions import ExamPart
 class Partitions:
     """`corpora` has one key per corpus, `combinations` one key per corpus/scenario/mode.
 
-    `fan_out` maps a corpus to its combinations. Without it, Dagster would look for a combination with the key of the corpus.
+    `fan_out` maps a corpus to its combinations. Without this mapping, Dagster would look for a combination with the key of the corpus.
     """
 
     corpora: dg.StaticPartitionsDefinition
@@ -35,7 +35,7 @@ def build_partitions(corpora: Corpora) -> Partitions:
 
 
 def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitionsDefinition]) -> list[str]:
-    """One line, "corpus NAME" and so on, for each partition that is in the corpora folder, but not in the loaded definitions."""
+    """A line such as "corpus NAME" for each partition that the loaded definitions lack. A missing corpus stands for its combinations."""
     corpora = space.corpora.corpora
     folder, optional = space.settings.corpora, space.settings.optional
     now = {
@@ -57,7 +57,7 @@ def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitions
 class ExamPartitions:
     """`exams` has one key per exam, `parts` one key per exam/schema/difficulty.
 
-    `fan_out` maps an exam to its parts, `fan_in` a part to its exam. Without them, Dagster would look for equal keys.
+    `fan_out` maps an exam to its parts, `fan_in` a part to its exam. Without these mappings, Dagster would look for equal keys.
     """
 
     exams: dg.StaticPartitionsDefinition

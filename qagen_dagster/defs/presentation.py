@@ -1,4 +1,4 @@
-"""How the UI presents assets: their jobs, owner, tags and links to the documentation. Their groups are in the table of products."""
+"""The presentation of assets in the UI: jobs, owner, tags and links to the documentation. The groups are in the table of products."""
 
 from collections.abc import Collection
 
@@ -11,8 +11,8 @@ from qagen_dagster.settings import DOCS
 
 OWNER = "team:qagen"
 MODELS = "models"  # the kind of an asset that asks models of the profile
-ICONS = frozenset({"openai", "anthropic"})  # providers that are kinds of assets
-MOST_KINDS = 3  # of one asset, in Dagster
+ICONS = frozenset({"openai", "anthropic"})  # providers that are shown as kinds of assets
+MOST_KINDS = 3  # maximum number of kinds of one asset in Dagster
 PUBLISHED = "published"  # the kind of an asset that other programs read: the result of its product
 PAGES = {asset: row.page for row in ROWS for asset in row.assets} | {
     "corpus_json": "contracts.md",
@@ -55,9 +55,9 @@ def members(layout: Layout, job: str) -> tuple[str, ...]:
 
 
 def presented(spec: dg.AssetSpec, providers: Collection[str] = (), docs: str | None = None) -> dg.AssetSpec:
-    """The spec with its owner, a tag that says whether the asset can cost money, and a link to its page of the documentation.
+    """The spec with an owner, a tag that says whether the asset can cost money, and a link to the asset's page of the documentation.
 
-    `providers` are those of its models. `docs` is the address of the folder of the pages, if they are not local files.
+    `providers` are the providers of the models. `docs` is the address of the folder of pages; None if the pages are local files.
     """
     page = PAGES[spec.key.path[-1]]
     link = dg.MetadataValue.url(f"{docs}/{page}") if docs else path(str(DOCS / page))

@@ -22,7 +22,7 @@ BuildGraph = Callable[[Settings, Progress, Work], dg.Definitions]
 
 
 class _Silent:
-    """Shows no progress of runs, because the job logs what it runs and why."""
+    """A Progress that shows nothing, because the job logs which runs it starts, and why."""
 
     def step(self, title: str) -> None:
         pass
@@ -74,13 +74,13 @@ def build_refresh_job(layout: Layout, build: BuildGraph) -> dg.JobDefinition:
 
 
 def _origin(run: dg.DagsterRun, job: str) -> Any:
-    """The origin of a job in the code location of a run; None if the run has none."""
+    """The origin of a job in the code location of a run; None if the run has no origin."""
     origin: Any = run.remote_job_origin
     return None if origin is None else origin._replace(job_name=job)
 
 
 def _refresh(context: dg.OpExecutionContext, graph: Graph, limits: RunOptions) -> list[str]:
-    """Run each task that is out of date once, after the tasks that it depends on. Returns the errors."""
+    """Run each task that is out of date once, and after the tasks on which it depends. Returns a line for each error."""
     space, tried, failures = graph.work.space, set[str](), list[str]()
     while True:
         found = find_out_of_date(space, whole_project(space))

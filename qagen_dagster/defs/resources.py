@@ -49,7 +49,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
 
     @classmethod
     def of(cls, settings: Settings, layout: Layout) -> Self:
-        """The resource that rebuilds `settings`."""
+        """The resource whose `open` uses `settings`."""
         values: dict[str, Any] = dict(vars(settings))
         values |= {name: str(values[name]) for name in _PATHS if values[name]}
         values |= {"optional": list(settings.optional), "key_prefix": "/".join(layout.prefix)}
@@ -63,7 +63,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
     def setup_for_execution(self, context: dg.InitResourceContext) -> None:
         if context.run is not None and context.instance is not None:
             layout = self.layout
-            if not layout.prefix:  # with one, several stores share the instance
+            if not layout.prefix:  # with a prefix, several stores may share the instance
                 check_owner(Path(context.instance.root_directory), self.assets)
             open_record(layout, Store(self.assets), context.instance, context.run)
             key = context.run.tags.get(PARTITION_TAG)
@@ -86,7 +86,7 @@ class WorkspaceResource(dg.ConfigurableResource[Workspace]):
 def build_work(layout: Layout, begun: Work | None) -> dg.ResourceDefinition:
     """The resource `work`: the work that the command has `begun`, or else new work.
 
-    If each op has a process, each op gets new work. The resource requires the workspace, whose set-up records the run.
+    If each op runs in a process of its own, each op gets new work. The resource requires the workspace, whose set-up records the run.
     """
 
     @dg.resource(

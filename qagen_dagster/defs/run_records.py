@@ -1,6 +1,6 @@
-"""Keeps a record of every run in the store for the catalog: how the run ended, its first error, its checks.
+"""Keeps a record of every run of a partition in the store for the catalog: how it ended, its first error, its checks.
 
-WorkspaceResource writes the record at its set-up and its teardown, so every run has one, whatever launched it.
+WorkspaceResource writes the record at its set-up and its teardown, so it does not matter what launched the run.
 """
 
 import logging
@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def open_record(layout: Layout, store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
-    """Record that a run of a partition has started. If each step has a process, the time of the first step is kept."""
+    """Record that a run of a partition has started. If each op has a process, the time at which the first op started is kept."""
     partition, key = run.tags.get(PARTITION_TAG), RunRecord.key(run.run_id)
     if partition is None:
         return
@@ -50,7 +50,10 @@ def planned_assets(layout: Layout, instance: dg.DagsterInstance, run: dg.Dagster
 
 
 def close_record(layout: Layout, store: Store, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
-    """Record how a run ended, and the outcomes of its checks. If each op has a process, the op that makes the last asset does this."""
+    """Record how a run ended, and the results of its checks.
+
+    If each op has a process, only an op that fails, and the op that completes the assets, record this.
+    """
     try:
         record = store.find_valid(RunRecord.key(run.run_id), RunRecord)
         if record is None:
@@ -81,7 +84,7 @@ def close_record(layout: Layout, store: Store, instance: dg.DagsterInstance, run
 
 
 def record_killed(store: Store, run_ids: Iterable[str], why: str) -> None:
-    """Record that the processes of these runs were killed. Runs of another store have no record in this one."""
+    """Record that the processes of these runs were killed. Runs that have ended, or have no record in this store, are skipped."""
     for run_id in run_ids:
         record = store.find_valid(RunRecord.key(run_id), RunRecord)
         if record is not None and record.status is RunStatus.STARTED:

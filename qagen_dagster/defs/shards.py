@@ -35,9 +35,9 @@ def sharded_asset(
     upstream: Mapping[str, dg.PartitionMapping | None],
     **more: Any,
 ) -> dg.AssetsDefinition:
-    """An asset that asks models in three `ops`: one plans shards, one works on a shard, one collects the results.
+    """An asset that asks models, made of three `ops`: the first plans shards, the second works on a shard, the third collects the results.
 
-    `upstream` has the mappings of partitions by the plain names of the assets that it is made from. `more` is for Dagster.
+    `upstream` has the mappings of partitions by the plain names of the upstream assets. `more` goes to `dagster.graph_asset`.
     """
     key: Any = {"io_manager_key": layout.name("io_manager")}
     payload = dg.Out(dict, **key)
@@ -108,7 +108,7 @@ def close(
 
 
 def by_reason(reasons: dict[str, str]) -> dict[str, str]:
-    """The reasons of failures, by the first names that have the reason. `reasons` has the reasons by name."""
+    """At most _MOST_REASONS reasons, each by a text with the first names that have the reason. `reasons` has a reason for each name."""
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)
@@ -116,6 +116,6 @@ def by_reason(reasons: dict[str, str]) -> dict[str, str]:
 
 
 def _several(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
+    """The first three names, and how many more there are."""
     more = [f"{len(names) - 3} more"] if len(names) > 3 else []
     return ", ".join([*names[:3], *more])

@@ -1,4 +1,4 @@
-"""The profile and the budget that a launch may choose, and which runs share a budget."""
+"""The profile and the budget that a launch may choose, and the id of the budget that several runs share."""
 
 import dagster as dg
 from pydantic import Field, field_validator

@@ -1,6 +1,6 @@
-"""Checks TeX before it is exported: which names it may use, and where they may stand.
+"""Checks TeX before it is exported: whether the text uses only allowed names, and uses them only in allowed places.
 
-The check reads the text token by token, as TeX would, and names the first thing that is not allowed.
+The check reads the text token by token, as TeX would. It names a part that is not allowed.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-_SYMBOLS = frozenset(" \t\n!\"#$%&'()*+,-./:;<=>[\\]^_`{|}~")  # commands of one sign
+_SYMBOLS = frozenset(" \t\n!\"#$%&'()*+,-./:;<=>[\\]^_`{|}~")  # commands whose name is one of these signs
 _ALLOWED = Path(__file__).with_name("allowed.txt")
 _UNREADABLE = re.compile(r"\^\^|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*(\n[ \t]*)?")
@@ -84,13 +84,13 @@ class Names:
 
 @dataclass
 class Own:
-    """The definitions of a text: environments, and commands with their number of arguments and whether the first is optional."""
+    """The definitions of a text: environments, and commands with the number of arguments and whether the first argument is optional."""
 
     commands: dict[str, tuple[int, bool]] = field(default_factory=dict[str, tuple[int, bool]])
     environments: set[str] = field(default_factory=set[str])
 
     def add(self, name: str, count: int = 0, *, optional: bool = False) -> None:
-        """Add a command. Raises RefusedError for a name that TeX reserves, or that the text already defines with other arguments."""
+        """Add a command. Raises RefusedError for a name that must not be defined, or that is already defined with other arguments."""
         known = names()
         taken = name in known.reserved or name.startswith(("pgf", "pdf", "tikz", "lua", "XeTeX"))
         if name in known.structure or (taken and name not in known.commands):
@@ -116,7 +116,7 @@ def names() -> Names:
 
 
 def clean(latex: str) -> str:
-    """The text with a space for each comment.
+    """The text with a space in place of each comment.
 
     Raises RefusedError for `^^` and control characters, which TeX may read as other characters.
     """
@@ -127,12 +127,12 @@ def clean(latex: str) -> str:
 
 
 def joined(latex: str) -> str:
-    """The text without comments and the line breaks after them, as TeX joins it."""
+    """The text without comments and without the line breaks after comments, as TeX reads it."""
     return _COMMENT.sub(r"\1", _LINE_END.sub("\n", latex))
 
 
 def head(text: str, token: re.Match[str]) -> re.Match[str] | None:
-    """The head of a definition; None for any other token. Raises RefusedError for a head whose form is not allowed."""
+    """The head of the definition that begins at `token`; None if no definition does. Raises RefusedError for a form that is not allowed."""
     pattern = _HEADS.get(token.group()[1:]) if token.group().startswith("\\") else None
     if pattern is None:
         return None
@@ -153,13 +153,13 @@ def own_names(text: str, own: Own) -> None:
 
 
 def allowed_command(command: str, own: Own) -> bool:
-    r"""Whether `\command` is listed, consists of one sign, or is defined by the text."""
+    r"""Whether a command, such as `\frac`, is listed, is one of the signs, or is defined by the text."""
     name = command[1:]
     return name in names().commands or name in _SYMBOLS or name in own.commands
 
 
 def own_of(definitions: Sequence[str]) -> Own:
-    """The commands and environments that definitions define."""
+    """The commands and environments of `definitions`. A definition that is refused adds only what comes before the refused part."""
     own = Own()
     for one in definitions:
         with contextlib.suppress(RefusedError):
@@ -168,7 +168,7 @@ def own_of(definitions: Sequence[str]) -> Own:
 
 
 def group_ends(text: str) -> dict[int, int]:
-    """The end of each group by its beginning."""
+    """The end of each group in braces, by the place of its beginning."""
     ends: dict[int, int] = {}
     opened: list[int] = []
     for token in TOKEN.finditer(text):
@@ -180,9 +180,9 @@ def group_ends(text: str) -> dict[int, int]:
 
 
 def check_arguments(text: str, token: re.Match[str], own: Own, ends: Mapping[int, int]) -> None:
-    r"""Raises RefusedError if a command defined in the text would take a command of `structure`, such as `\begin`, as its argument.
+    r"""Raise RefusedError if a command defined in the text would take a command of `structure`, such as `\begin`, as its argument.
 
-    It could then move that command elsewhere. Commands that have arguments are refused as arguments, too.
+    The definition could then move `\begin` elsewhere. Commands of the text that have arguments are refused as arguments, too.
     """
     count, optional = own.commands[token.group()[1:]]
     place = token.end()
@@ -229,7 +229,7 @@ def _add(parts: dict[str, str | None], own: Own) -> None:
 
 @dataclass
 class _Frame:
-    """An open group, environment, path or list of keys: what closes it, how its content is read, and what opened it."""
+    """An open group, environment, path or list of keys: the token that closes it, how its content is read, and the token that opened it."""
 
     close: str
     kind: str  # text, path, keys or point
@@ -243,7 +243,7 @@ class _Frame:
 
 
 def refused(latex: str, given: Own | None = None) -> str:
-    """The first thing in a text that is not allowed; empty if there is none.
+    """A part of the text that is not allowed; empty if everything is allowed.
 
     The text may also use the commands and environments in `given`.
     """
@@ -273,14 +273,14 @@ class _Walk:
     def __init__(self, text: str, own: Own, *, environment: bool = False) -> None:
         self._text = text
         self._own = own
-        self._environments = not environment  # no environment is defined within one
+        self._environments = not environment  # an environment must not be defined within another
         self._ends = group_ends(text)
         self._frames = [_Frame("", "text")]
-        self._options = False  # a bracket that follows holds keys
+        self._options = False  # whether a bracket that follows directly has keys
         self._place = 0
 
     def run(self) -> None:
-        """Raises RefusedError."""
+        """Check the text. Raises RefusedError, which names the first part that is not allowed."""
         last = ""
         while (token := TOKEN.search(self._text, self._place)) is not None:
             self._place = token.end()
@@ -359,7 +359,7 @@ class _Walk:
             self._push("}", "keys", word)
 
     def _new_environment(self) -> None:
-        """Reads both halves as one text, because the second half ends what the first half begins."""
+        """Read both halves as one text, because the second half may end what the first half begins."""
         middle = self._ends.get(self._place)
         second = None if middle is None else after_space(self._text, middle)
         if middle is None or second is None or second not in self._ends or not self._environments:

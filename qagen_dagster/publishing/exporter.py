@@ -1,6 +1,6 @@
 """The interface of export formats, and the functions with which all of them write JSON, JSON Lines and Markdown.
 
-An exporter does not write to disk. Markdown shows texts of documents and models as they are.
+An exporter does not write to disk. In Markdown, texts of documents and models are escaped, so that they make no links, images or HTML.
 """
 
 import json
@@ -17,7 +17,7 @@ SetT = TypeVar("SetT")
 class Exporter(Generic[SetT]):
     """One export format.
 
-    `export` returns files by their path under the folder of the exports. Pure: the same set or bank gives the same bytes.
+    `export` returns files by their paths under the folder of the exports. The same set or bank always gives the same bytes.
     """
 
     name: str
@@ -33,16 +33,16 @@ def json_file(value: object) -> bytes:
 
 
 def json_lines(rows: Iterable[object]) -> bytes:
-    """The bytes of a JSON Lines file. No value contains a character that some readers treat as a line break."""
+    """The bytes of a JSON Lines file. Characters that some readers treat as line breaks are escaped."""
     lines = (json.dumps(row, ensure_ascii=False, allow_nan=False).translate(_LINE_BREAKS) for row in rows)
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-MOST_ROWS, LONGEST = 100, 300  # rows of a table, characters of a cell
+MOST_ROWS, LONGEST = 100, 300  # maximum numbers: rows of a table, characters of a cell
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The lines of a table, and an empty line after it. A long table is cut, with a note."""
+    """The lines of a Markdown table, and an empty line. After MOST_ROWS rows, the table is cut and a note says how many are missing."""
     whole = list(rows)
     yield _row(head)
     yield "|" + "---|" * len(head)
@@ -53,7 +53,7 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Iterator[
 
 
 def line(text: object, most: int | None = None) -> str:
-    """One line in which nothing is markup, cut to `most` characters."""
+    """The text on one line, escaped by `markdown_text`. Text longer than `most` characters is cut (None: it is not cut)."""
     plain = " ".join(str(text).split())
     return markdown_text(plain if most is None or len(plain) <= most else f"{plain[: most - 1]}\u2026")
 

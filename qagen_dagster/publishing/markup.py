@@ -1,7 +1,7 @@
-"""Splits texts of items into prose and formulas, and writes them as HTML and as XML of Moodle questions.
+"""Splits texts of items into prose, formulas and figures, and writes them as HTML and as XML of Moodle questions.
 
-Formulas become MathML, or stand between \\( \\) for pages that typeset them by script. Models wrote the formulas, so the converter
-escapes its output, and knows no command that could load, link or run anything. Only this module uses the converter.
+Formulas become MathML, or stand between \\( \\) for pages that typeset them by script. Models wrote the formulas. So the converter to
+MathML escapes its output, and knows no command that could load, link or run anything. Only this module uses the converter.
 """
 
 import re
@@ -36,17 +36,17 @@ Figures: TypeAlias = Mapping[str, bytes]  # PNG or JPEG by figure_id
 
 
 class Segment(NamedTuple):
-    """A piece of a text; a formula is without its delimiters, a figure is the whole TikZ environment."""
+    """A piece of a text. A formula is without its delimiters. A figure is the whole TikZ environment."""
 
     kind: Kind
     text: str
 
 
 def split(text: str) -> list[Segment]:
-    r"""Prose and formulas, in order. `\$` is a dollar sign in the prose; an unclosed delimiter is prose, too."""
+    r"""The prose, formulas and figures of a text, in order. `\$` is a dollar sign in prose. An unclosed delimiter is prose, too."""
     found: list[Segment] = []
     prose: list[str] = []
-    hopeless: set[str] = set()  # unclosed delimiters: each is searched for once, so that time stays linear
+    hopeless: set[str] = set()  # closing delimiters that do not occur any more, so that time is linear
     at = 0
     while at < len(text):
         if text.startswith("\\$", at):
@@ -69,7 +69,7 @@ def split(text: str) -> list[Segment]:
 
 
 def xml_text(text: str) -> str:
-    """`text` without the characters that XML cannot hold."""
+    """`text` without carriage returns and without the characters that XML cannot hold."""
     return "".join(
         char for char in text if char in "\t\n" or (char >= " " and not 0xD800 <= ord(char) <= 0xDFFF
                                                     and char not in "\ufffe\uffff")
@@ -126,7 +126,7 @@ def mathml(latex: str, *, display: bool = False) -> str | None:
 
 
 def plain_mathml(latex: str, *, display: bool = False) -> Element | None:
-    """The `math` element with only what every version of MathML has, for strict or old readers; None as for `mathml`."""
+    """The `math` element with only the attributes that every version of MathML has, for strict or old readers; None as for `mathml`."""
     found = mathml(latex, display=display)
     if found is None:
         return None
@@ -180,7 +180,7 @@ def paragraphs(text: str, flow: Callable[[str], str]) -> str:
 
 
 def figures_of(*texts: str) -> list[str]:
-    """The drawings of texts: environments of TikZ."""
+    """The figures of texts: the code of their TikZ environments."""
     return [one.text for text in texts for one in split(text) if one.kind == "figure"]
 
 
@@ -192,12 +192,12 @@ def tight(text: str) -> str:
 
 
 def figure_id(code: str) -> str:
-    """Sixteen hexadecimal digits of a hash of a drawing. Spaces and comments do not change it."""
+    """Sixteen hexadecimal digits of a hash of the code of a figure. Spaces and comments do not change the id."""
     return digest("".join(_COMMENT.sub("", code).split()))[:16]
 
 
 def figure_alt(text: str) -> str:
-    """The alternative text of the figures in a text: the rest of this text, shortened; "figure" if there is no rest."""
+    """The alternative text for the figures in a text: the other parts of the text, shortened; "figure" if there are no other parts."""
     rest = " ".join(" ".join(one.text for one in split(text) if one.kind != "figure").split())
     return xml_text(rest[:_LONGEST_ALT]) or "figure"
 
@@ -208,7 +208,7 @@ def figure_type(picture: bytes) -> str:
 
 
 def with_figures(data: bytes, figures: Figures) -> bytes:
-    """A file whose references to figures are replaced by the pictures, as data URIs. For a missing picture, words are shown."""
+    """A file with pictures, as data URIs, in place of its references to figures. In place of a missing picture, words are shown."""
 
     def uri(found: re.Match[bytes]) -> bytes:
         picture = figures.get(found[1].decode())
@@ -221,7 +221,7 @@ def with_figures(data: bytes, figures: Figures) -> bytes:
 
 
 def _html(text: str, formula: Callable[[Segment, str], str]) -> str:
-    """HTML of a text. `formula` makes the HTML of a formula from its segment and its escaped text. Figures are references."""
+    """HTML of a text. `formula` makes the HTML of a formula from its segment and its escaped text. Figures become references."""
     found: list[str] = []
     for segment in split(text):
         if segment.kind == "figure":
@@ -258,7 +258,7 @@ def moodle_question(kind: str, name: str, text: str, feedback: str) -> Element:
 
 
 def add_settings(question: Element, **settings: str) -> None:
-    """Add an element for each setting, in their order."""
+    """Add an element for each setting, in the order of the settings."""
     for name, value in settings.items():
         etree.SubElement(question, name).text = value
 
@@ -283,5 +283,5 @@ def moodle_file(title: str, groups: Iterable[tuple[str, Iterable[Element]]]) -> 
 
 
 def exported(files: Mapping[str, bytes], figures: Figures) -> dict[str, bytes]:
-    """The files of an export of a bank, with the pictures of its figures in HTML."""
+    """The files of an export of a bank, with pictures in place of their references to figures."""
     return {path: with_figures(data, figures) for path, data in files.items()}

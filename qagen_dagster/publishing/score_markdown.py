@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from qagen_dagster.publishing.exporter import line, table
 from qagen_dagster.records.evaluation import Comparison, Measure, Plan, ScoreReport, Scores, SystemScores
 
-SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures of groups
+SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures in the tables of groups
 _MEANINGS = {
     "correct": "`correct` is the share of right answers; an unanswered question counts as wrong. ",
     "key": "`key_facts` is the mean share of the key facts of the published answer that the system's answer states. ",
@@ -30,7 +30,7 @@ def score_markdown(report: ScoreReport) -> str:
 
 
 def shown_measure(one: Measure | None) -> str:
-    """A measure with its interval. If some questions were not measured, its bounds over all of them come first."""
+    """A measure with its interval; "-" for None. If some questions were not measured, the bounds over all questions come first."""
     if one is None:
         return "-"
     measured = f"{one.value:.3f} ({one.low:.2f} to {one.high:.2f})"
@@ -89,7 +89,7 @@ def planned(one: Plan) -> str:
 
 
 def own_questions(systems: Sequence[SystemScores]) -> Iterator[str]:
-    """A warning for each system whose family of models wrote some questions, with its measure on the other questions and on these."""
+    """A warning for each system whose family of models wrote some questions, with a measure on the other questions and on these."""
     for one, own in ((each, each.own) for each in systems):
         if own is not None:
             text = (
@@ -101,7 +101,7 @@ def own_questions(systems: Sequence[SystemScores]) -> Iterator[str]:
 
 
 def overall_rows(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
-    """The counts, then the measures of all questions: a name, and a value for each system."""
+    """The rows of counts, then of measures, over all questions. A row has a name, and a value for each system."""
     for name in dict.fromkeys(name for one in found for name in one.counts):
         yield (name, *(one.counts.get(name, "-") for one in found))
     for name in dict.fromkeys(name for one in found for name in one.measures):
@@ -109,7 +109,7 @@ def overall_rows(found: Sequence[Scores]) -> Iterator[tuple[object, ...]]:
 
 
 def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
-    """The measures by group; only the name of the group if all questions are in it."""
+    """The measures by group. If all questions are in one group, only the name of the group."""
     if len(systems[0].groups[by]) == 1:
         (only,) = systems[0].groups[by]
         yield f"All questions: {by} {line(only)}.\n"

@@ -54,9 +54,9 @@ _DESCRIPTIONS = {
 
 
 class ProxyCallbackResult(Record):
-    """The reply of a person who was asked for the proxy. If both fields are false, the abstract is used."""
+    """The reply of a person who was asked about the proxy. If both fields are False, the abstract is used."""
 
-    pdf_made_available: bool = False  # the person has put the PDF into the store, which is searched again
+    pdf_made_available: bool = False  # the PDF is now in the store, which is searched again
     allow_proxy: bool = False
 
 
@@ -72,7 +72,7 @@ class ChunkContext(Record):
 
 
 class DocumentTextStatus(Record):
-    """The texts of a document that exist. Lengths are in characters."""
+    """The texts that a document has, and whether the search index has them. Lengths are in characters."""
 
     document_id: str
     has_abstract: bool = False
@@ -97,16 +97,16 @@ class DocumentTextStatus(Record):
 
 
 class SemanticSearchAnswer(Record):
-    """The result of a question to a document. An error is a value of `error`, never an exception.
+    """The result of asking a document a question. An error is a value of `error`, not an exception.
 
     Attributes:
-        answer: empty if `error` is set or the text does not answer the question. `success` is False then.
-        candidate: the text that the model gave with `answerable=False`. It is not an answer.
+        answer: empty if `error` is set or the text does not answer the question. In both cases `success` is False.
+        candidate: text that the model gave although it found no answer (`answerable` is False). It is not an answer.
         reasoning: the reasoning that the model gave beside the answer.
         chunks_used: the pieces that the answer cites, with their lines. The abstract is chunk 0.
         confidence: the model's confidence in its answer, 0 to 1; None if the model gave none.
         answerable: whether the model found the answer in the text; None if the model was not asked.
-        fulltext_error: the reason why the full text was not used although it was wanted.
+        fulltext_error: the reason why the full text was not used although it was wanted; None if it was used or not wanted.
         notes: further remarks for the reader of the answer, one line each.
     """
 

@@ -30,7 +30,7 @@ class Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     def shared(self, kind: "type[Record]", **changes: object) -> dict[str, Any]:
-        """By name, the values of the fields that records of `kind` also have, with `changes`."""
+        """The values, by name, of the fields that this record has in common with records of `kind`, updated with `changes`."""
         same = {name: getattr(self, name) for name in kind.model_fields if name in type(self).model_fields}
         return same | changes
 

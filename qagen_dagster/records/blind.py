@@ -15,7 +15,7 @@ NONE_RIGHT = "no_right_option"
 
 
 def as_letter(value: object) -> object:
-    """The letter of an option that a model wrote in another way, such as "(b)" for B. Other values stay."""
+    """The letter of an option, in capitals and without signs around it: B for "(b)". A value that is not text is unchanged."""
     return value.strip(" ().:*`'\"").upper() if isinstance(value, str) else value
 
 
@@ -45,7 +45,7 @@ class BlindSolution(Record):
         return tuple(sorted({*self.right_options, *chosen}))
 
     def disagreement(self, keys: tuple[str, ...]) -> tuple[str, str] | None:
-        """The kind of the disagreement, and in words what the solver did; None if the options in `right` are exactly the sorted `keys`."""
+        """The kind of the disagreement, and what the solver did, in words. None if `right` is equal to `keys`, which must be sorted."""
         right = self.right
         if right == keys:
             return None
@@ -54,7 +54,7 @@ class BlindSolution(Record):
         return (KEY_NOT_REACHED, f"chose {right[0]}") if right else (NONE_RIGHT, "found no option right")
 
     def advice(self, key: str, said: str, end: str) -> str:
-        """The text for the maker of an item if this solution does not reach the key. `said` is what the solver did, `end` what to do."""
+        """The text for the maker of an item whose key this solution does not reach. `said` says what the solver did, `end` what to do."""
         return (
             f"The key is {key}, but an examiner who did not know it {said}. Find out which of the two is mistaken, "
             f"and {end}. The examiner's steps: {self.reasoning}"

@@ -1,4 +1,4 @@
-"""The schema and defaults of corpus.yaml. `configuration/corpora.py` reads the file, with line numbers."""
+"""The schema and defaults of corpus.yaml. `configuration/corpora.py` reads the file and reports errors with their lines."""
 
 import math
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ class FulltextOptions(Record):
     """The places where a full text that the corpus lacks is searched for.
 
     Attributes:
-        download: whether the network is searched when an answer needs the full text. If not, nothing is fetched.
-        doi_url, unpaywall_url, europe_pmc_url: addresses with `{doi}` (and `{email}`). null leaves a source out.
-        email: the address that `unpaywall_url` sends, because such a source requires one. Without it the source is left out.
-        proxy_url: the address of an institution's proxy, with `{url}`. It is used only if a person allows it.
-        always_allow_proxy: whether the proxy may be used without asking.
-        max_megabytes: a larger file is refused.
+        download: whether the network is searched when an answer needs the full text. If False, nothing is fetched.
+        doi_url, unpaywall_url, europe_pmc_url: addresses of sources, with `{doi}`. null leaves the source out.
+        email: the address that replaces `{email}` in `unpaywall_url`. Without it, this source is left out if its address has `{email}`.
+        proxy_url: the address of an institution's proxy, with `{url}`. It is used only if a person or `always_allow_proxy` allows it.
+        always_allow_proxy: whether the proxy may be used without asking a person.
+        max_megabytes: the maximum size of a file. Larger files are refused.
         seconds: the time limit of one request with its redirects. All requests for a document may take four times as long.
-        allow_private: the `host:port` pairs that may have private or loopback addresses. All others are refused.
+        allow_private: the `host:port` pairs that may be at private or loopback addresses. Other servers at such addresses are refused.
     """
 
     download: bool = False
@@ -57,7 +57,7 @@ class AnsweringOptions(Record):
     """The options for answering a question from one document.
 
     Attributes:
-        use_fulltext: whether the full text is used if there is one. If not, only abstracts are used.
+        use_fulltext: whether an existing full text is used. If False, only the abstract is used.
         max_chunks: the maximum number of pieces of the document that the model is shown.
         similarity_threshold: pieces whose cosine to the question is smaller are left out, unless this leaves out all pieces.
         temperature: the temperature of the answering model; null: the temperature of the profile.
@@ -115,7 +115,7 @@ class Complexity(StrEnum):
 
 
 _METHOD = "questions are checked by code, and `grading.method` is how answers are graded"
-# The names used here for keys and values of "QAGRedo Algorithm Report", section 10.
+# What to use here in place of keys and values of "QAGRedo Algorithm Report", section 10.
 ELSEWHERE = {
     "num_questions": "use `target_count` or `batch.mix`",
     "duplicate_similarity_threshold": "use `batch.similarity`",
@@ -153,7 +153,7 @@ class NoAnswerKind(StrEnum):
 
 
 class Span(StrEnum):
-    """The number of documents that the evidence of a question comes from, if there are several."""
+    """The kind of a question whose evidence comes from several documents."""
 
     ACROSS = "across"
 
@@ -170,16 +170,16 @@ class Hops(StrEnum):
         return cls.ONE if passages < 2 else cls.TWO if passages == 2 else cls.MORE
 
 
-# The groups that a mix counts: a question has one kind of each group. A type comes before the preset that contains it.
+# The groups of a mix. In each group, a question counts for one kind at most: for its type if the mix names it, else for the preset.
 MIX_GROUPS: tuple[tuple[type[StrEnum], ...], ...] = ((QuestionType, Complexity), (Hops,), (VisualType,))
-Staged = NoAnswerKind | Span  # kinds that are made after the other questions of a document
+Staged = NoAnswerKind | Span  # kinds of questions that are made after the other questions of a document
 MixKind = Staged | QuestionType | Complexity | Hops | VisualType
 
 
 def mix_kinds(question_type: str, passages: int, visuals: Iterable[str]) -> list[str]:
-    """All names under which a mix may count a question. More specific names come first.
+    """All names under which a mix may count a question: its type, the preset of the type, the number of passages, and a type of visual.
 
-    `passages` is the number of separate passages in its evidence. Only the first of the types `visuals` is used."""
+    `passages` is the number of separate passages in the evidence. Only the first type in `visuals` is used."""
     name = "_".join(question_type.lower().replace("-", " ").split())
     return [name, Complexity.of(name).value, Hops.of(passages).value, *islice(visuals, 1)]
 
@@ -193,7 +193,7 @@ def _kind(value: object) -> object:
 
 
 _NEARLY = 1e-6
-# Limits of shares. Other questions are made before those without an answer, and test whether the validator finds answers.
+# Limits of shares: enough other questions must be made first, because they test whether the validator finds answers.
 MOST_WITHOUT_ANSWER, MOST_STAGED = 0.5, 0.9
 
 
@@ -203,12 +203,12 @@ class BatchOptions(Record):
     Attributes:
         complexity: the preset of question types.
         question_types: types that replace those of the preset.
-        mix: the number of questions of each type per document. Without it, `target_count` is distributed evenly.
-        similarity: two questions whose cosine is at least this count as one.
+        mix: the number of questions of each type per document. None: `target_count` is distributed evenly over the types.
+        similarity: two questions whose cosine is at least this value count as the same question.
         min_question_confidence: a question whose grounding has a lower confidence is remade.
         question_regenerations: the maximum number of times that a question is remade.
-        min_answer_confidence, answer_regenerations: the same for answers.
-        publish_ungrounded: whether answers that remain ungrounded are also published. The report marks them.
+        min_answer_confidence, answer_regenerations: the limits for answers, like the two limits for questions.
+        publish_ungrounded: whether questions whose answers remain ungrounded are also published. The report marks these answers.
     """
 
     complexity: Complexity = Complexity.ADVANCED
@@ -234,8 +234,8 @@ class GradingOptions(Record):
     """The options for grading answers, and the limits of the check.
 
     Attributes:
-        method: semantic and keyword call no model. llm calls the judge for each answer, hybrid only for answers that semantic
-            does not find grounded.
+        method: `semantic` and `keyword` call no model. `llm` calls the judge for each answer, `hybrid` only for answers that
+            `semantic` does not find grounded.
         min_grade: the check fails if the overall grade is lower.
         max_not_measured: the check fails if the share of answers that could not be measured is larger.
     """
@@ -246,10 +246,10 @@ class GradingOptions(Record):
 
 
 class EvaluationOptions(Record):
-    """The options for evaluating a published set, and the limits of its checks. None means that a check never fails.
+    """The options for evaluating a published set, and the limits of its checks. A check whose limit is None never fails.
 
     Attributes:
-        max_leaked: the check fails if the share of questions that are answered without their document is larger.
+        max_leaked: the check fails if the share of questions that a model answers correctly without their document is larger.
         min_recall_at_5: the check fails if the share of questions whose document is among the first five found is smaller.
         min_answer_f1: the check fails if the mean F1 of the answers from the document is lower.
         judge_labels: whether the judge of the profile grades the passages whose relevance code does not know.
@@ -262,10 +262,10 @@ class EvaluationOptions(Record):
 
 
 class Publish(StrEnum):
-    """Which validated questions are published."""
+    """The choice of validated questions that are published."""
 
     ALL = "all"
-    REVIEWED = "reviewed"  # questions that reviewers accepted, and edited ones that passed their checks
+    REVIEWED = "reviewed"  # questions that reviewers accepted, and edited questions that passed their checks
 
 
 class Style(StrEnum):
@@ -278,7 +278,7 @@ class Style(StrEnum):
 
 
 class Audience(StrEnum):
-    """The people whose questions are the model for the wording of a set."""
+    """The groups of people whose wording may be imitated by the questions of a set."""
 
     READER = "reader"  # somebody who has seen the text
     SEARCHER = "searcher"  # somebody who has not seen the text
@@ -292,7 +292,7 @@ class Drop(StrEnum):
 
 
 class PublishOptions(Record):
-    """Which validated questions are published. A string in corpus.yaml is `only`."""
+    """The options for publishing validated questions. If corpus.yaml has a string, the string is the value of `only`."""
 
     only: Publish = Publish.ALL
     drop: tuple[Drop, ...] = ()
@@ -308,10 +308,10 @@ class ScenarioConfig(Record):
 
     Attributes:
         modes: the modes of this scenario; each is one partition.
-        profile: the models for this scenario; None: the profile of the run.
+        profile: the name of the profile for this scenario; None: the profile of the run.
         target_count: the number of accepted questions that a document should give.
-        max_consecutive_failures: work on a document ends when more consecutive candidates than this fail.
-        max_attempts: the maximum number of candidates of a document; None: 4 per target question, at least 10.
+        max_consecutive_failures: work on a document ends when more consecutive attempts fail, or earlier if no reply is usable.
+        max_attempts: the maximum number of attempts at a document; None: 4 for each target question, but at least 10.
         min_pass_rate: the check fails if a smaller share of the validated candidates passes.
         strategy: how candidates are made.
         batch: the options of the batch strategy.
@@ -321,15 +321,15 @@ class ScenarioConfig(Record):
         text_control: whether a visual question is rejected if the validator answers it without pictures.
         language: the ISO 639-1 code of the language of the questions; None: the language of the document.
         max_overlap: the largest share of the content words of a question that may be in its evidence. None: the share for `audience`.
-        audience: the people whose questions are the model for the wording. It limits the similarity to the evidence. None: no limit.
-        style: the share of the questions in each style; None: whole questions, which code does not check.
-        personas: the people who ask, each in a sentence. Only the generator is told.
-        mix: the shares of kinds. In textual mode, those without an answer and across documents are shares of `target_count`, the others of its rest.
+        audience: the people whose wording is imitated. It limits the similarity of questions to their evidence. None: no limit.
+        style: the share of the questions in each style; None: whole questions, and code does not check the style.
+        personas: the people who ask, each described in a sentence. Only the generator is told about them.
+        mix: the shares of kinds. Shares of questions without an answer or across documents (textual mode only) are of `target_count`. Other
+            shares are of the questions that are left.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
-        publish: which validated questions are published: a string, or `only` and `drop`.
-        max_unreviewed: the check fails if a larger share of the questions has no decision. None: never.
-        writers: the shares of the questions that models of the profile write: its `generator`, and its `writers` by name. None: the
-            generator writes all.
+        publish: the choice of validated questions that are published: a string, or `only` and `drop`.
+        max_unreviewed: the check fails if a larger share of the questions has no decision. None: it never fails.
+        writers: the shares of models in the writing: `generator`, and `writers` of the profile by name. None: the generator writes all.
     """
 
     name: _Prose
@@ -417,7 +417,7 @@ class ScenarioConfig(Record):
 
     @property
     def searches_corpus(self) -> bool:
-        """Whether its questions depend on the texts of the whole corpus."""
+        """Whether the questions of the scenario depend on the texts of the whole corpus."""
         return self.strategy is Strategy.ACROSS or bool(self.staged)
 
     @field_validator("modes")
@@ -432,7 +432,7 @@ def _of_all_files(value: object) -> object:
     return {"*": value} if isinstance(value, str) else value
 
 
-_OfFiles = Annotated[dict[str, _Prose], BeforeValidator(_of_all_files)]  # a single text is for all files
+_OfFiles = Annotated[dict[str, _Prose], BeforeValidator(_of_all_files)]  # a single text applies to all files
 
 
 class DocumentOptions(Record):
@@ -441,8 +441,8 @@ class DocumentOptions(Record):
     Attributes:
         ocr: whether text is recognised on pages without text. It needs tesseract.
         ocr_languages: tesseract's language codes, joined by `+`.
-        passwords: by file path under documents/ (or `*`), the environment variable with the password of the file.
-        encoding: by file path under documents/ (or `*`), the encoding of the text of the file. A single name is for all files.
+        passwords: the environment variables with the passwords of files, by path under documents/ (`*` for all files).
+        encoding: the encodings of text files, by path under documents/ (`*` for all files). A single name is for all files.
         max_megabytes: larger files have the outcome `too_large`.
         max_pages: documents with more pages have the outcome `too_large`.
     """
@@ -484,7 +484,7 @@ class IndexOptions(Record):
 
 
 class CorpusConfig(Record):
-    """A corpus. `licence` and `attribution` have patterns of files; the pattern `*` is for files that state nothing themselves."""
+    """A corpus. `licence` and `attribution` have values by pattern of paths. They override what files state, except for the pattern `*`."""
 
     name: _Prose
     corpus_context: _Prose

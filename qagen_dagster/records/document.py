@@ -43,7 +43,7 @@ class VisualType(StrEnum):
 
 
 class Box(Record):
-    """A rectangle in points on a page as displayed, after rotation. The origin is the top left corner; x0<=x1 and y0<=y1."""
+    """A rectangle in points on a page as it is displayed, after rotation. The origin is the top left corner; x0<=x1 and y0<=y1."""
 
     x0: float
     y0: float
@@ -52,7 +52,7 @@ class Box(Record):
 
 
 class Visual(Record):
-    """A table, figure, image or page. Models see and use `label`, which is unique in its document."""
+    """A part of a document that can be looked at, such as a table. Models see and use `label`, which is unique in the document."""
 
     label: str  # "Table 2", "Figure 1", or a generated label such as "image p3-1"
     type: VisualType
@@ -97,7 +97,7 @@ class Section(Record):
     level: int
     start_line: int
     end_line: int | None = (
-        None  # the last line of a box inside other text; None: the section ends at the next heading
+        None  # for a box inside other text, its last line; None: the section ends at the next heading
     )
 
 
@@ -116,7 +116,7 @@ class Metadata(Record):
 
 
 class Rights(Record):
-    """The terms of use that a document states, or that its corpus states for it. None means that neither states them."""
+    """The terms of use that a document states, or that its corpus states for the document. None means that neither states the value."""
 
     licence: str | None = None  # an SPDX identifier if it is known, else an address or the text
     attribution: str | None = None  # the name to credit
@@ -150,7 +150,7 @@ class Document(Record):
         return f"{self.source_sha256[:16]}+{self.parser}"
 
     def page_of(self, line: int) -> int | None:
-        """The 1-based number of the page that has the line; None if there are no pages."""
+        """The 1-based number of the page that has the line; None if no page has it, or the document has no pages."""
         for span in self.pages:
             if span.start_line <= line <= span.end_line:
                 return span.page
@@ -177,9 +177,9 @@ _TIGHT_END = re.compile(f"{TIGHT_STOPS}$")
 
 
 def joined(lines: Sequence[str], wrapped: Sequence[LineRange], first: int = 1) -> tuple[str, list[int]]:
-    """The text of `lines` with split lines joined as in the file, and the offset of each line in that text.
+    """The text of `lines`, in which the pieces of split lines are joined as in the file, and the offset of each line in that text.
 
-    `first` is the number of the first line.
+    `first` is the number of the first line. `wrapped` says which lines are pieces of one line of the file.
     """
     inner = {number for one in wrapped for number in range(one.start_line, one.end_line)}
     parts: list[str] = []
@@ -205,7 +205,7 @@ class IndexEntry(Record):
     source_sha256: str  # of the whole file
     text_sha256: str = ""
     parser: str = ""
-    options: str = ""  # fingerprint of the options and limits with which it was parsed
+    options: str = ""  # fingerprint of the options and limits with which the document was parsed
     bytes: int = 0  # of the whole file
     line_count: int = 0
     char_count: int = 0
@@ -213,12 +213,12 @@ class IndexEntry(Record):
 
     @property
     def version(self) -> str:
-        """As `Document.version`."""
+        """The hash that `Document.version` has."""
         return f"{self.source_sha256[:16]}+{self.parser}"
 
 
 class CorpusIndex(Record):
-    """Every document of a corpus, usable or not, in order of source and row."""
+    """All documents of a corpus, usable or not, in the order of source and row."""
 
     corpus: str
     documents: tuple[IndexEntry, ...] = ()
@@ -285,7 +285,7 @@ class ChunkHit(Record):
 
 
 class IndexedDocument(Record):
-    """One document of the index; `failure` says why it has no chunks."""
+    """One document of the search index. `failure` says why the document has no chunks; None if it was indexed."""
 
     id: str
     text_sha256: str
@@ -294,7 +294,7 @@ class IndexedDocument(Record):
 
 
 class SearchIndex(Record):
-    """The sources of the search index of a corpus. The record is written after all files that it names."""
+    """The documents and the embedder of the search index of a corpus. The record is written after all files that it names."""
 
     corpus: str
     fingerprint: str  # of the embedder, the chunking and their versions

@@ -1,7 +1,7 @@
 """Evaluations of a published set, and the scores of systems under test.
 
-Scores are shares from 0 to 1, or 1-based places. A value that could not be measured is None, never 0, and another field has
-the reason. `loop/evaluation` computes the scores.
+Most scores are shares from 0 to 1. Places and ranks are 1-based. A value that could not be measured is None, never 0.
+`loop/evaluation` computes the scores.
 """
 
 from enum import StrEnum
@@ -35,17 +35,17 @@ SEARCHING = (Kind.RETRIEVAL, Kind.LABELS, Kind.PANEL)  # kinds that need the sea
 
 
 class Decided(StrEnum):
-    """The way in which an answer without the document was judged."""
+    """The way in which an answer was compared with the published answer."""
 
-    UNKNOWN = "unknown"  # the model said that it does not know
+    UNKNOWN = "unknown"  # there is no answer, or it says that the answer is not known
     MATCH = "match"  # code compared numbers, dates, names and words
-    MODEL = "model"  # a model compared what code could not decide
+    MODEL = "model"  # a model decided, because code could not
 
 
 class EvaluatedQuestion(Record):
     """A published question with its published answer.
 
-    `failure` is the reason why the question has no result; empty if it has one. `unheard` states that no model could be asked, so the
+    `failure` is the reason why there is no result; empty if there is one. `unheard` states that a model could not be asked, so the
     next run asks again.
     """
 
@@ -65,7 +65,7 @@ class ClosedBookAnswer(EvaluatedQuestion):
     """The answer of a model that was not shown the document. `leaked` states whether the answer is right; None means undecided."""
 
     given: str = ""
-    confidence: Share | None = None  # the model's own
+    confidence: Share | None = None  # of the model in its answer
     leaked: bool | None = None
     decided: Decided | None = None
     explanation: str = ""
@@ -74,7 +74,7 @@ class ClosedBookAnswer(EvaluatedQuestion):
 class BaselineAnswer(EvaluatedQuestion):
     """The answer of `answer_from_document` from the question's document.
 
-    `exact` and `f1` are None if there is no answer to score. `grading` is None if the answer makes no claim.
+    `exact`, `f1` and `grading` are None after an error. `grading` is also None if the model found no answer.
     """
 
     given: str = ""
@@ -89,7 +89,7 @@ class BaselineAnswer(EvaluatedQuestion):
 
 
 class Placement(Record):
-    """The places of a question's document and evidence in one ranking of the corpus; None means not among the places that were checked."""
+    """The places of a question's document and evidence in one ranking of the corpus. None: not among the places that were checked."""
 
     ranking: Ranking
     document: int | None  # place among documents, which are ordered by their best chunks
@@ -100,8 +100,8 @@ class Placement(Record):
 class RetrievedQuestion(EvaluatedQuestion):
     """A question as the query of a search in the corpus. If there are no `placements`, `failure` has the reason.
 
-    `untitled` is the question without the title of its document, and `untitled_placements` has the result of searching for it. Both are
-    empty if the question does not quote the title.
+    `untitled` is the question without the title of its document, and `untitled_placements` are the places for this text. Both
+    are empty if the question does not quote the title.
     """
 
     relevant: int = 0  # number of chunks with evidence
@@ -113,12 +113,12 @@ class RetrievedQuestion(EvaluatedQuestion):
 class Label(Record):
     """The grade of a passage as an answer to a question, on the scale of UMBRELA.
 
-    0: it has nothing to do with the question. 1: it is about the subject and does not answer. 2: it has an answer that is unclear or among
-    other matter. 3: it answers. None: unjudged. Lines are 1-based lines of `text.txt`.
+    0: it has nothing to do with the question. 1: it is about the subject, but does not answer. 2: it has an answer that is unclear or
+    hidden among other matter. 3: it answers clearly. None: not judged. Lines are 1-based lines of `text.txt`.
     """
 
-    passage: str  # its id in exports: the id of the document, the character "#" and a number
-    text_hash: str  # hash of its text; a changed passage has no label
+    passage: str  # id of the passage in exports: the id of the document, the character "#" and a number
+    text_hash: str  # hash of the text of the passage; a changed passage loses its label
     start_line: int
     end_line: int
     place: int | None = None  # the best place among the results of the rankings; None: no ranking found it
@@ -131,7 +131,7 @@ class Label(Record):
 
 
 class LabelledQuestion(EvaluatedQuestion):
-    """A question with its pool of passages: those that search finds, the best first, and those with its evidence."""
+    """A question with its pool of passages: those that search finds, the best first, then other passages with its evidence."""
 
     labels: tuple[Label, ...] = ()
 
@@ -146,7 +146,7 @@ class PanelAnswer(Record):
 
 
 class PanelQuestion(EvaluatedQuestion):
-    """A question with the answers of a panel, and its figures from the answers to all questions. `docs/evaluation.md` defines the figures."""
+    """A question with the answers of a panel, and with figures from the answers to all questions, which `docs/evaluation.md` defines."""
 
     answers: tuple[PanelAnswer, ...] = ()
     share_right: Share | None = None
@@ -194,12 +194,12 @@ class EvaluationReport(Record, Generic[QuestionT]):
 
     @property
     def failed(self) -> int:
-        """Questions without a result."""
+        """The number of questions without a result."""
         return sum(bool(question.failure) for question in self.questions)
 
     @property
     def unheard(self) -> int:
-        """Questions that the next run asks again."""
+        """The number of questions that the next run asks again."""
         return sum(question.unheard for question in self.questions)
 
     @staticmethod
@@ -239,7 +239,7 @@ class SystemAnswer(Record):
 
 
 class SystemOutput(Record):
-    """The answers of a system by question id, and the rows that could not be used."""
+    """The answers of a system by question id, and a line for each row that could not be used."""
 
     name: str
     answers: dict[str, SystemAnswer]
@@ -250,7 +250,7 @@ class SystemOutput(Record):
 class ScoredAnswer(EvaluatedQuestion):
     """A published question with the output of a system for it.
 
-    `right` is None if it was not decided, and `failure` then states why. The ranks are 1-based; None means not retrieved.
+    `right` is None if it was not decided; `failure` has the reason, unless no answers were given. Ranks are 1-based; None: not retrieved.
     """
 
     question_type: str
@@ -258,28 +258,28 @@ class ScoredAnswer(EvaluatedQuestion):
     hops: int | None
     given: str | None = None  # None: the system gave no answer
     right: bool | None = (
-        None  # a question without an answer is answered right by an abstention, or by what is published
+        None  # for a question without an answer, an abstention and the published reply are right
     )
     answerable: bool = True
     abstained: bool | None = (
-        None  # whether the system declined to answer; None: it gave no answers, or this is not decided
+        None  # whether the system declined to answer; None: it gave no answers, or this could not be decided
     )
     decided: Decided | None = None
     explanation: str = ""
-    document_rank: int | None = None  # among the retrieved documents
+    document_rank: int | None = None  # among the retrieved documents; if several are needed, of the last one
     evidence_ranks: tuple[int | None, ...] = ()  # for each quote: the first retrieved passage that has it
     key_facts: Share | None = (
-        None  # share of the key facts that the answer states; None: no answers were given
+        None  # share of the key facts that the answer states; None: the system or the question has no answers
     )
     writer: str = ""  # the model that wrote the question; "people" if it was imported
-    graded: dict[str, float] = Field(default_factory=dict)  # measures by relevance labels, if it has any
+    graded: dict[str, float] = Field(default_factory=dict)  # measures from relevance labels, if any
 
 
 class Measure(Record):
     """A mean over `questions` questions of `documents` documents with its 95 % interval.
 
-    The interval counts documents, because questions about one document are not independent. `design_effect` is the factor by which this
-    increases the variance. It is None for one document, for equal values, and in a report of an older version.
+    The interval treats documents as the independent units, because questions about one document are not independent. `design_effect` is the
+    factor by which this increases the variance. It is None for one document, for equal values, and in reports of older versions.
     `lower` and `upper` are the means over all questions if the unmeasured questions were wrong, and if they were right.
     """
 
@@ -303,9 +303,10 @@ class Scores(Record):
 
 
 class OwnQuestions(Record):
-    """The questions that a model of the system's family wrote, and a measure of these and of the others (None: there are no such questions).
+    """The number of questions that models of the system's family wrote, and a measure on these questions (`own`) and on the `others`.
 
-    `ranks` has the rank (1 is the best) among all systems on these and on the others; `ranks` is empty with one system.
+    `others` is None if there are no others. `ranks` has the rank of the system among all systems (1 is the best) on own and on other
+    questions. It is empty with one system.
     """
 
     family: str
@@ -317,12 +318,12 @@ class OwnQuestions(Record):
 
     @property
     def preference(self) -> int | None:
-        """The rank on own questions minus the rank on the others. Below 0, the set favours the system."""
+        """The rank on own questions minus the rank on other questions; None without ranks. Below 0, the set favours the system."""
         return self.ranks[0] - self.ranks[1] if len(self.ranks) > 1 else None
 
 
 class SystemScores(Record):
-    """The scores of one system: over all questions, and by type, mode, hops and document.
+    """The scores of one system: over all questions, and in `groups` by type, mode, hops and document.
 
     `own` is None if the system's model is unknown or wrote no question.
     """
@@ -354,7 +355,7 @@ class Comparison(Record):
 
 
 class Plan(Record):
-    """The numbers of questions and documents that show that two systems differ by `difference` in a measure.
+    """The numbers of questions and documents that a test needs to show that two systems differ by `difference` in a measure.
 
     The test is two-sided at 5 % and has a power of 80 %. Documents are assumed to have as many questions as in the scored sets.
     """

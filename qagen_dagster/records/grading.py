@@ -22,7 +22,7 @@ class Method(StrEnum):
 
 
 class Grade(StrEnum):
-    """A from .90, B from .80, C from .70, D from .60 of confidence, F below."""
+    """The grade of a confidence: A from 0.90, B from 0.80, C from 0.70, D from 0.60, and F below 0.60."""
 
     A = "A"
     B = "B"
@@ -37,12 +37,12 @@ class SentenceStatus(StrEnum):
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
     NOT_FOUND = "not_found"
-    GENERIC = "generic"  # the sentence is about the document and makes no claim, so it counts as grounded
+    GENERIC = "generic"  # the sentence makes no claim about the subject, so it counts as grounded
     NOT_MEASURED = "not_measured"  # the sentence counts neither as grounded nor as ungrounded
 
 
 class Decider(StrEnum):
-    """Who decided whether an answer is grounded."""
+    """The decider on whether an answer is grounded."""
 
     CODE = "code"
     JUDGE = "judge"
@@ -59,8 +59,8 @@ class SpanEvidence(Record):
 class SentenceGrade(Record):
     """One sentence of an answer.
 
-    `score` is the score of the grading method, 0 to 1; None if the method gives no score. `reason` is one line for a person; it is
-    empty if the sentence is supported.
+    `score` is the score of the grading method, 0 to 1; None if the method gives no score. `reason` is one line for a person; it may
+    be empty if the sentence is supported or generic.
     """
 
     sentence: str
@@ -84,7 +84,7 @@ class JudgeVerdict(Record):
 
 
 class AnswerGrade(Record):
-    """The grade of one answer. `confidence` and `is_grounded` are None if no sentence of it could be measured."""
+    """The grade of one answer. `confidence` and `is_grounded` are None if neither code nor the judge could decide."""
 
     is_grounded: bool | None
     confidence: Share | None
@@ -97,7 +97,7 @@ class AnswerGrade(Record):
 
     @property
     def decided_by(self) -> Decider | None:
-        """None when it could not be decided."""
+        """The decider on whether the answer is grounded; None if it could not be decided."""
         if self.is_grounded is None:
             return None
         return Decider.CODE if self.llm_verdict is None else Decider.JUDGE
@@ -124,13 +124,13 @@ class Decided(Record):
 
     @property
     def share(self) -> float | None:
-        """The share of answers that were decided; None without answers."""
+        """The share of answers that code or the judge decided; None if there are no answers."""
         answers = self.code + self.judge + self.nobody
         return (self.code + self.judge) / answers if answers else None
 
 
 class ErrorRate(Record):
-    """The precision of one verdict of code on answers of public sets with known labels."""
+    """The precision of one kind of verdict of code, on answers of public sets with known labels."""
 
     documents: str  # "short" (documents of one or two sentences) or "long"
     verdict: str  # "supported" or "unsupported"
@@ -157,7 +157,7 @@ class GradedAnswer(Record):
 
 
 class DocumentGrades(Record):
-    """The grades of one document's answers. `overall_grade` and `overall_confidence` are None if nothing could be measured."""
+    """The grades of one document's answers. `overall_confidence` is None if no answer was measured, `overall_grade` if too few were."""
 
     document_id: str
     title: str
@@ -176,7 +176,7 @@ class DocumentGrades(Record):
 
 
 class Highlight(Record):
-    """An ungrounded answer in the list of the first ungrounded answers."""
+    """An ungrounded answer, with the reasons, as a report lists it."""
 
     document_id: str
     question: str
@@ -186,7 +186,7 @@ class Highlight(Record):
 
 
 class GroundingReport(Record):
-    """The grades of one combination, or of a file of answers, which has no scenario and no mode."""
+    """The grades of one combination, or of a file of answers, which has no scenario and no mode. Grades are None as in `DocumentGrades`."""
 
     corpus: str
     scenario: str | None = None
@@ -203,7 +203,7 @@ class GroundingReport(Record):
     judge_model: str = ""  # empty: no judge
     decided: Decided | None = None  # None: graded by an earlier version
     error_rates: tuple[ErrorRate, ...] = ()  # of the verdicts that code gives
-    undecided: int = 0  # answers that this run could not ask the judge about; the next run asks
+    undecided: int = 0  # number of answers about which the judge could not be asked; the next run asks
     method: Method
     overall_grade: Grade | None
     overall_confidence: Share | None

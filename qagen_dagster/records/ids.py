@@ -21,7 +21,7 @@ _RESERVED = frozenset({"index.json", "set.json"})  # files beside the folders of
 
 
 def check_name(value: str) -> str:
-    """Return `value` if it can be a partition key segment and a folder name, else raise ValueError."""
+    """Return `value` if it can be the segment of a partition key and the name of a folder. Otherwise raise ValueError."""
     if not _NAME.fullmatch(value) or "..." in value or set(value) <= {"."}:
         raise ValueError(f"{value!r} is not a name: use 1-128 of A-Z a-z 0-9 _ . - (and no '...')")
     return value
@@ -36,7 +36,7 @@ def store_key(folder: str, *names: str, suffix: str = "") -> str:
 
 
 class Mode(StrEnum):
-    """What the answer to a question is taken from: the document's text, or pictures of its pages."""
+    """The source of the answer to a question: the text of the document, or pictures of its pages."""
 
     TEXTUAL = "textual"
     VISUAL = "visual"
@@ -63,7 +63,7 @@ class Combination(Record):
         return cls(corpus=parts[0], scenario=parts[1], mode=Mode(parts[2]))
 
     def history_key(self, run_id: str, path: str) -> str:
-        """The key of the copy of a file that a run leaves in the history."""
+        """The key of the copy that a run keeps of the file `path` in the history."""
         return store_key(f"history/{self.key}", run_id, *path.split("/"))
 
     def spending_folder(self, spending_id: str) -> str:
@@ -85,8 +85,8 @@ class OfCombination(Record):
 def document_id(relative_path: str, row: str | None = None) -> str:
     """A folder-safe id for a document: its path under `documents/`, plus the row of a JSONL file.
 
-    `/` becomes `--`, and unsafe characters become `_`. Such an id may be too long, or equal to the id of another document or to the
-    name of one of our files. Then it is cut, and eight hexadecimal digits of a hash of the path and the row are added.
+    `/` becomes `--`, and unsafe characters become `_`. An id that is too long, or that another document or one of our files might have, is
+    cut to at most 111 characters, and gets a suffix: `-` and eight hexadecimal digits of a hash of the path and the row.
     """
     original = relative_path if row is None else f"{relative_path}#{row}"
     joined = original.replace("/", "--") if row is None else f"{relative_path.replace('/', '--')}--{row}"

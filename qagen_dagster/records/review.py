@@ -20,7 +20,7 @@ _Reviewer = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1
 
 
 def exam_key(exam: str) -> str:
-    """The set key of the bank of an exam. The set key of a combination is its partition key."""
+    """The set key of the bank of an exam. A combination needs no such function: its set key is its partition key."""
     return f"exams/{exam}"
 
 
@@ -59,7 +59,7 @@ class Action(StrEnum):
     EDIT = "edit"
     REJECT = "reject"
     FLAG = "flag"  # another person should look at the question
-    COMMENT = "comment"  # without a decision
+    COMMENT = "comment"  # a remark without a decision
     UNDO = "undo"  # revokes an earlier decision of the same reviewer
 
 
@@ -68,8 +68,8 @@ class Decision(Record):
 
     `set_key` is the partition key of a combination, or the set key of a bank. `question_id` is a hash of the texts, so the decision
     still applies when the same question is generated again. `question` and `answer` are the judged texts. `reason` is the reason for
-    a decision, or the text of a comment. For an edit of an exam item or of a problem, `new_item` is the whole proven item: an
-    ExamItem as JSON, or LaTeX.
+    a decision, or the text of a comment. For an edit of an exam item or of a problem, `new_item` is the whole edited item: an
+    ExamItem as JSON, or the LaTeX of the problem.
     """
 
     id: Name = Field(default_factory=lambda: uuid4().hex)
@@ -85,7 +85,7 @@ class Decision(Record):
     new_question: _Text = ""  # only for an edit, like `new_answer`
     new_answer: _Text = ""
     new_item: Annotated[str, Field(max_length=200_000)] = ""
-    undoes: Name | None = None  # id of the decision that an undo takes back
+    undoes: Name | None = None  # only for an undo: the id of the decision that it revokes
 
     @model_validator(mode="after")
     def _is_complete(self) -> "Decision":
@@ -109,10 +109,10 @@ class Decision(Record):
 
 
 class Agreement(Record):
-    """The agreement of two reviewers: the number of questions that both judged, and the number of equal decisions among them.
+    """The agreement of two reviewers: the number of questions that `both` judged, and the number on which they decided the `same`.
 
-    With a `criterion`, `first` is a model, and `second` are the reviewers, where these agree. `good` counts the questions that both find good.
-    `only_first` counts the questions that only the model finds good.
+    With a `criterion`, `first` is a model, and `second` stands for all reviewers; questions on which reviewers disagree do not count.
+    `good` counts the questions that both sides find good, `only_first` the questions that only the model finds good.
     """
 
     first: str
@@ -120,7 +120,7 @@ class Agreement(Record):
     both: int
     same: int
     kappa: float | None  # Cohen's kappa; None: undefined
-    interval: tuple[float, float] | None = None  # of 95 %
+    interval: tuple[float, float] | None = None  # the 95 % interval of kappa
     criterion: str = ""  # a criterion of the validator (`all`: all of them), or `grounded`
     good: int = 0
     only_first: int = 0
@@ -136,8 +136,8 @@ class ReviewFacts(Record):
     states: dict[str, int]
     reviewers: dict[str, int]  # number of questions that each reviewer judged
     agreements: tuple[Agreement, ...] = ()
-    alpha: float | None = None  # Krippendorff's, of three reviewers or more
-    disagreed: tuple[str, ...] = ()  # question ids
+    alpha: float | None = None  # Krippendorff's alpha, if there are at least three reviewers
+    disagreed: tuple[str, ...] = ()  # ids of the questions on which reviewers disagree
     sampled: int = 0
     sample_accepted: int = 0
     interval: tuple[float, float] | None = None

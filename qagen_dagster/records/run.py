@@ -1,6 +1,6 @@
-"""The records of a run: the accounts of its model calls, the results of asking models, the end of the run, and its asset checks.
+"""The records of a run: its model calls, the results of asking models, the end of the run, and its asset checks.
 
-The content of a call is in the ledger.
+The requests and responses of the calls are in the ledger.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from qagen_dagster.records.ids import store_key
 
 
 class CallSummary(Record):
-    """The account of one model call, without content and secrets."""
+    """The counts and the cost of one model call, without its content and without secrets."""
 
     request_key: str  # hash of the request, which is the key of its response in the ledger
     role: str
@@ -28,14 +28,14 @@ class CallSummary(Record):
     retries: int = 0
     replayed: bool = False  # served from the ledger: nothing was paid
     cache_write_tokens: int = 0  # of the input
-    unused: bool = False  # the call was made ahead of a step that was then not needed
-    # The values that the budgets of the document count if the server did not count the tokens.
+    unused: bool = False  # the call was made in advance for a step that was then not needed
+    # If the server did not count the tokens: the amounts that the budgets of the document count for the call.
     charged_usd: float | None = None
     charged_tokens: int | None = None
 
 
 class Usage(NamedTuple):
-    """The counted values of a call. A tuple takes a fifth of the memory of a record, and a large corpus has a million calls."""
+    """The values of a call that sums need. A tuple takes a fifth of the memory of a record, and a large corpus has a million calls."""
 
     role: str
     model: str
@@ -78,6 +78,8 @@ class RunStatus(StrEnum):
 
 
 class CheckOutcome(Record):
+    """The outcome of one asset check. `numbers` has the metadata of the check; values that are neither numbers nor text are None."""
+
     asset: str
     check: str
     partition: str | None
@@ -88,7 +90,7 @@ class CheckOutcome(Record):
 
 
 class Unfinished(Record):
-    """The assets of a partition whose last run is not over, failed, was interrupted or was killed."""
+    """The assets of a partition that have not succeeded since their last run began."""
 
     assets: tuple[str, ...]
 
@@ -99,7 +101,7 @@ class Unfinished(Record):
 
 
 class RunRecord(Record):
-    """One run of one partition. The run itself writes the record, or a later process that finds that the run was killed."""
+    """One run of one partition. The run writes the record itself. If the run was killed, a later process completes the record."""
 
     run_id: str
     job: str

@@ -12,17 +12,17 @@ _CONTROLS = re.compile(
     r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
 _MARKDOWN = re.compile(r"[\\\[\]|*]")
-_MOST = 3  # names in a line
+_MOST = 3  # maximum number of names in a line
 _ADDRESS = re.compile(r"(?i)(:(?=//)|@|www(?=\.))")
 
 
 def visible(text: str) -> str:
-    r"""The text with escapes such as `\u001b` in place of control characters and of marks that change the direction of text."""
+    r"""The text with escapes such as `\u001b` in place of control characters (not of tabs and line ends) and direction marks."""
     return _CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def markdown_text(text: str) -> str:
-    """Markdown that shows `visible` text without emphasis, images, links or HTML. An invisible word joiner breaks up addresses."""
+    """Markdown that shows `visible` text without links, images, HTML or emphasis by `*`. An invisible word joiner breaks up addresses."""
     shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
     return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
 
@@ -49,7 +49,7 @@ _QUIET = frozenset(_STYLES.split())
 
 
 def shown_for(tag: re.Match[str]) -> str:
-    """The text that replaces a match of `TAG`: "^" and "_" before scripts, a space for a break, empty text for a style."""
+    """The text in place of a match of `TAG`: "^" or "_" at the start of a script, a space for a break, else nothing."""
     name = (tag["name"] or "").lower()
     if name in _SCRIPTS:
         return "" if tag["close"] else _SCRIPTS[name]
@@ -73,7 +73,7 @@ _LOST: Final = (
 
 
 def mended(value: object) -> object:
-    """Text with its LaTeX commands repaired; for a number, its text; any other value unchanged."""
+    """Text with repaired LaTeX commands and without white space at its ends. A number becomes text. Any other value is unchanged."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):

@@ -1,1 +1,1 @@
-"""The review page: what it shows of published sets, its server on loopback, and the same page as one file."""
+"""The review page: the data of published sets that it shows, its server on loopback, and the same page as one file."""

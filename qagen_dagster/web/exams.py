@@ -63,6 +63,8 @@ def exam_source(space: Workspace, exam: str) -> review_set.SetSource:
 
 
 class ExamBank(review_set.ReviewSet):
+    """The items of the bank of an exam, and the slots that gave no item."""
+
     def __init__(self, space: Workspace, bank: Bank, statistics: Mapping[str, ItemStatistics]) -> None:
         super().__init__(exam_key(bank.bank.exam), bank.bank.name)
         self._space, self._bank, self._statistics = space, bank, statistics
@@ -130,7 +132,7 @@ class ExamBank(review_set.ReviewSet):
 
     @cached_property
     def _ended(self) -> dict[str, Ended]:
-        """The ended slots by the id of their item, accepted items first. The key of a slot without a question is the name of the slot."""
+        """The ended slots by the id of their item, accepted items first. A slot without a question has its own name as its key."""
         accepted = {one.id: one for one in self._bank.bank.items}
         rejected = {(one.exam, one.schema_id, one.difficulty, one.slot): one for one in self._bank.rejected}
         found: dict[str, Ended] = {}
@@ -193,7 +195,7 @@ def _flaws(given: ExamItem | RejectedItem) -> Iterator[Section]:
 
 
 def _answers(found: ItemStatistics | None) -> Iterator[Section]:
-    """The statistics of the answers of candidates to the item."""
+    """The statistics of the answers of candidates to the item; nothing without statistics."""
     if found is None:
         return
     values = {
@@ -258,7 +260,7 @@ def _verdict(report: submissions.VerifierReport) -> Entry:
 
 
 def _attempts(result: SlotResult) -> Iterator[Entry]:
-    """The attempts before the last one, and why each failed."""
+    """The attempts before the last one, and the reason why each of them failed."""
     for attempt in result.attempts[:-1]:
         finding = finding_of(attempt, StyleThresholds())
         stem = "" if attempt.package is None else _markup(attempt.package.question.stem)

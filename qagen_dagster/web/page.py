@@ -1,4 +1,4 @@
-"""The files of the page: as the server sends them, and as one file with all data in it."""
+"""The review page: the files that the server sends, and the same page as one file that contains all data."""
 
 import base64
 import json
@@ -47,14 +47,14 @@ def data_json(sets: Iterable[ReviewSet], reviews: Reviews, settings: dict[str, o
 
 
 def reviews_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
-    """The decisions by set and question, and their number."""
+    """The decisions by set and question, and the number of decisions."""
     found = {one.key: reviews.of(one) for one in sets}
     count = sum(len(one.decisions) for some in found.values() for one in some.values())
     return f'{{"count":{count},"sets":'.encode() + to_json(found) + b"}"
 
 
 def agreement_json(sets: Iterable[ReviewSet], reviews: Reviews) -> bytes:
-    """The review facts of each set on which somebody decided."""
+    """The review facts of each set that has decisions, by set key."""
     found = {one.key: reviews.facts(one) for one in sets}
     return to_json({key: one for key, one in found.items() if one.unreviewed < one.questions})
 
@@ -94,7 +94,7 @@ def _hash(text: str) -> str:
 
 
 def _pictures(sets: Iterable[ReviewSet], details: dict[str, dict[str, Detail]]) -> dict[str, str]:
-    """The pictures that are open at first as data URIs, by set, document and label. Pictures that cannot be drawn are left out."""
+    """The pictures that the page shows open at first, as data URIs by set, source and label. Pictures that cannot be drawn are left out."""
     made: dict[str, str] = {}
     for found in sets:
         for key, one in details[found.key].items():

@@ -82,7 +82,7 @@ class ProblemItems(review_set.ReviewSet):
         return {"LaTeX": self._editable(key).item.latex}
 
     def _editable(self, key: str) -> Made:
-        """The item with the edit that applies to it, also if the bank does not have that edit yet."""
+        """The item with the edit that applies to it, even if the bank does not have that edit yet."""
         self.find(key)
         one, edit = self._made[key], edit_on(self._space, self.key, key)
         latex = one.item.latex if edit is None else edit.new_item
@@ -128,13 +128,13 @@ class ProblemItems(review_set.ReviewSet):
         return found
 
     def _stored(self, record: ProblemRecord, task: TaskResult) -> TaskResult:
-        """The result with its calls, which the bank leaves out."""
+        """The stored result, which has the calls that the bank leaves out; `task` itself if nothing is stored."""
         key = TaskResult.key(self._bank.name, record.id, task.task.key, task.fingerprint)
         return self._space.store.find_valid(key, TaskResult) or task
 
     def _row(self, key: str, one: Made, place: int | None) -> review_set.Row:
         record, item = one.record, one.item
-        why = "" if record.end is ProblemEnd.ACCEPTED else record.end.value  # it is not in the exports
+        why = "" if record.end is ProblemEnd.ACCEPTED else record.end.value  # others are not in exports
         if record.withdrawn.keys() & {ORIGINAL, item.made}:
             why = BY_REVIEWER
         model = next((task.model for task in reversed(one.tasks) if task.model), "")

@@ -33,20 +33,20 @@ from qagen_dagster.records.review import Agreement
 from qagen_dagster.web import review_set
 
 CONTEXT = 6  # lines before and after a quote
-MOST_LINES = 2_000  # in one answer
+MOST_LINES = 2_000  # lines after the first one in a response
 _UNKNOWN = "unknown"
 Question = PublishedQuestion | RejectedQuestion | RetiredQuestion
 
 
 def attempt_of(one: Question) -> int:
-    """The number of the attempt that proposed the question; 0 if it is unknown."""
+    """The number of the attempt that proposed the question; 0 if the number is unknown."""
     if isinstance(one, PublishedQuestion):
         return one.generation_metadata.attempt_number
     return one.attempt_number if isinstance(one, RejectedQuestion) else 0
 
 
 def windows(evidence: Iterable[Evidence], count: int) -> list[tuple[int, int]]:
-    """The first and last line of each window: a quote with its context. Windows that touch are joined."""
+    """The first and the last line of each window. A window is a quote with its context. Windows that touch are joined."""
     spans = ((one.start_line, one.end_line or one.start_line) for one in evidence if one.start_line)
     wide = ((max(1, start - CONTEXT), min(count, end + CONTEXT)) for start, end in spans)
     return merged_lines((first, last) for first, last in wide if first <= last)
@@ -114,7 +114,7 @@ Costs = Mapping[tuple[str, int], float | None]
 
 def question_source(space: Workspace, combination: Combination) -> review_set.SetSource:
     def state() -> object:
-        """The version, the panel, and the time of the catalog, which has the costs."""
+        """The set's version, its panel, and the time of the catalog, which has the costs; None if nothing is published."""
         latest = space.store.get(LatestVersion.key(combination))
         panel = space.store.hash_of(EvaluationReport.key(combination, Kind.PANEL))
         catalog = space.store.local_path(CATALOG)
@@ -125,9 +125,9 @@ def question_source(space: Workspace, combination: Combination) -> review_set.Se
 
 
 class QuestionSet(review_set.ReviewSet):
-    """The questions of one published set by id: accepted, then rejected, then retired ones.
+    """The questions of one published set: first accepted, then rejected, then retired questions.
 
-    A question that was proposed again with the same answer has the same id, and is listed once.
+    If a question was proposed several times with the same answer, its proposals have the same id, and it is listed once.
     """
 
     versioned = True
@@ -137,7 +137,7 @@ class QuestionSet(review_set.ReviewSet):
         super().__init__(combination.key, combination.key)
         self._space, self._combination = space, combination
         made = space.store.find_valid(CandidateSet.key(combination), CandidateSet)
-        # The records of rejected and retired questions do not name the model.
+        # Rejected and retired questions are shown with the generator of the set, because their records do not name a model.
         self._generator = "" if made is None else made.models.get(Role.GENERATOR.value, "")
         self._costs = _costs(space, combination)
         self._questions = _questions(space, combination)
@@ -193,14 +193,17 @@ class QuestionSet(review_set.ReviewSet):
         )
 
     def lines(self, key: str, first: int, last: int) -> tuple[review_set.Line, ...]:
-        """Lines of the document, at most `MOST_LINES`."""
+        """The lines from `first` to `last` of the document, but at most `MOST_LINES` after the first one."""
         one, entry = self._asked(key)
         lines, _ = self._text(entry)
         first, last = max(1, first), min(last, len(lines), first + MOST_LINES)
         return marked(lines, one.evidence, first, last)
 
     def picture(self, key: str, page: int, label: str) -> PageImage | None:
-        """The page with a frame around the visual called `label`; None if the document has no pages."""
+        """The page with a frame around the visual called `label`; None if the document has no pages.
+
+        Raises DocumentError if the corpus no longer has the document, and as `visual_image` does.
+        """
         one, entry = self._asked(key)
         if entry is None:
             raise DocumentError("corrupt", f"{one.source_document} is no longer in the corpus")
@@ -210,13 +213,13 @@ class QuestionSet(review_set.ReviewSet):
         return visual_image(corpus, entry, self._space.parsers(), visual, whole_page=True)
 
     def _asked(self, key: str) -> tuple[Question, IndexEntry | None]:
-        """A question, and its document, which is None if it is no longer in the corpus."""
+        """A question, and its document or None if the corpus no longer has the document. Raises StoreError for an unknown question."""
         self.find(key)
         one = self._questions[key]
         return one, self._documents.get(one.document_id)
 
     def _text(self, entry: IndexEntry | None) -> tuple[list[str], str]:
-        """The lines of a document, or why there are none."""
+        """The lines of a document, and a note; the note says why there are no lines, and is empty otherwise."""
         if entry is None:
             return [], "The document is no longer in the corpus."
         try:
@@ -226,7 +229,7 @@ class QuestionSet(review_set.ReviewSet):
         return text.split("\n") if text else [], "" if text else "The document has no text."
 
     def _pictures(self, one: Question) -> Iterator[review_set.Picture]:
-        """The pages with the visuals of the question, then the other pages of its evidence, which are not opened."""
+        """The pages with the visuals of the question, then the other pages of its evidence, which are closed at first."""
         visuals = [(each.page, each.label) for each in self._visuals(one) if each.page is not None]
         for page, label in visuals:
             yield review_set.Picture(label=label, page=page, title=f"Page {page} with {label}")
@@ -247,7 +250,7 @@ class QuestionSet(review_set.ReviewSet):
         )
 
     def _generated(self) -> set[str]:
-        """The ids of the questions that were in the set before reviewers changed it."""
+        """The ids of the questions that the set had before reviewers changed the set."""
         found = {
             key
             for key, one in self._questions.items()
@@ -305,7 +308,7 @@ def _questions(space: Workspace, combination: Combination) -> dict[str, Question
 
 
 def _waiting(space: Workspace, combination: Combination) -> tuple[PublishedQuestion, ...]:
-    """The validated questions, if the scenario does not publish all of them: some of these may wait for a decision."""
+    """The validated questions, if the scenario does not publish all of them, because some may wait for a decision; else none."""
     if space.corpus(combination.corpus).scenario(combination.scenario).publish == PublishOptions():
         return ()
     validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)

@@ -22,7 +22,7 @@ ACCEPTED, REJECTED = "accepted", "rejected"  # outcomes
 
 
 class Row(Record):
-    """One question in the list. Unknown values are empty. `place` is the question's place in the random order of its set, from 1."""
+    """One question in the list. Unknown values are empty. `place` is its place (from 1) in the random order of the set, if any."""
 
     id: str
     set_key: str
@@ -42,14 +42,14 @@ class Row(Record):
 
 
 class Line(Record):
-    """A line of a document. `pieces` alternate between text outside quotes and text inside quotes. The first piece is outside."""
+    """A line of a document. `pieces` alternate between text outside and text inside quotes. The first piece, perhaps empty, is outside."""
 
     number: int
     pieces: tuple[str, ...]
 
 
 class Picture(Record):
-    """A page of a document, with a frame around the visual called `label` if there is one."""
+    """A page of a document, with a frame around the visual called `label`; no frame if there is no such visual."""
 
     label: str
     page: int
@@ -82,7 +82,7 @@ class Section(Record):
 
 
 class Detail(Record):
-    """Everything about one question except its lineage. `notes` say why it was rejected, or why its document is not shown."""
+    """Everything about one question except its lineage. `notes` say, for example, why the question was rejected."""
 
     id: str
     source: str = ""
@@ -118,7 +118,7 @@ class Edited(Record):
 class ReviewSet(ABC):
     """The questions of one set, and everything about them.
 
-    `versioned`: versions of the set can be compared.
+    `versioned`: whether versions of the set can be compared.
     """
 
     versioned = False
@@ -147,26 +147,26 @@ class ReviewSet(ABC):
 
     @abstractmethod
     def detail(self, key: str) -> Detail:
-        """Raises StoreError when the set has no such question."""
+        """Everything about a question except its lineage. Raises StoreError when the set has no such question."""
 
     @abstractmethod
     def lineage(self, key: str) -> Lineage:
-        """Raises StoreError when the set has no such question."""
+        """The models and calls behind a question. Raises StoreError when the set has no such question."""
 
     def fields(self, key: str) -> dict[str, str]:
-        """The texts of an item that a reviewer can edit, by their names; empty if these are the question and the answer.
+        """The texts of an item that a reviewer can edit, by name; empty if the reviewer edits the question and the answer.
 
-        Raises StoreError when the set has no such question.
+        Raises StoreError when the set has no such question, and ConfigError when it cannot be edited.
         """
         self.find(key)
         return {}
 
     def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
-        """The item with other `fields`, after it was proven again. Raises ConfigError, which says why it is refused, and StoreError."""
+        """The item with edited `fields`, after new checks. Raises ConfigError, with the reason, if the edit is refused; and StoreError."""
         raise ConfigError(f"{self.key} has no fields to edit")
 
     def judges(self, accepted: Mapping[str, bool]) -> Iterable[Agreement]:
-        """The agreement of models with reviewers. `accepted` states for each question id whether reviewers accepted the question."""
+        """The agreement of models with reviewers. `accepted` says for each question id whether the reviewers accepted the question."""
         return ()
 
     def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
@@ -185,7 +185,7 @@ class ReviewSet(ABC):
 
 @dataclass(frozen=True)
 class SetSource:
-    """Reads one set from the store. `state` changes when the set must be read again; it is None when there is no set yet."""
+    """Reads one set from the store. The value of `state` changes when the set must be read again. It is None when there is no set yet."""
 
     key: str
     state: Callable[[], object]
@@ -205,7 +205,7 @@ def places_of(keys: Collection[str]) -> dict[str, int]:
 
 
 def with_pictures(sections: Iterable[Section], figures: Mapping[str, bytes]) -> tuple[Section, ...]:
-    """The sections with the pictures of figures in their markup."""
+    """The sections with pictures in place of the references to figures in their markup."""
 
     def shown(entry: Entry) -> Entry:
         return entry.model_copy(update={"markup": with_figures(entry.markup.encode(), figures).decode()})

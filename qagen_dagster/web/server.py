@@ -1,6 +1,6 @@
 """Serves the review page on loopback, and finds similar questions.
 
-Only the page itself may talk to the server: every request is checked for its origin. Similar questions are chosen by rare words and
+Only the page itself may talk to the server, so the origin of every request is checked. Similar questions are chosen by rare words and
 sorted by embeddings.
 """
 
@@ -30,21 +30,21 @@ from qagen_dagster.web import page
 from qagen_dagster.web.review_set import ReviewSet
 from qagen_dagster.web.sets import Reviews, Sets
 
-CHOSEN = 60  # questions whose embeddings are compared
-SHOWN = 5
-FROM = 0.5  # cosine
+CHOSEN = 60  # maximum number of questions whose embeddings are compared
+SHOWN = 5  # maximum number of similar questions
+FROM = 0.5  # minimum cosine of similar questions
 _WORD = re.compile(r"\w+")
 
 
 class Similar(Record):
-    """A question that is similar to another one, and the cosine of the two."""
+    """A question that is similar to another question, and the cosine of the two."""
 
     id: str
     score: float
 
 
 class SimilarQuestions:
-    """The accepted questions of one set by their words. Embeddings are computed when they are needed, and kept."""
+    """The accepted questions of one set by their words. Embeddings are computed when they are first needed, and kept."""
 
     def __init__(self, found: ReviewSet, encode: Encode) -> None:
         self._encode = encode
@@ -56,7 +56,7 @@ class SimilarQuestions:
         self._vectors: dict[str, Vectors] = {}
 
     def like(self, key: str, question: str) -> tuple[Similar, ...]:
-        """The most similar questions other than `key`, the nearest first."""
+        """At most SHOWN questions that are similar to `question`, without the question `key`, the most similar first."""
         chosen = [one for one in self._by_words(question) if one != key][:CHOSEN]
         texts = {question, *(self._texts[one] for one in chosen)}
         new = sorted(text for text in texts if text not in self._vectors)
@@ -94,7 +94,7 @@ _HEADERS = {
 
 
 class ReviewServer:
-    """Answers the requests of the page. With `read_only` nothing can be decided."""
+    """Answers the requests of the page. With `read_only`, no decision is accepted."""
 
     def __init__(self, sets: Sets, *, reviewer: str, port: int, read_only: bool = False) -> None:
         self._sets, self._reviewer, self._read_only = sets, reviewer, read_only
@@ -126,7 +126,7 @@ class ReviewServer:
         return response
 
     def _refusal(self, request: Request) -> str | None:
-        """Why a request is refused; None if it is not. Another host name means DNS rebinding, another origin a foreign page."""
+        """The reason to refuse a request; None if it is allowed. Another host name means DNS rebinding, another origin a foreign page."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts:
             return "unknown host"
@@ -170,7 +170,7 @@ class ReviewServer:
         }
 
     def _about(self, answer: Callable[[Request, ReviewSet, str], Response]) -> Callable[[Request], Response]:
-        """A handler of requests about a set. `answer` gets the request, the set, and the id of a question (empty without one)."""
+        """A handler of requests about a set. `answer` gets the request, the set, and the id of a question (empty if none is given)."""
 
         def respond(request: Request) -> Response:
             found = self._sets.get(request.query_params.get("set", ""))
@@ -184,7 +184,7 @@ class ReviewServer:
         return _json(page.data_json(found, self._decided, {**settings, "timesRead": self._sets.times_read}))
 
     def _reviews(self, request: Request) -> Response:
-        """The decisions, and how often sets were read; null if the page knows both."""
+        """The decisions, and how often sets were read; null if nothing has changed since the page asked for both."""
         found = list(self._sets.all())
         known = _number(request, "known"), _number(request, "read")
         if known == (self._decided.count(found), self._sets.times_read):
@@ -223,7 +223,7 @@ def _picture(request: Request, found: ReviewSet, key: str) -> Response:
 
 
 def _body(request: Request) -> bytes:
-    """The body of a request. Raises ConfigError if it is too long or its length is unknown."""
+    """The body of a request. Raises ConfigError if the body is too long or its length is unknown."""
     length = request.headers.get("content-length", "")
     if not length.isdecimal() or int(length) > MOST_BYTES:
         raise ConfigError(f"a request has at most {MOST_BYTES:,} bytes")

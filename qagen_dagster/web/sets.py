@@ -1,4 +1,4 @@
-"""The sets of the review page, and the decisions on their questions. A set that was made again is read again."""
+"""The sets of the review page, and the decisions on their questions. A set that has changed in the store is read again."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from threading import Lock
@@ -20,17 +20,17 @@ from qagen_dagster.web.review_set import ReviewSet, SetSource
 
 
 class Sets:
-    """The sets of some sources, as far as they exist."""
+    """The sets of some sources. Sources without a set are skipped."""
 
     def __init__(self, space: Workspace, sources: Sequence[SetSource]) -> None:
         self.space = space
         self._sources = {one.key: one for one in sources}
         self._read: dict[str, tuple[object, ReviewSet]] = {}
-        self.times_read = 0  # reads of sets; a page that knows another number shows old questions
+        self.times_read = 0  # how often sets were read; a page that knows another number shows old questions
         self._lock = Lock()
 
     def all(self) -> Iterator[ReviewSet]:
-        """The sets that were made, in the order of the sources."""
+        """All sets that exist, in the order of the sources."""
         for source in self._sources.values():
             found = self._find(source)
             if found is not None:
@@ -58,7 +58,7 @@ class Sets:
 
 
 def chosen_sets(space: Workspace, corpus: str | None, scenario: str | None, mode: Mode | None) -> Sets:
-    """The question sets that are chosen; all sets and banks if none is chosen."""
+    """The question sets of a corpus, a scenario and a mode (None: of all); without any choice, all question sets and banks."""
     questions = [question_source(space, one) for one in space.corpora.combinations(corpus, scenario, mode)]
     return Sets(space, questions if corpus or scenario or mode else [*questions, *_banks(space)])
 
@@ -88,7 +88,7 @@ class Judgement(Record):
 
 
 class QuestionReviews(Record):
-    """The state of one question, the decision of each reviewer that counts, and all decisions in the order of their times."""
+    """The state of one question, for each reviewer the decision that counts, and all decisions in the order of their times."""
 
     state: review.ReviewState
     by_reviewer: dict[str, Decision]
@@ -96,7 +96,7 @@ class QuestionReviews(Record):
 
 
 class Reviews:
-    """The decisions on some sets. Decisions are never changed, so each is read once."""
+    """The decisions on some sets. Decisions are never changed, so each decision is read only once."""
 
     def __init__(self, space: Workspace) -> None:
         self._space = space
@@ -104,7 +104,7 @@ class Reviews:
         self._lock = Lock()
 
     def of(self, found: ReviewSet) -> dict[str, QuestionReviews]:
-        """The questions that somebody decided on, by id. Raises StoreError for a damaged file."""
+        """The questions that have decisions, by id. Raises StoreError for a damaged file."""
         return {key: _reviewed(some) for key, some in self._decisions(found.key).items()}
 
     def count(self, sets: Iterable[ReviewSet]) -> int:
@@ -112,7 +112,7 @@ class Reviews:
         return sum(len(some) for found in sets for some in self._decisions(found.key).values())
 
     def facts(self, found: ReviewSet) -> ReviewFacts:
-        """How far reviewers got with a set, and how well they agree."""
+        """The progress of the reviewers of a set, and the agreement among them."""
         ids = {row.id for row in found.rows if row.place is not None}
         reviews = {key: review.state_of(some) for key, some in self._decisions(found.key).items()}
         return review.facts_of(ids, reviews, found.judges(review.accepted_by_all(reviews)))
@@ -120,7 +120,7 @@ class Reviews:
     def judge(self, sets: Sets, body: bytes) -> QuestionReviews:
         """Store the decision that the page sent. Returns the new state of the question.
 
-        Raises ConfigError if it is not a decision, and StoreError if it cannot be stored or its question is unknown.
+        Raises ConfigError for an invalid `body` or a refused edit, and StoreError for an unknown question or if storing fails.
         """
         try:
             sent = Judgement.model_validate_json(body)

@@ -57,9 +57,9 @@ exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: 
 
 
 def report(space: Workspace, exam: Exam) -> dict[str, Any]:
-    """One exam: its difficulties in order, the title of each schema by its id, its BankStats, and the parts that were run.
+    """One exam: its difficulties in order, the titles of schemas by id, its BankStats, and the parts that were run.
 
-    A duplicate counts as rejected, because it is not in the bank. Raises ConfigError, StoreError.
+    A duplicate counts as rejected, because it is not in the bank. Raises ConfigError and StoreError.
     """
     found = gather(space, exam.key)
     parts: list[dict[str, Any]] = []
@@ -122,7 +122,7 @@ exam.add_command(responses)
 
 
 def run_options(command: Command) -> Command:
-    """Adds the options that replace values of exam.yaml for one run."""
+    """Add the options that replace values of exam.yaml for one run."""
     return with_options(
         command,
         click.option(

@@ -1,4 +1,4 @@
-"""`qagen exam paper` and `qagen exam responses`: papers from a bank, and what the answers of candidates say about its items."""
+"""`qagen exam paper` draws papers from a bank. `qagen exam responses` shows what the answers of candidates say about the items."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -32,7 +32,7 @@ one_exam_option = click.option("--exam", "exam_key", help="The exam. Required if
 
 
 def chosen_exams(settings: Settings, key: str | None) -> list[Exam]:
-    """The exam `key`, or all exams. Raises ConfigError, also when there is none."""
+    """The exam `key`, or all valid exams without a key. Raises ConfigError for an unusable key, and when there is no valid exam."""
     if key is not None:
         return [find_exam(settings.corpora, key)]
     exams, faults = load_exams(settings.corpora)
@@ -42,7 +42,7 @@ def chosen_exams(settings: Settings, key: str | None) -> list[Exam]:
 
 
 def one_exam(settings: Settings, key: str | None) -> Exam:
-    """The exam `key`, or the only one. Raises ConfigError."""
+    """The exam `key`, or the only exam. Raises ConfigError as `chosen_exams` does, and if there are several exams but no key."""
     exam, *others = chosen_exams(settings, key)
     if others:
         raise ConfigError(f"name one exam with --exam ({', '.join(one.key for one in (exam, *others))})")
@@ -60,18 +60,18 @@ def bank_of(space: Workspace, exam: Exam) -> ItemBank:
 
 
 def weights_of(wished: dict[str, Any]) -> dict[Difficulty, float]:
-    """The weights that were given with these options, which are taken from `wished`."""
+    """The weights that were given. Their options are removed from `wished`."""
     found = {level: wished.pop(f"w_{level.value}") for level in Difficulty}
     return {level: weight for level, weight in found.items() if weight is not None}
 
 
 def prefixes_of(values: Sequence[str]) -> tuple[str, ...]:
-    """The prefixes of ids of schemas that were given."""
+    """The given prefixes of schema ids. A value may have several, with commas between them."""
     return tuple(part.strip() for part in ",".join(values).split(",") if part.strip())
 
 
 def weight_options(default: str) -> Callable[[Command], Command]:
-    """Adds --w-easy, --w-medium and --w-hard; `default` ends their help."""
+    """Add --w-easy, --w-medium and --w-hard. The text `default` ends their help."""
     options = (
         click.option(
             f"--w-{level.value}",
@@ -206,7 +206,7 @@ def _show_sitting(sitting: Sitting) -> None:
 
 
 def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
-    """The blueprint of the file, with the options that were given."""
+    """The blueprint of the file, or the default blueprint. Options that were given replace its values."""
     found = read_yaml(file, Blueprint) if file else Blueprint()
     levels, prefixes = weights_of(wished), prefixes_of(wished.pop("schemas"))
     since: datetime | None = wished.pop("unused_since")
@@ -220,7 +220,7 @@ def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
 def _files(
     drawn: Drawn, title: str, engine: Engine | None, figures: Figures
 ) -> tuple[dict[str, bytes], list[str]]:
-    """The files of all forms, and a line for each document that the engine could not set."""
+    """The files of all forms by name, and a line for each document of which the engine made no PDF."""
     files: dict[str, bytes] = {}
     failures: list[str] = []
     forms = drawn.paper.forms

@@ -36,7 +36,7 @@ from qagen_dagster.records.problems.submissions import Format, Problem, Question
 from qagen_dagster.settings import Settings
 
 FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path)  # with references; a missing folder is a warning, not an error
+FOLDER = click.Path(path_type=Path)  # may be missing: a missing folder of references is only a warning
 FORMATS = OneOf(Format)
 
 image_option = click.option(
@@ -67,11 +67,11 @@ reference_option = click.option(
     type=FOLDER,
     help="Folder with TikZ references (PDF, TeX, STY). Can be repeated.",
 )
-_MANY = 3  # a message that at least so many problems share is printed once
+_MANY = 3  # a message that at least this number of problems share is printed once
 
 
 def count_option(what: str) -> Any:
-    """--count, which says how many of `what` to make."""
+    """The option --count for the number of `what` to make."""
     return click.option(
         "-n",
         "--count",
@@ -84,7 +84,7 @@ def count_option(what: str) -> Any:
 
 @dataclass(frozen=True)
 class Request:
-    """The values of the options that these commands share. If a command lacks an option, the field keeps its default."""
+    """The values of the options that these commands share. If a command lacks an option, its field has the default value."""
 
     space: Workspace
     options: ProblemOptions
@@ -103,14 +103,14 @@ class Request:
         return read_problems(self.space, path, self.item_range, kind, tex=self.image is None)
 
     def stages(self, last: Stage) -> tuple[Stage, ...]:
-        """The stages up to `last`: images have to be classified, TeX does not."""
+        """The stages up to `last`. Images are classified first, TeX is not."""
         return (Stage.SCAN, last) if self.tex else (Stage.CLASSIFY, Stage.SCAN, last)
 
 
 def read_problems(
     space: Workspace, path: Path, wanted: Range | None = None, kind: QuestionKind | None = None, *, tex: bool
 ) -> tuple[Problem, ...]:
-    """The problems of one file, of TeX or of images. Raises ConfigError for a missing file and for the wrong kind of file."""
+    """The problems of one file of TeX or images. Raises ConfigError for a missing file, a wrong kind of file, and a wrong range."""
     check_kind(path, tex=tex)
     if wanted is None or path.suffix.lower() == PDF:
         return read_file(space, Named(path, str(path), wanted, kind))
@@ -121,7 +121,7 @@ def read_problems(
 
 
 def check_kind(path: Path, *, tex: bool) -> None:
-    """Raises ConfigError for a missing file and for the wrong kind of file."""
+    """Raise ConfigError for a missing file, and for the wrong kind of file."""
     if not path.is_file():
         raise ConfigError(f"{path} is not a regular file" if path.exists() else f"there is no file {path}")
     if tex != (path.suffix.lower() == ".tex"):
@@ -132,7 +132,7 @@ _SHARED = {field.name for field in fields(Request)}
 
 
 def request_options(command: Command) -> Command:
-    """Adds the options of models and --json. The command gets its shared options as one Request, and the others by name."""
+    """Add the options of models and --json. The command gets its shared options as one Request, and its other options by name."""
 
     @functools.wraps(command)
     def start(settings: Settings, *, models: Models, **values: Any) -> int:
@@ -187,9 +187,9 @@ def carry_out(
     everything: bool = False,
     run_id: str | None = None,
 ) -> Done:
-    """Work on the problems. `everything` runs the whole pipeline; a task that does not suit a problem is then only a warning.
+    """Work on the problems. With `everything`, a task that does not suit a problem is only a warning, not an error.
 
-    Raises ConfigError, before any work, when a role has no model or a model that cannot read the images it needs.
+    Raises ConfigError, before any work, when a role has no model, or a model that cannot read the images that the role needs.
     """
     space = request.space
     references, notes = find_references(space, request.references)
@@ -223,7 +223,7 @@ def carry_out(
 
 
 def name_of(problems: tuple[Problem, ...]) -> str:
-    """The name of the work on these files in the store. It depends only on their paths, so that a command resumes."""
+    """The name that the store has for the work on the files of `problems`. It depends only on their paths, so that a command resumes."""
     return name_of_files({problem.source_path.partition("#")[0] for problem in problems})
 
 
@@ -234,7 +234,7 @@ def name_of_files(paths: Iterable[str]) -> str:
 
 
 def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[list[str], list[str]]:
-    """The lines of errors and of warnings. With `everything`, a task that does not suit its problem is only a warning."""
+    """The lines of errors, and the lines of warnings. With `everything`, a task that does not suit its problem is only a warning."""
     refused = {line for record in records for line in refusals(record)} if everything else set[str]()
     failed = [line for record in records for line in failures(record)]
     warned = [f"{record.id}: {line}" for record in records for task in record.tasks for line in task.warnings]
@@ -243,7 +243,7 @@ def sorted_out(records: Sequence[ProblemRecord], *, everything: bool) -> tuple[l
 
 
 def tell(warnings: Sequence[str], errors: Sequence[str]) -> int:
-    """Print each line once on stderr; a message that many problems share names only the first. Returns the exit code."""
+    """Print each line once on stderr. A message that many problems share is one line, which names one problem. Returns the exit code."""
     warn(_gathered(" ".join(line.split()) for line in warnings))
     return fail(_gathered(" ".join(line.split()) for line in errors))
 
@@ -261,9 +261,9 @@ def _gathered(lines: Iterable[str]) -> Iterator[str]:
 
 
 def keep_raw_texts(request: Request, done: Done, folder: Path, before: str = "") -> None:
-    """Write what the model wrote for each rejected task to `<problem>-<task>.rejected.txt`, after the reason.
+    """For each failed task with a text of the model, write the reason and this text to `<problem>-<task>.rejected.txt`.
 
-    Such a file of an earlier run is removed if the task has a result now. `before` is the beginning of the names.
+    For other tasks, such a file of an earlier run is removed. `before` is the beginning of the names of files.
     """
     for record in done.records:
         for task in record.tasks:
@@ -277,7 +277,7 @@ def keep_raw_texts(request: Request, done: Done, folder: Path, before: str = "")
 
 
 def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
-    """Write or print the LaTeX that was made; --json prints the whole records. Returns the exit code."""
+    """Write the LaTeX to the output file, if any. Print the records with --json, else LaTeX that has no file. Returns the exit code."""
     text, output = "\n\n".join(piece.strip() for piece in pieces), request.output
     if text and output is not None:
         write(output, f"{text}\n".encode())
@@ -293,7 +293,7 @@ def give(request: Request, done: Done, pieces: Sequence[str]) -> int:
 
 
 def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord, dict[str, Any]]]) -> str:
-    """The rows as JSON, also written to the output file if there is one: one object, or a list of objects with item numbers."""
+    """The rows as JSON: one object for one problem, else a list of objects with item numbers. They also go to the output file, if any."""
     if len(done.records) == 1 and rows:
         text = as_json_text(rows[0][1])
     else:
@@ -306,13 +306,13 @@ def write_rows(request: Request, done: Done, rows: Sequence[tuple[ProblemRecord,
 def json_record(
     records: Sequence[ProblemRecord], errors: Sequence[str], warnings: Sequence[str]
 ) -> dict[str, object]:
-    """What --json prints."""
+    """The value that --json prints."""
     rows = [record.model_dump(mode="json") for record in records]
     return {"ok": not errors, "failures": list(errors), "warnings": list(warnings), "problems": rows}
 
 
 def write(output: Path, data: bytes) -> None:
-    """Write a file atomically and check that it holds the data (property 14). Raises ConfigError."""
+    """Write a file atomically, and check that it holds the data (property 14). Raises ConfigError if not, and as `output_store` does."""
     store = output_store(output)
     store.write_bytes(output.name, data)
     broken = output_breaches(str(output), data, store.get(output.name))

@@ -92,9 +92,7 @@ def process(request: command_runner.Request, set_key: str | None, replace: bool,
     if request.output is None:
         raise ConfigError("give a folder to write to (-o)")
     run_id = f"cli-{uuid.uuid4().hex[:12]}"
-    calls: list[
-        CallSummary
-    ] = []  # that find the problems which a range selects on the pages of an image file
+    calls: list[CallSummary] = []  # the calls that found the problems on the pages of an image file
     if request.image is not None and request.tex is None and request.item_range is not None:
         path, files = request.image, command_runner.name_of_files([str(request.image)])
         command_runner.check_kind(path, tex=False)
@@ -124,7 +122,7 @@ def process(request: command_runner.Request, set_key: str | None, replace: bool,
 
 
 def _process_set(request: command_runner.Request, key: str, *, replace: bool = False) -> int:
-    """Run the asset graph for one set, and write its bank to the output folder if there is one. Returns the exit code.
+    """Run the asset graph for one set, and write its bank to the output folder if one is given. Returns the exit code.
 
     If the graph fails, nothing is written. With `replace`, the new results replace those in the bank. Raises ConfigError, before any
     work, for a set or models that cannot be used.
@@ -159,7 +157,7 @@ def _process_set(request: command_runner.Request, key: str, *, replace: bool = F
 
 
 def _write(space: Workspace, bank: ProblemBank, output: Path) -> list[str]:
-    """Write the files of a bank, and its exports. Returns a line about figures that are not drawn, if there are any."""
+    """Write the files of a bank and its exports. Returns a line about figures that are not drawn; no line if all are drawn."""
     export = problem_bank.with_pictures(space, bank)
     for name, data in (problem_bank.bank_files(bank) | problem_bank.export_files(export)).items():
         (output / name).parent.mkdir(parents=True, exist_ok=True)

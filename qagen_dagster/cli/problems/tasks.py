@@ -145,7 +145,7 @@ def _diagram(request: Request, description: str | None) -> tuple[Problem, ...]:
 
 
 def _code(drawn: TikzResult) -> str:
-    """The code, preceded by comments that name the packages and libraries to load."""
+    """The TikZ code, after comments that name the packages and libraries to load."""
     packages = [library for library in drawn.libraries if library in ("circuitikz", "pgfplots")]
     libraries = [library for library in drawn.libraries if library not in packages]
     head = [f"% \\usepackage{{{package}}}" for package in packages]
@@ -203,7 +203,7 @@ def alternate(request: Request, ideas_file: Path | None, count: int) -> int:
 
 
 def _with_ideas(problems: tuple[Problem, ...], file: Path) -> tuple[Problem, ...]:
-    """The problems with the ideas of a file, which has one JSON object for all problems, or a list with an object for each problem."""
+    """The problems with the ideas of a file: one JSON object for all problems, or a list with an object for each. Raises ConfigError."""
     if not file.is_file():
         raise ConfigError(f"there is no file {file}")
     try:
@@ -275,7 +275,7 @@ def variant(request: Request, kind: VariantKind, count: int, contexts: tuple[Pat
 
 
 def _combined(request: Request, contexts: tuple[Path, ...], style: str) -> tuple[Problem, ...]:
-    """One problem out of all items of all files. Raises ConfigError."""
+    """One problem that combines all items of the files. Raises ConfigError unless there are 2 to MOST_PARTS items in TeX files."""
     if request.image or (request.item_range and not request.tex):
         raise ConfigError("--type multi combines TeX files (-t, --context); -r applies to the file of -t")
     given = [] if request.tex is None else [(request.tex, request.item_range)]

@@ -1,4 +1,4 @@
-"""`qagen compare`: two runs, profiles or versions of a published set side by side."""
+"""`qagen compare`: shows two runs, profiles or versions of a published set side by side."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -14,7 +14,7 @@ from qagen_dagster.cli.output import Terminal, print_json
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings
 
-SHOWN = 20  # questions of one side
+SHOWN = 20  # maximum number of questions of one side
 
 
 @click.command()

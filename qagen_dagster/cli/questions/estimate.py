@@ -1,4 +1,4 @@
-"""`qagen estimate`: forecasts what a run would take, before anything is paid."""
+"""`qagen estimate`: forecasts the calls, tokens, cost and time of a run, before anything is paid."""
 
 from collections.abc import Callable, Sequence
 
@@ -73,7 +73,7 @@ def estimate(
 
 
 def _read_documents(space: Workspace, corpora: Sequence[str], *, quiet: bool) -> None:
-    """Parse new documents of the corpora, by the graph, as a run would do. Raises StoreError when that fails."""
+    """Parse new documents of the corpora with the graph, as a run would do. Raises StoreError when parsing fails."""
     to_read = unread(space, corpora)
     if not to_read:
         return
@@ -120,7 +120,7 @@ def _amounts(sums: Amounts) -> list[str]:
 
 
 def _notes(found: Estimate) -> list[str]:
-    """What the numbers are computed from. Combinations with the same basis share a line."""
+    """Lines on the basis of the forecast, its gaps and the budgets. Combinations with the same basis share a line."""
     bases: dict[str, list[CombinationEstimate]] = {}
     for row in found.combinations:
         bases.setdefault(row.basis, []).append(row)
@@ -158,7 +158,7 @@ def _notes(found: Estimate) -> list[str]:
 
 
 def _budget(end: BudgetEnd) -> str:
-    """How far the work is likely to get before it reaches a limit."""
+    """A sentence on how far the work is likely to get before it reaches a limit."""
     amount = {
         "max_usd": f"${end.allowed:,.2f}" if end.allowed >= 0.01 or not end.allowed else f"${end.allowed:g}",
         "max_tokens": f"{end.allowed:,.0f} tokens",

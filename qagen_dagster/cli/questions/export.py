@@ -1,6 +1,6 @@
-"""`qagen export`: published sets as files of other programs, in a folder or pushed to a server.
+"""`qagen export`: writes published sets as files of other programs into a folder, or pushes them to a server.
 
-A server is an MLflow server or a dataset repository of the Hugging Face Hub. Pushing a set again changes nothing.
+A server is an MLflow server or a dataset repository of the Hugging Face Hub. Pushing an unchanged set again changes nothing.
 """
 
 import json
@@ -23,8 +23,8 @@ from qagen_dagster.store import Store
 
 _ALL = "all"
 _Files = Mapping[str, bytes]
-_AT_ONCE = 1_000  # records of a request
-_SECONDS = 10.0  # until a server counts as absent
+_AT_ONCE = 1_000  # records in one request
+_SECONDS = 10.0  # wait for a reply; after this time a server counts as absent
 
 
 @click.command()
@@ -123,12 +123,12 @@ def _push(form: str, destination: str, name: str, files: _Files) -> bool:
         raise ConfigError(
             f"--push to {form} needs {error.name}: pip install 'qagen-dagster[{form}]'"
         ) from None
-    except Exception as error:  # both packages raise many kinds
+    except Exception as error:  # both packages raise many kinds of errors
         raise StoreError(f"{name} is not pushed to {destination}: {type(error).__name__}: {error}") from error
 
 
 def _to_mlflow(address: str, name: str, files: _Files) -> bool:
-    """Add and replace the records of the dataset `name`, and remove those of other questions. Records of other programs stay."""
+    """Add missing records to the dataset `name`, and remove outdated records that qagen added. Returns whether this changed anything."""
     import httpx
 
     mlflow, datasets = (import_module(module) for module in ("mlflow", "mlflow.genai.datasets"))
@@ -149,13 +149,13 @@ def _to_mlflow(address: str, name: str, files: _Files) -> bool:
 
 
 def _content(record: Mapping[str, Any]) -> str:
-    """A text that is the same for equal records. MLflow adds tags of its own."""
+    """A text that is the same for equal records. It leaves out the tags that MLflow adds."""
     tags = {name: value for name, value in record["tags"].items() if not name.startswith("mlflow.")}
     return json.dumps([record["inputs"], record["expectations"], tags], sort_keys=True)
 
 
 def _to_hub(repository: str, name: str, files: _Files) -> bool:
-    """Commit the files to the dataset `repository`. If it does not exist, it is made as a private one."""
+    """Commit the files to the dataset `repository`. If it is missing, it is made, and is private. Returns whether this changed anything."""
     from huggingface_hub import CommitOperationAdd, HfApi
     from huggingface_hub.utils import disable_progress_bars, logging
 

@@ -22,7 +22,7 @@ from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.imported import PUBLISHED, Coverage
 from qagen_dagster.settings import Settings
 
-_SHOWN = 160  # characters of a passage or a reason
+_SHOWN = 160  # maximum number of characters of a passage or a reason
 
 
 @click.command("questions import")
@@ -80,7 +80,7 @@ def questions_import(
 
 
 def _lines(coverage: Coverage) -> Iterator[str]:
-    """The fates of the questions, then the gaps."""
+    """Lines with the outcomes of the questions, then with the gaps of the set."""
     outcomes = Counter(one.outcome for one in coverage.questions)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     yield f"{len(coverage.questions)} imported questions: {counts}"

@@ -1,4 +1,4 @@
-"""`qagen run`: materializes the matching combinations on the project's Dagster instance, and summarises each of them."""
+"""`qagen run`: materializes the matching combinations on the project's Dagster instance, and prints a summary of each."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from qagen_dagster.defs.in_process import Graph
 
 
-_NAMED = 5  # files that cannot be used, of each corpus
+_NAMED = 5  # maximum number of unusable files that are named for each corpus
 
 
 @click.command()
@@ -122,7 +122,7 @@ def run(
 
 
 def materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
-    """Make what is out of date, and return the errors.
+    """Make everything in `scope` that is out of date. Returns a line for each error. Raises ConfigError if a paid model is refused.
 
     Dagster takes seconds to load, so the work of the runs begins on a thread before their graph is open.
     """
@@ -132,7 +132,7 @@ def materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
         check_owner(instance_home(space.settings), space.settings.assets)
         progress.note("nothing can be run" if kept else "everything is up to date")
         return kept
-    open_home(space.settings)  # refuses before anything is begun
+    open_home(space.settings)  # raises ConfigError before any work begins
     asking = _combinations(found.of(Product.QUESTIONS))
     to_read = found.of(Product.DOCUMENTS)
     probe = in_background(lambda: refused(space, asking, options, work.spending_id))
@@ -159,7 +159,7 @@ def materialize(work: Work, scope: Scope, progress: Progress) -> list[str]:
 def _begin(
     work: Work, scope: Scope, wanted: tuple[OutOfDate, list[str]], probe: Future[list[str]]
 ) -> tuple[OutOfDate, list[str]]:
-    """Begin the work of the runs, unless a paid model is refused. Returns what is to run after the parsing, as `_to_run` does."""
+    """Begin the work of the runs, unless `probe` has faults. Returns what is to run after the parsing, in the form of `_to_run`."""
     found, kept = wanted
     if probe.result():
         return wanted
@@ -171,7 +171,7 @@ def _begin(
 
 
 def _to_run(space: Workspace, scope: Scope) -> tuple[OutOfDate, list[str]]:
-    """What is out of date, and a line for each combination that is left out because its published set must not be replaced."""
+    """The tasks that are or may become due, and a line for each combination left out because its published set must not be replaced."""
     found = find_out_of_date(space, scope)
     if scope.options.replace:
         return found, []
@@ -191,7 +191,7 @@ def _combinations(tasks: Iterable[Task]) -> tuple[Combination, ...]:
 
 
 def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> list[str]:
-    """Bring up to date what exists beside the question sets: gradings and search indexes, then evaluations and exports."""
+    """Bring up to date what exists beside the question sets: grades and search indexes, then evaluations and exports."""
     failures: list[str] = []
 
     def refresh(task: Task) -> list[str]:
@@ -201,7 +201,7 @@ def _follow(graph: Graph, space: Workspace, scope: Scope, found: OutOfDate) -> l
     for task in found.due(Product.GRADING, Product.INDEX):
         failures += refresh(task)
     later = (Product.CLOSED_BOOK, Product.RETRIEVAL, Product.ANSWERS, Product.EXPORTS)
-    if found.of(*later):  # the new questions decide whether they are out of date
+    if found.of(*later):  # whether these are out of date depends on the new questions
         for task in find_out_of_date(space, replace(scope, force=False)).due(*later):
             failures += refresh(task)
     return failures
@@ -226,7 +226,7 @@ def _print(space: Workspace, reports: list[CombinationReport], failures: list[st
 
 
 def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator[str]:
-    """A line for each of the first files of a corpus that none of its modes can use, and one for the number of the others."""
+    """For each corpus, a line for each of the first files that none of its modes can use, and a line with the number of further files."""
     modes: dict[str, set[Mode]] = {}
     for combination in combinations:
         modes.setdefault(combination.corpus, set()).add(combination.mode)
@@ -253,9 +253,9 @@ class CombinationReport(Record):
     rejected: dict[str, int] = Field(default_factory=dict)
     model_calls: int = 0
     usd: float | None = 0.0  # None: the price of some calls is unknown
-    at_least: bool = False  # documents failed, or a budget ended them: calls of these may be missing in model_calls and usd
+    at_least: bool = False  # calls of failed or unfinished documents may be missing in model_calls and usd
     published: str | None = None
-    too_long: str | None = None  # if replies were cut off: the limit that they reached, and what to raise
+    too_long: str | None = None  # if replies were cut off: the limit that they reached, and how to raise it
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
@@ -333,7 +333,7 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
 
 
 def _cost(state: CombinationReport) -> str:
-    """The cost. It is a minimum if documents failed or a budget ended them, because the results lack calls for these."""
+    """The cost. If documents failed or a budget ended, it is a minimum, because calls for these documents may be missing."""
     if state.usd is None:
         return "unknown"
     least = "at least\n" if state.at_least else ""

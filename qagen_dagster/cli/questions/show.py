@@ -1,4 +1,4 @@
-"""The commands `qagen questions`, which lists questions, and `qagen show`, which shows one with its evidence and lineage."""
+"""The commands `qagen questions`, which lists questions, and `qagen show`, which shows one question with its evidence and lineage."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -69,7 +69,7 @@ def questions(
 
 
 def spread(found: Sequence[ListedQuestion], limit: int) -> list[ListedQuestion]:
-    """At most `limit` questions in their order: as many different ones as possible, spread over as many documents as possible."""
+    """At most `limit` questions in their order: as many different questions as possible, from as many documents as possible."""
     turns, words = Counter[str](), set[str]()
     ranked: list[tuple[bool, int, int]] = []
     for place, one in enumerate(found):

@@ -1,4 +1,4 @@
-"""`qagen stats`: questions of each combination, and their cost by role and per accepted question."""
+"""`qagen stats`: the questions and the cost of each combination. `qagen runs`: the runs of question sets."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ def stats(settings: Settings, chosen: Selection, as_json: bool) -> None:
 
 
 def _matching(every: Sequence[queries.Row], *wanted: str | None) -> list[queries.Row]:
-    """The rows of a corpus, a scenario and a mode; each may be None. Raises ConfigError if none matches."""
+    """The rows of a corpus, a scenario and a mode; None matches all. Raises ConfigError if something is chosen and no row matches."""
     found = [
         row
         for row in every
@@ -63,7 +63,7 @@ def _questions(chosen: Sequence[queries.Row]) -> Table:
 
 
 def _costs(chosen: Sequence[queries.Row]) -> Table:
-    """A row for each combination, and below it one for each role. Each row has two lines, to fit a terminal."""
+    """A row for each combination, and below it a row for each role. Each row has two lines, to fit a terminal."""
     table = Table(
         title="Cost\n",
         caption="A replayed request counts once. Seconds are model time of all parallel calls.\n"
@@ -130,7 +130,7 @@ def runs(settings: Settings, chosen: Selection, as_json: bool) -> None:
 
 
 def _tokens(one: queries.Row, count: int | None) -> str:
-    """The tokens; "-" if no server counted them, and a lower bound if some calls are not counted."""
+    """The number of tokens; "-" if no server counted them, and a lower bound if some calls were not counted."""
     return "-" if count is None else f"{'≥ ' if one.uncounted_calls else ''}{count:,}"
 
 

@@ -1,4 +1,4 @@
-"""Assets per corpus, and what the UI shows of them: its parsed documents, and their tables and figures."""
+"""The assets of a corpus, and what the UI shows of them: the parsed documents, and the visuals in them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -108,7 +108,7 @@ def _of_manifests(manifests: Sequence[VisualManifest]) -> metadata.Metadata:
 def _page_crops(
     space: Workspace, corpus: Corpus, manifests: Sequence[VisualManifest], pool: ParserPool
 ) -> metadata.Metadata:
-    """Small pictures of the first visuals, by which a person can check their boxes."""
+    """Small pictures of the first visuals, with which a person can check the boxes of visuals."""
     sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
     chosen: list[tuple[str, Visual]] = []
     for manifest in manifests:
@@ -118,7 +118,7 @@ def _page_crops(
 
 
 def crop_markdown(corpus: Corpus, pool: ParserPool, source: str, visual: Visual) -> str | None:
-    """Markdown of one visual's picture with its caption; None when it cannot be rendered."""
+    """Markdown of the picture of a visual with its caption; None when the visual cannot be rendered."""
     how = RenderOptions(_CROP.max_pixels, _CROP.max_side, _CROP.max_bytes, visual.box)
     try:
         picture = pool.render(

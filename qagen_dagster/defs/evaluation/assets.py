@@ -29,7 +29,7 @@ from qagen_dagster.records.ids import Combination
 
 @dataclass(frozen=True)
 class BoundCheck:
-    """A check that a metric is not above its bound (with `upper`) or not below it. `bound` returns the bound; None: no bound."""
+    """A check that a metric is not above its bound if `upper` is True, else not below it. `bound` returns the bound; None: no bound."""
 
     name: str
     description: str
@@ -47,7 +47,7 @@ class Stage:
     verb: str  # the verb of progress lines, such as "asked"
     measure: Callable[[Evaluation, Progress], EvaluationReport[Any]]
     shown: Callable[[Workspace, Any], Metadata]
-    check: BoundCheck | None = None  # of a metric that has a bound
+    check: BoundCheck | None = None  # None: no metric has a bound
 
 
 STAGES = {
@@ -155,7 +155,7 @@ def _asset(layout: Layout, partitions: Partitions, kind: Kind) -> dg.AssetsDefin
 def evaluation_results(
     options: EvaluationOptions, report: EvaluationReport[Any]
 ) -> list[dg.AssetCheckResult]:
-    """Results of a report's checks. A metric that was not measured is within its bound."""
+    """The results of a report's checks. The check of a metric that was not measured passes."""
     counts = {"questions": len(report.questions), "failed": report.failed, "asked_again": report.unheard}
     whole = report.failed == 0 and report.unheard == 0
     check = STAGES[report.kind].check

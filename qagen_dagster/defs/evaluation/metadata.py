@@ -1,4 +1,4 @@
-"""The metadata of evaluations for the UI: numbers that plot over runs, charts, tables, and earlier runs."""
+"""The metadata of evaluations for the UI: numbers that the UI plots over runs, tables, and earlier runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Ranking
 
-MOST_RUNS = 20  # earlier runs in the table
+MOST_RUNS = 20  # maximum number of runs in the table
 SECONDS = 19  # characters of an ISO 8601 time up to its seconds
 _LEVELS = ("document", "evidence")
 _CLOSED_ENDS = ("leaked", "undecided", "wrong", "unknown")  # in the order of the table
 
 
 def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Metadata:
-    """The number of questions that a model answers without their document, and these questions."""
+    """The share of leaked questions, and a row for each question that was answered or is undecided, leaked questions first."""
     rows = [
         (
             one.question_id,
@@ -57,7 +57,7 @@ def of_retrieval(space: Workspace, report: evaluation.RetrievalReport) -> Metada
 
 
 def of_answers(space: Workspace, report: evaluation.AnswerReport) -> Metadata:
-    """The scores of answers from the questions' own documents, and the worst answers."""
+    """The scores of answers from the questions' own documents, and the answers, the worst first."""
     rows = [
         (
             one.question_id,
@@ -82,7 +82,7 @@ def of_metrics(
     of_runs: Sequence[str] = (),
     more: Metadata | None = None,
 ) -> Metadata:
-    """The metrics of a report, then `more`. `of_runs` are the metrics of earlier runs; by default the first four."""
+    """The metrics of a report, then `more`. `of_runs` names the metrics that the table of runs shows; by default the first four."""
     return {
         ROW_COUNT: len(report.questions),
         "failed": report.failed,
@@ -96,7 +96,7 @@ def of_metrics(
 
 
 def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics: Sequence[str]) -> Metadata:
-    """The metadata that every evaluation has: earlier runs, the file of the report, and the cost."""
+    """The metadata that every evaluation has: a table of runs, the file of the report, and the cost."""
     runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
@@ -154,7 +154,7 @@ def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
 
 
 def _not_ranked_first(questions: Iterable[evaluation.RetrievedQuestion]) -> dg.MarkdownMetadataValue:
-    """The questions whose document is not ranked first, the worst ranks first. Questions that were not searched come first."""
+    """The questions whose document is not ranked first: first those that were not searched, then the others from the worst rank on."""
     found = [(one, placed(one.placements, Ranking.BOTH)) for one in questions]
     late = [(one, place) for one, place in found if place is None or place.document != 1]
     late.sort(key=lambda item: (item[1] is not None, -(item[1].document or 10_000) if item[1] else 0))

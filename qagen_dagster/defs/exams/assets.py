@@ -60,7 +60,7 @@ class BankConfig(dg.Config):
 
 
 def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
-    """exam_schemas → idea_plans → exam_items → item_bank."""
+    """The assets of exams: exam_schemas → idea_plans → exam_items → item_bank."""
     return [
         layout.asset(
             exam_schemas,

@@ -1,4 +1,4 @@
-"""What the UI shows of exams: schemas, ideas, typeset items, the number of rejections by step, cost."""
+"""The metadata of exams for the UI: schemas, ideas, typeset items, the number of rejections by step, cost."""
 
 import math
 from collections import Counter
@@ -16,7 +16,7 @@ from qagen_dagster.records.exams.paper import ItemStatistics
 from qagen_dagster.records.review import exam_key
 
 MAX_CARDS = 6
-_WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: its width in pixels, letters on a line, pixels of a line
+_WIDTH, _LETTERS, _LINE = 640, 84, 24  # of a card: width in pixels, letters of a line, pixels of a line
 _CARD = "font:15px/1.5 Georgia,serif;color:#222;background:#fff;padding:4px 14px"
 _LIST = "<style>ol{list-style:upper-alpha;padding-left:2em}li{margin:.3em 0}</style>"
 
@@ -131,7 +131,7 @@ def _of_plan(plan: PartPlan) -> metadata.Metadata:
 
 
 def _acceptance(exam: Exam, by_part: dict[str, bank.Counts]) -> dg.MarkdownMetadataValue:
-    """A row per schema and a column per difficulty, with the number of accepted items out of the finished ones."""
+    """A row per schema and a column per difficulty, with the number of accepted items out of all finished items."""
     difficulties = [one.value for one in exam.config.difficulties]
     rows: list[tuple[str, ...]] = []
     for schema in exam.schemas.values():
@@ -182,7 +182,7 @@ def _rejections(rejected: Sequence[bank.RejectedItem]) -> dg.MarkdownMetadataVal
 
 
 def _one_of_each(items: Sequence[bank.ExamItem]) -> list[bank.ExamItem]:
-    """The first item of each schema, then the others."""
+    """The items, with the first item of each schema before all other items."""
     first = {item.schema_id: item.id for item in reversed(items)}
     return sorted(items, key=lambda item: item.id != first[item.schema_id])
 
@@ -196,7 +196,7 @@ def _cards(items: Sequence[bank.ExamItem]) -> metadata.Metadata:
 
 
 def card(item: bank.ExamItem) -> str:
-    """One question as SVG. The browser typesets its MathML and needs no other file."""
+    """One question as SVG. A browser typesets its MathML and needs no other file."""
     lines = sum(_height(line) for line in item.question.stem.splitlines())
     lines += sum(_height(option) + 0.25 for option in item.question.options.values())
     height = round(lines * _LINE + 48)

@@ -54,9 +54,9 @@ def grounding_report(
 
 
 def grounding_results(options: GradingOptions, report: GroundingReport) -> list[dg.AssetCheckResult]:
-    """Results of _CHECKS. If no answer was measured, `grade` passes.
+    """Results of _CHECKS. If no answer was measured, the check `grade` passes.
 
-    If too few answers were measured for a grade of the report, `grade` uses the grade that their mean confidence would give.
+    The check uses the grade of the mean confidence, even if too few answers were measured for a grade of the report.
     """
     grade, minimum = report.overall_grade, options.min_grade
     answers = [answer for document in report.documents for answer in document.answers]
@@ -165,7 +165,7 @@ def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.
 
 
 def _whole(report: GroundingReport) -> dg.MarkdownMetadataValue:
-    """One bar for all answers. Its Markdown has less than INLINE characters, so the UI shows it without a click."""
+    """One bar for all answers. Its Markdown has fewer than INLINE characters, so the UI shows the bar without a click."""
     counts = (report.grounded, report.ungrounded, report.not_measured)
     parts: list[str] = []
     x = 0

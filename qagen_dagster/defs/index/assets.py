@@ -17,7 +17,7 @@ from qagen_dagster.store import Store
 
 
 def of_build(built: IndexBuild, store: Store) -> metadata.Metadata:
-    """Counts, cost, and a row per document; documents that failed come first."""
+    """Counts, cost, and a row per document, failed documents first."""
     index, now = built.index, set(built.embedded)
     failed = sum(one.failure is not None for one in index.documents)
     rows = [

@@ -72,7 +72,7 @@ class ProblemConfig(ShardConfig, ProblemOptions):
 
 
 def build_problem_assets(layout: Layout, sets: Loaded[ProblemSet]) -> list[dg.AssetsDefinition]:
-    """problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
+    """Assets: problem_sources → classifications → scans → diagrams → ideas → alternates, variants, conversions → problem_bank."""
     partitions = dg.StaticPartitionsDefinition(list(sets.found))
     stages = [_stage(layout, name, partitions) for name in STAGES]
     return [

@@ -1,4 +1,4 @@
-"""What the UI shows of problem sets: outcomes of tasks, each item as picture, LaTeX and rendering, cost."""
+"""The metadata of problem sets for the UI: outcomes of tasks, items as picture, LaTeX and rendering, cost."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
 
 
 def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, fresh: int) -> Metadata:
-    """The outcomes of the stage's tasks, failures, repairs, warnings, rendered items, cost. `fresh` problems have new results."""
+    """The outcomes of the stage's tasks, failures, repairs, warnings, rendered items, cost. `fresh` counts problems with new results."""
     tasks = [(one.id, task) for one in bank.problems for task in one.tasks if task.task.stage is stage]
     ends = Counter(task.end.value for _, task in tasks)
     rejected = [(name, task.task.key, task.end.value, task.detail) for name, task in tasks if not task.end.ok]
@@ -127,9 +127,9 @@ def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
 
 
 def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
-    """One item as SVG with three columns: its picture, its LaTeX, its rendering. The browser needs no other file.
+    """One item as SVG with three columns: its picture, its LaTeX, its rendering. A browser needs no other file.
 
-    `picture` and `drawn` are data URIs. Without a picture there are two wider columns. Without a rendering, the text is shown with MathML.
+    `picture` and `drawn` are data URIs. If `picture` is None, there are two wider columns. If `drawn` is None, MathML replaces it.
     """
     wide = _WIDE // (3 if picture else 2)
     lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())
@@ -177,7 +177,7 @@ def _uri(picture: PageImage | None) -> str | None:
 
 
 def _items_at(bank: ProblemBank, stage: Stage) -> list[BankItem]:
-    """The items that a stage made: the problems themselves, their variants, or their conversions."""
+    """The items that a stage made: the problems themselves (for DIAGRAM those with a diagram), their variants, or their conversions."""
     found: list[BankItem] = []
     for record in bank.problems:
         for item in items_of(record):

@@ -1,4 +1,4 @@
-"""Assets per combination, with their checks: candidates (ops over shards of documents), the validated set, the published JSON, its exports and its reviews."""
+"""Assets of a combination, with checks: candidates (ops over shards of documents), validated set, published set, exports, reviews."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -88,7 +88,7 @@ class PlanConfig(ShardConfig, RunOptions):
     def run(
         self, context: dg.OpExecutionContext, work: Work, names: Sequence[str] | None = None
     ) -> CombinationRun:
-        """The work of this run. If it was planned in another process, the work on the documents `names` only."""
+        """The work of this run. If another process planned it, `names` are the documents to work on; None: all unfinished documents."""
         combination = Combination.from_key(context.partition_key)
         return work.questions(combination, self, context.run_id, spending_id(context.run), names)
 
@@ -266,7 +266,7 @@ def exports(
 
 
 def _of_exports(store: Store, combination: Combination, made: SetExports) -> Metadata:
-    """A row per format, the folder of their files, and the visuals that could not be rendered."""
+    """A row per format, the folder of the exports, and the visuals that could not be rendered."""
     rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
     return {
         ROW_COUNT: max((one.questions for one in made.exports), default=0),

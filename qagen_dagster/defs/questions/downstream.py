@@ -18,7 +18,7 @@ PUBLISHED_SETS = "published_sets"
 
 
 class PublishedSets(dg.ConfigurableIOManager):
-    """Loads the asset `corpus_json` as a PublishedSet; for several partitions as a dictionary of those that are published."""
+    """Loads one partition of the asset `corpus_json` as a PublishedSet; several partitions as a dictionary of the published ones by key."""
 
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
 
@@ -41,7 +41,7 @@ class PublishedSets(dg.ConfigurableIOManager):
 def upstream(settings: Settings | None = None, key_prefix: str = "") -> dg.Definitions:
     """Definitions to merge into those of another code location, whose assets can then take `corpus_json` as an input.
 
-    They have the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads the asset. `key_prefix`
+    They contain the external asset `corpus_json`, whose partitions are the combinations, and the resource that loads it. `key_prefix`
     is the prefix of the component that makes the asset.
     """
     chosen, layout = settings or load_settings(), Layout(path_of(key_prefix))

@@ -1,4 +1,4 @@
-"""What the UI shows of questions: accepted and rejected ones, reasons, cost, crops of visuals."""
+"""The metadata of questions for the UI: accepted and rejected questions, reasons, cost, crops of visuals."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from qagen_dagster.store import Store
 MAX_CROPS = 4
 _SCHEMA = PublishedQuestion.model_json_schema()
 MOST_SHOWN = 50  # maximum number of rejections in the report
-_MOST_LINES = 12  # of a document, under one rejection
+_MOST_LINES = 12  # maximum number of lines of a document under one rejection
 _LINE, _FACT = 1_000, 600  # maximum characters of a line of a document, and of another text
 _HAPPENED = {
     RejectionReason.VALIDATION_FAILED: "The question was not compared with similar ones",
@@ -57,7 +57,7 @@ _HAPPENED = {
 
 
 def _type(field: Mapping[str, Any]) -> str:
-    """The JSON type of a field. For a field that may be null, its other type."""
+    """The JSON type of a field; for a field that may be null, the type that is not null."""
     first = field.get("anyOf", [field])[0]
     return _SCHEMA["$defs"].get(first.get("$ref", "").rpartition("/")[2], first)["type"]
 
@@ -70,9 +70,9 @@ COLUMNS = dg.TableSchema(  # of the rows of a published set
 def log_documents(
     context: dg.OpExecutionContext, count: int, before: int, total: int
 ) -> Callable[[str, GenerationResult | None], None]:
-    """A progress callback for an op of `count` documents. It writes about ten lines at most, because each line is an event.
+    """A progress callback for an op of `count` documents. It writes fewer than twenty lines, because each line is an event.
 
-    A line numbers its document among the `total` documents of the run. The ops before this one have `before` documents.
+    A line numbers its document among the `total` documents of the run. Earlier shards have `before` documents.
     """
     done = 0
     step = max(1, count // 10)
@@ -90,14 +90,14 @@ def log_documents(
 
 
 def log_comparisons(context: dg.AssetExecutionContext) -> Callable[[int, int], None]:
-    """A progress callback of deduplication, which does not call it for small sets."""
+    """A progress callback for deduplication, which calls it only for large sets."""
     return lambda done, total: context.log.info(f"compared {done:,} of {total:,} questions")
 
 
 def of_candidates(
     space: Workspace, found: CandidateSet, results: Iterable[GenerationResult], fresh: int
 ) -> metadata.Metadata:
-    """Counts, a row per document, accepted and rejected questions, cost. This run worked on `fresh` documents."""
+    """Counts, a row per document, accepted and rejected questions, cost. `fresh` is the number of documents on which this run worked."""
     combination = found.combination
     accepted: list[QAPair] = []
     rejected: list[RejectedQA] = []
@@ -118,7 +118,7 @@ def of_candidates(
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
         metadata.ROW_COUNT: len(accepted),
-        # Named so because `qagen status` counts after the deduplication across documents.
+        # The names say "before", because `qagen status` counts after the deduplication across documents.
         "accepted_before_deduplication": len(accepted),
         "rejected_before_deduplication": len(rejected),
         "outcomes": metadata.bar_chart(
@@ -137,7 +137,7 @@ def of_candidates(
 
 
 def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
-    """Counts, the questions, the removed questions with reasons, and in visual mode crops of the visuals that are asked about."""
+    """Counts, the questions, the removed questions with reasons, cost, and in visual mode crops of the visuals that questions are about."""
     combination = validated.combination
     made = space.store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     shown: metadata.Metadata = {
@@ -155,7 +155,7 @@ def of_validated(space: Workspace, validated: ValidatedSet) -> metadata.Metadata
 
 
 def of_published(store: Store, combination: Combination, published: Published) -> metadata.Metadata:
-    """The published questions, where their files are, which of them changed, and how to review them."""
+    """The published questions, the folder and the changed files of the set, and the command to review the set."""
     return {
         metadata.ROW_COUNT: len(published.eval_set.questions),
         **metadata.uri(store, CorpusGenerationResult.key(combination), "questions"),
@@ -190,7 +190,7 @@ def _questions(pairs: Sequence[QAPair | PublishedQuestion]) -> dg.MarkdownMetada
 
 
 def _missing(shortfalls: Sequence[tuple[str, Shortfall]], count: int) -> metadata.Metadata:
-    """How many questions of the requested kinds are missing, with a row per document and kind."""
+    """The number of missing questions of the requested kinds, with a row per document and kind; empty if no kind has a shortfall."""
     if not shortfalls:
         return {}
     rows = [(name, one.question_type, one.wanted, one.accepted, one.reason) for name, one in shortfalls]
@@ -199,7 +199,7 @@ def _missing(shortfalls: Sequence[tuple[str, Shortfall]], count: int) -> metadat
 
 
 def _crops(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
-    """Crops of the first visuals that were asked about, each above its questions."""
+    """Crops of the first visuals that questions are about, each above its questions."""
     corpus = space.corpus(validated.corpus)
     sources = {entry.id: entry.source for entry in space.index(corpus.key).documents}
     asked: dict[tuple[str, str], list[str]] = {}
@@ -224,7 +224,7 @@ def _crops(space: Workspace, validated: ValidatedSet) -> metadata.Metadata:
 def of_rejected(
     space: Workspace, combination: Combination, rejected: Sequence[RejectedQA], verb: str
 ) -> metadata.Metadata:
-    """The table of rejected questions, and if there are any, a report on them and links to their lines. All labels contain `verb`."""
+    """The table of rejected questions and, if there are any, a report on them and links to the lines of evidence. Labels contain `verb`."""
     ids = [question_id(combination, one.document_id, one.question, one.answer) for one in rejected]
     rows = [
         (name, one.rejection_reason.value, one.question, _place_of(one.document_id, one.evidence))

@@ -1,4 +1,4 @@
-"""The export formats of item banks by name, and the short ones: GIFT, Moodle XML, samples of Inspect AI.
+"""The export formats of item banks by name, and the exporters for GIFT, Moodle XML and Inspect AI.
 
 GIFT and Moodle XML have texts in HTML, with formulas between \\( \\) for Moodle's filter. Readers of GIFT disagree about its escapes,
 above all the backslash. So GIFT's special characters are written as numeric HTML characters, and `\\#` is the only escape used.
@@ -43,7 +43,7 @@ def _gift_question(item: ExamItem) -> str:
 
 
 def _html(text: str) -> str:
-    """One line without anything that GIFT reads."""
+    """HTML on one line, in which no character has a meaning in GIFT. Figures become the word "[figure]"."""
     flat = _IMAGE.sub("[figure]", " ".join(markup.with_fences(text.strip()).split()))
     return flat.translate(_SPECIAL)
 
@@ -75,7 +75,7 @@ def _moodle_question(item: ExamItem) -> markup.Element:
 
 
 def inspect_samples(bank: ItemBank) -> dict[str, bytes]:
-    """`input`, `choices`, `target` (the key's letter), `id`, and `metadata` that no model is shown."""
+    """Samples with `id`, `input`, `choices`, `target` (the letter of the key), and `metadata`, which no model is shown."""
     samples = (
         {
             "id": item.id,

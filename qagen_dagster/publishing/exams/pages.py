@@ -1,10 +1,10 @@
 """Banks of exam items and forms of exam papers as printable pages in LaTeX and HTML.
 
-The paper for candidates and its answer sheet do not reveal schemas, difficulties or keys, but the mark scheme does. No item is split
+The paper for candidates and its answer sheet do not reveal schemas, difficulties or keys, but the mark scheme does. No question is split
 across two pages.
 
-TeX can read files, and models wrote the items. So in LaTeX prose is escaped, and a formula is typeset only if a converter knows all
-its commands: that converter has no commands for files, definitions or category codes. Other formulas are shown as written.
+TeX can read files, and models wrote the items. So in LaTeX, prose is escaped, and a formula is typeset only if the converter to MathML
+knows all its commands. The converter knows none for files, definitions or category codes. Other formulas are shown as written.
 """
 
 import re
@@ -47,7 +47,7 @@ _DRAWING = (
     "\\usetikzlibrary{arrows.meta,calc,angles,quotes,patterns,positioning,decorations.pathmorphing,decorations.markings}\n"
 )
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
-_NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, and a command of no common package
+_NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, a command of no common package
 _STYLE = Path(__file__).with_name("pages.css").read_text(encoding="utf-8")
 _DOT = " \u00b7 "
 _PROOFS = {
@@ -71,7 +71,7 @@ def latex_exam(bank: ItemBank) -> dict[str, bytes]:
 
 
 def _head_of(items: Iterable[ExamItem]) -> str:
-    """The beginning of the file, with TikZ if an item has a figure."""
+    """The beginning of a file for `items`. It loads TikZ if an item has a figure."""
     drawn = any(figures_of(item.question.stem, *item.question.options.values()) for item in items)
     return (
         _HEAD.replace("\\usepackage{amsmath,amssymb}\n", f"\\usepackage{{amsmath,amssymb}}\n{_DRAWING}")
@@ -87,7 +87,7 @@ def one_question(item: ExamItem) -> str:
 
 
 def _latex_question(item: ExamItem, *, solved: bool = True) -> str:
-    """The question on one page. If `solved`, the page includes its id, its key, its solution, and the mistakes behind the wrong options."""
+    """The question, unsplit across pages. If `solved`, with its id, key and solution, and the mistakes behind the wrong options."""
     choices = "".join(
         f"  \\{'CorrectChoice' if solved and item.is_key(letter) else 'choice'} {_guarded(item.question.options[letter])}\n"
         for letter in item.letters
@@ -108,7 +108,7 @@ def _guarded(text: str) -> str:
 
 
 def tex(text: str) -> str:
-    """Prose and formulas in LaTeX. A formula with an unknown command is shown as written."""
+    """A text with formulas and figures as LaTeX. Formulas and figures that are not allowed are shown as written."""
     parts: list[str] = []
     for kind, part in split(xml_text(text)):
         if kind == "prose":
@@ -182,7 +182,7 @@ class PaperHead:
     minutes: float | None = None
 
     def line(self, kind: str) -> str:
-        """The line under the title: the kind of the file, the form and the time."""
+        """The line under the title: the kind of the file, the form and the time. Parts that are not set are left out."""
         form = f"Form {self.form}" if self.form else ""
         time = "" if self.minutes is None else f"{self.minutes:g} minutes"
         return " \u00b7 ".join(filter(None, (kind, form, time)))
@@ -207,7 +207,7 @@ def paper_files(
 
 
 def _head_tex(head: PaperHead, items: Sequence[ExamItem], kind: str = "", extra: str = "") -> str:
-    """The preamble and the title; a fixed trailer, so that engines write the same bytes every time."""
+    """The preamble and the title. The trailer of the PDF is fixed, so that engines write the same bytes every time."""
     fixed = "\\ifPDFTeX\\pdftrailerid{}\\fi\n\\usepackage{multicol}\n"
     start = _head_of(items).replace("% \\printanswers % the paper with its solutions\n", f"{fixed}{extra}")
     lines = tex(head.line(kind))

@@ -1,7 +1,7 @@
-"""QTI 2.1, QTI 3.0, and QTI 1.2 as Canvas imports it. Stylesheets make the last two from the first.
+"""QTI 2.1, QTI 3.0, and QTI 1.2 for Canvas. Stylesheets make QTI 3.0 and QTI 1.2 from QTI 2.1.
 
-A content package has a file for each item, a test with a section for each schema, the pictures of figures, and the manifest; for Canvas
-one file has all items. Formulas are MathML. Feedback says which mistake leads to the chosen option.
+A content package has a file for each item, a test with a section for each schema, the pictures of figures, and the manifest. For Canvas,
+one file has all items. Formulas are MathML. Feedback on an option is the mistake that leads to it, or the solution.
 """
 
 import io
@@ -27,7 +27,7 @@ _XSI_HERE = f' xmlns:xsi="{_XSI}"'
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can hold
 
 
-_RENEWED = {  # texts of the manifest, and what they are in QTI 3.0
+_RENEWED = {  # texts of the manifest, and the texts that replace them in QTI 3.0
     PACKAGE: "http://www.imsglobal.org/xsd/qti/qtiv3p0/imscp_v1p1",
     "http://www.imsglobal.org/xsd/qti/qtiv2p1/qtiv2p1_imscpv1p2_v1p0.xsd": "https://purl.imsglobal.org/spec/qti/v3p0/schema/xsd/imsqtiv3p0_imscpv1p2_v1p0.xsd",
     "QTIv2.1 Package": "QTI Package",
@@ -37,7 +37,7 @@ _RENEWED = {  # texts of the manifest, and what they are in QTI 3.0
 
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
-    """A content package of version 2.1, or of version 3.0 with `version_3`. A stylesheet makes the files of 3.0 from those of 2.1."""
+    """A content package of version 2.1. With `version_3`, of version 3.0: a stylesheet makes its test and items from those of 2.1."""
     roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None
@@ -88,7 +88,7 @@ def _stylesheet(name: str) -> etree.XSLT:
 
 
 def _item(item: ExamItem, figures: markup.Figures, folder: str = "../") -> markup.Element:
-    """An item whose pictures are in `folder`. Words stand in place of figures that are not drawn."""
+    """An item whose pictures are in `folder`. If a figure is not drawn, words replace it."""
     question = item.question
     root = etree.fromstring(_ITEM)
     root.set("identifier", _identifier(item.id))
@@ -169,7 +169,7 @@ def _paragraphs(parent: markup.Element, text: str) -> None:
 
 
 def _flow(parent: markup.Element, text: str, alt: str = "figure") -> None:
-    """Prose, line breaks, formulas and figures, in order."""
+    """Add the prose, line breaks, formulas and figures of a text to `parent`, in order."""
     for segment in markup.split(text):
         if segment.kind == "prose":
             first, *others = markup.xml_text(segment.text).split("\n")
@@ -211,7 +211,7 @@ def _bytes(root: markup.Element | etree._XSLTResultTree) -> bytes:  # pyright: i
 
 
 def _identifier(name: str) -> str:
-    """An NCName: what QTI calls an identifier."""
+    """The name with the characters that an identifier of QTI (an NCName) may have."""
     safe = _NO_IDENTIFIER.sub("_", name)
     return safe if safe[:1].isalpha() or safe[:1] == "_" else f"_{safe}"
 

@@ -1,4 +1,4 @@
-"""The export formats of problem banks by name, and the short ones: JSONL and Moodle XML, with items as HTML."""
+"""The export formats of problem banks by name, and the exporters for JSONL and Moodle XML."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ _BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SPACED = re.compile(r"\s*([\^{}/-])\s*")
 _UPRIGHT = re.compile(r"\\(?:mathrm|text|textrm|rm|unit|si|SI|qty|degree|circ|%|Omega|ohm)|[\u00b0%\u03a9]")
-_TOLERANCE = 0.02  # relative, of a value with a unit: as much as a solver's answer may differ from the key
+_TOLERANCE = 0.02  # relative, for values with a unit: the difference from the key that a solver may have, too
 _SHARES = {
     1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
 }  # fmt: skip  # the fractions that Moodle accepts
@@ -37,7 +37,7 @@ def html(latex: str, flow: Callable[[str], str] = markup.with_fences) -> str:
 
 
 def _flow(text: str) -> str:
-    """The prose without layout, and the formulas unchanged."""
+    """The text without the layout commands of its prose. Formulas and figures are unchanged."""
     number = 0
     parts: list[str] = []
     for segment in markup.split(text):
@@ -82,7 +82,7 @@ def _question(item: BankItem) -> markup.Element:
 
 
 def _value(answer: str) -> Quantity | None:
-    """The number of an answer with its unit; None if it is not one number."""
+    """The number of an answer with its unit; None if the answer is not a single number."""
     found = known_value(answer.strip().strip("$").strip()) if answer.strip() else None
     if found is None or len({*found.numbers}) != 1 or not found.numbers[0]:
         return None
@@ -104,7 +104,7 @@ def _number(question: markup.Element, value: Quantity) -> None:
 
 
 def _spellings(unit: str) -> Iterator[str]:
-    """How a unit may be typed: as powers in a row, and with a slash if there is one negative power."""
+    """The ways to type a unit: as powers in a row, and with a slash if the last of several factors has a negative power."""
     plain = _SPACED.sub(r"\1", unit).replace("{", "").replace("}", "").removeprefix("^")
     yield plain
     above, _, last = plain.rpartition(" ")

@@ -1,6 +1,6 @@
 """A TeX project: `main.tex` with a section per problem, a file per item, and the definitions of the sources.
 
-Of the sources' packages only those that add commands and symbols are included; layout, fonts and languages are the project's own.
+Of the packages of the sources, only those that add commands and symbols are included. Layout, fonts and languages are the project's own.
 """
 
 import re
@@ -16,7 +16,7 @@ _START = re.compile(
     r"|colorlet|tikzset|ctikzset|pgfplotsset|sisetup|DeclareSIUnit|NewDocumentCommand))(?![A-Za-z])\*?"
     r"[ \t]*\{?(?P<name>\\[A-Za-z@]{1,40}|[A-Za-z@][\w@.-]{0,39})?"
 )
-_SETTINGS = ("\\usetikzlibrary", "\\tikzset", "\\ctikzset", "\\pgfplotsset", "\\sisetup")  # without a name
+_SETTINGS = ("\\usetikzlibrary", "\\tikzset", "\\ctikzset", "\\pgfplotsset", "\\sisetup")  # define no name
 _LOADED = re.compile(
     r"\\usepackage[ \t]*(?P<options>\[[\w=, .-]{0,200}\])?[ \t]*\{(?P<names>[\w, -]{1,300})\}"
 )
@@ -27,7 +27,7 @@ _PACKAGES = (
     "tikz-3dplot tikz-feynman ulem units upgreek wasysym wrapfig xcolor xfrac"
 )
 _HARMLESS = frozenset(_PACKAGES.split())
-_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project defines them
+_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # defined by the project
 _ROUNDS = 20  # maximum length of a chain of definitions that use each other
 _MOST = 4_000  # characters in one definition
 FOLDER = "tex"
@@ -43,7 +43,7 @@ _PROSE = str.maketrans({
 
 
 def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
-    """The definitions in the preambles, in order. If a name has several, the first one counts."""
+    """The definitions in the preambles, in order. If a name has several definitions, the first one counts."""
     found: dict[str, str] = {}
     for preamble in preambles:
         for name, text in _of(preamble):
@@ -52,7 +52,7 @@ def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
 
 
 def allowed_definitions(preambles: Sequence[str]) -> tuple[str, ...]:
-    """The definitions, without those that use TeX that is not allowed, and without those that use such a definition."""
+    """The definitions, without those that are refused or that use a left-out definition; none if this takes more than _ROUNDS rounds."""
     found = definitions(preambles)
     for _ in range(_ROUNDS):
         own = own_of(found)
@@ -87,7 +87,7 @@ def _of(preamble: str) -> Iterator[tuple[str, str]]:
 
 
 def _whole(text: str, start: int) -> str | None:
-    """The text from `start` to the end of the first line where all braces are closed; None if they never are."""
+    """The text from `start` to the end of the first line where all braces are closed; None if that takes more than _MOST characters."""
     depth, opened = 0, False
     for place in range(start, min(len(text), start + _MOST)):
         char = text[place]
@@ -100,7 +100,7 @@ def _whole(text: str, start: int) -> str | None:
 
 
 def tex_project(bank: BankExport) -> dict[str, bytes]:
-    """A folder for pdfLaTeX, XeLaTeX or LuaLaTeX: compile `main.tex` in it."""
+    """The files of a project, in which pdfLaTeX, XeLaTeX or LuaLaTeX can compile `main.tex`."""
     parts = [_HEAD.replace("%(title)s", _prose(bank.title))]
     files: dict[str, str] = {}
     given = allowed_definitions(bank.preambles)

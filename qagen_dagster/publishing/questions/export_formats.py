@@ -17,12 +17,12 @@ Json = dict[str, Any]
 
 
 def has_passages(row: ExportedRow) -> bool:
-    """Whether there is a passage that a search can find for the question: its document has a text, and a passage answers it."""
+    """Whether search can find a passage that answers the question. The document must have text, and the question an answer in a passage."""
     return row.proven and bool(row.passages)
 
 
 def beir_files(exported: ExportedSet) -> dict[str, bytes]:
-    """`corpus.jsonl` has all documents of the corpus, also those without questions."""
+    """The files of a BEIR data set. `corpus.jsonl` has the passages of all documents of the corpus, even of documents without questions."""
     corpus = (
         {"_id": passage.id, "title": one.title, "text": passage.shown, "metadata": {"document_id": one.id}}
         for one in exported.documents
@@ -45,7 +45,7 @@ def beir_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def triple_files(exported: ExportedSet) -> dict[str, bytes]:
-    """One row for each question and passage that answers it. `negatives` are near passages that a judge graded 0, the nearest first."""
+    """A row for each pair of a question and a passage that answers it. `negatives` are passages with the grade 0, the nearest first."""
     rows = (
         {
             "query": row.question.question,
@@ -65,12 +65,12 @@ def triple_files(exported: ExportedSet) -> dict[str, bytes]:
 def each(
     file: str, case: Callable[[ExportedRow], Json], written: Callable[[list[Json]], bytes] = json_lines
 ) -> Callable[[ExportedSet], dict[str, bytes]]:
-    """An export of one file with a value for each question, in the order of the set."""
+    """An export of one `file` with the value of `case` for each question, in the order of the set. `written` makes the bytes."""
     return lambda exported: {file: written([case(row) for row in exported.rows])}
 
 
 def deepeval_golden(row: ExportedRow) -> Json:
-    """The id of a question is the name of its golden. A field `scenario` would make a golden a conversation."""
+    """The golden of a question, whose name is the id of the question. It has no field `scenario`, which would make it a conversation."""
     return {
         "name": row.question.id,
         "input": row.question.question,
@@ -82,7 +82,7 @@ def deepeval_golden(row: ExportedRow) -> Json:
 
 
 def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
-    """`metadata` holds the contexts and the evidence, and no model is shown it. Pictures are part of the input."""
+    """Samples whose `metadata` has the contexts and the evidence; no model is shown this. Pictures are part of the input."""
     samples: list[Json] = []
     for row in exported.rows:
         text = row.question.question
@@ -102,7 +102,7 @@ def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
 
 
 def langsmith_example(row: ExportedRow) -> Json:
-    """An upload is one file, so pictures are in it as data URIs."""
+    """An example with its pictures as data URIs, because only one file is uploaded."""
     images = [f"data:{one.media_type};base64,{base64.b64encode(one.data).decode()}" for one in row.pictures]
     return {
         "inputs": {"question": row.question.question, **({"images": images} if images else {})},
@@ -112,7 +112,7 @@ def langsmith_example(row: ExportedRow) -> Json:
 
 
 def llamaindex_example(row: ExportedRow) -> Json:
-    """LlamaIndex does not read `id`."""
+    """An example with an additional field `id`, which LlamaIndex ignores."""
     author = {"type": "ai", "model_name": row.question.generation_metadata.generator_model}
     return {
         "id": row.question.id,
@@ -125,7 +125,7 @@ def llamaindex_example(row: ExportedRow) -> Json:
 
 
 def mlflow_record(row: ExportedRow) -> Json:
-    """A record for `merge_records`. The id of a question is an input, because records with the same inputs are one.
+    """A record for `merge_records`. The id of the question is one of the inputs, because records with equal inputs are merged.
 
     The scorer `Correctness` takes either facts or a response. A fact has its other accepted forms in brackets.
     """
@@ -147,14 +147,14 @@ _TEMPLATE = re.compile(r"\{[{%#]|#\}")
 
 
 def promptfoo_files(exported: ExportedSet) -> dict[str, bytes]:
-    """The variables `question`, `context` and, with pictures, `image`, `image_2`, ...; a model compares the answers."""
+    """Tests with the variables `question`, `context` and, for pictures, `image`, `image_2` and so on. A model compares the answers."""
     cases = [_case(row) for row in exported.rows]
     text: str = yaml.dump(cases, Dumper=_Quoted, allow_unicode=True, sort_keys=False, width=float("inf"))
     return {"tests.yaml": text.encode(), **exported.pictures()}
 
 
 class _Quoted(yaml.SafeDumper):
-    """Puts all strings into double quotes, because readers disagree about plain ones such as 1e3."""
+    """Puts all strings into double quotes, because readers disagree about plain strings such as 1e3."""
 
 
 def _quoted(dumper: Any, text: str) -> yaml.Node:
@@ -186,20 +186,20 @@ _ABSTAINS = (
 
 
 def _assertion(row: ExportedRow) -> Json:
-    """A model compares an answer with the reference. For a question without an answer, it judges whether the system says so."""
+    """The test of an answer. A model compares it with the reference. For a question without an answer, the model judges the abstention."""
     if row.question.answerable:
         return {"type": "factuality", "value": _literal(row.question.answer)}
     return {"type": "llm-rubric", "value": _ABSTAINS + _literal(row.question.answer)}
 
 
 def _literal(text: str) -> str:
-    """A template from which promptfoo makes exactly `text`. It fills in templates, and would read the file that `file://name` names."""
+    """A template from which promptfoo makes exactly `text`. Otherwise it might fill in parts of the text, or read a file named in it."""
     shown = _TEMPLATE.sub(lambda found: f'{{{{ "{found[0]}" }}}}', text)
     return f'{{{{ "" }}}}{shown}' if text.startswith(("file:", "package:")) else shown
 
 
 def ragas_sample(row: ExportedRow) -> Json:
-    """ragas reads neither `id` nor any other field that it does not know."""
+    """A sample with an additional field `id`. ragas ignores fields that it does not know."""
     return {
         "id": row.question.id,
         "user_input": row.question.question,
@@ -220,15 +220,15 @@ def ragchecker_result(row: ExportedRow) -> Json:
 
 
 def has_span(row: ExportedRow) -> bool:
-    """Whether the answer is a span of a quote, or the question has no answer, but a place in the text.
+    """Whether the answer is a span of a quote. For a question without an answer: whether a quote has a place in the text.
 
-    Answers in other words than their quotes are left out: scores against a quote would count right answers as wrong.
+    Answers in other words than their quotes do not fit, because a score against the quote would count right answers as wrong.
     """
     return _span(row) is not None if row.question.answerable else bool(row.places)
 
 
 def squad_files(exported: ExportedSet) -> dict[str, bytes]:
-    """One entry per document. Answers are written as in the document, also where case or line breaks differ."""
+    """An entry for each document. Answers are spelled as in the document, even if case or line breaks differ from the published answer."""
     data = [
         {"title": source, "paragraphs": [_paragraph(row) for row in rows]}
         for source, rows in groupby(exported.rows, lambda row: row.question.source_document)
@@ -255,9 +255,9 @@ def _paragraph(row: ExportedRow) -> Json:
 
 
 def _span(row: ExportedRow) -> tuple[str, int, str] | None:
-    """A context, and position and text of the answer in it.
+    """A context, and the position and the text of the answer in it; None if no quote has the answer.
 
-    The answer must be in a quote: the same words elsewhere in the passage may say something else.
+    The answer must be in a quote, because the same words elsewhere in a passage may mean something else.
     """
     words = r"\s+".join(map(re.escape, row.question.answer.split()))
     answer = re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)

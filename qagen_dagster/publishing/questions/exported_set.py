@@ -1,4 +1,4 @@
-"""The content of exports of a published set: its questions with the passages that prove them, its documents and pictures."""
+"""The content of exports of a published set: its questions with the passages of their evidence, its documents and pictures."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -22,8 +22,8 @@ class Passage:
     """Adjacent sentences of a document. The passages of a document follow each other and cover its text."""
 
     id: str
-    text: str  # with the white space before and after it
-    lines: tuple[int, int] = (0, 0)  # the first and the last in `text.txt`, from 1
+    text: str  # with white space before and after it
+    lines: tuple[int, int] = (0, 0)  # the first and the last line in `text.txt`, 1-based
 
     @property
     def document_id(self) -> str:
@@ -46,7 +46,7 @@ class ExportedDocument:
 
 @dataclass(frozen=True)
 class Place:
-    """The place of a quote: it begins at the character `start` of the text of adjacent passages."""
+    """The place of a quote. The quote begins at the character `start` of `text`, the text of adjacent passages."""
 
     quote: str
     start: int
@@ -74,7 +74,7 @@ class Picture:
 class ExportedRow:
     """A published question, with the places of its quotes in the text, and the pictures of its visuals.
 
-    `graded` has the passages whose relevance was judged, with grades from 0 to 3, the best found first; none if the set has no labels.
+    `graded` has the passages whose relevance was judged, with grades from 0 to 3, in the order of search; empty without labels.
     """
 
     question: PublishedQuestion
@@ -85,7 +85,7 @@ class ExportedRow:
 
     @property
     def relevance(self) -> dict[Passage, int]:
-        """The grade of each passage that was judged. Without labels the passages with the evidence have 1."""
+        """The grade of each passage that was judged. Without labels, the passages with the evidence have the grade 1."""
         return dict(self.graded) or dict.fromkeys(self.passages, 1)
 
     @property
@@ -95,7 +95,7 @@ class ExportedRow:
 
     @property
     def contexts(self) -> list[str]:
-        """The texts of the passages; for a document without text the quotes themselves."""
+        """The texts of the passages. For a document without text, the quotes themselves."""
         quotes = dict.fromkeys(one.quote for one in self.question.evidence)
         return [passage.shown for passage in self.passages] or list(quotes)
 
@@ -146,9 +146,9 @@ class ExportedRow:
 
 @dataclass(frozen=True)
 class ExportedSet:
-    """A published set for exporters, with its card. `documents` has all documents of the corpus, or none if no format takes them.
+    """A published set for exporters, with its card. `documents` has all documents of the corpus, or none if no chosen format needs them.
 
-    `rights` are those of the documents of its questions. `about` says what the corpus is.
+    `rights` has the rights of the documents of its questions, by document. `about` is a description of the corpus.
     """
 
     published: CorpusGenerationResult
@@ -165,7 +165,7 @@ class ExportedSet:
 
 @dataclass(frozen=True)
 class ExportFormat(Exporter[ExportedSet]):
-    """An Exporter for sets. `takes` says whether a question fits into the format; the others are left out and counted."""
+    """An Exporter for sets. `takes` says whether a question fits into the format. Questions that do not fit are left out and counted."""
 
     takes: Callable[[ExportedRow], bool] = lambda _: True
     whole_corpus: bool = False  # whether the files have all documents of the corpus

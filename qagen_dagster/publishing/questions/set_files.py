@@ -26,13 +26,13 @@ from qagen_dagster.records.questions.results import DocumentEnd, Evidence, Retir
 from qagen_dagster.records.review import ReviewFacts
 
 SAMPLE = 50  # questions; sets of different sizes are compared by samples of this size
-_LONGEST = 4  # words of an n-gram
-_OPENING = 3  # words
+_LONGEST = 4  # maximum number of words of an n-gram
+_OPENING = 3  # words at the beginning of a question
 _WORD = re.compile(r"\w+")
 
 
 class Diversity(Record):
-    """The figures of some questions. None: there are too few words."""
+    """The figures on the diversity of some questions. A figure is None if there are too few words."""
 
     questions: int
     mean_words: float
@@ -43,7 +43,7 @@ class Diversity(Record):
 
 
 def diversity(questions: Sequence[str]) -> Diversity:
-    """The figures of these questions, which do not depend on their order."""
+    """The figures on the diversity of questions. They do not depend on the order of the questions."""
     texts = sorted(questions)
     words = [_WORD.findall(text.casefold()) for text in texts]
     data = " ".join(texts).encode()
@@ -76,7 +76,7 @@ def _ngrams(words: Sequence[str], size: int) -> list[tuple[str, ...]]:
 
 
 class SetFacts(Record):
-    """How a set was made: configuration, plan and spending. `planned_by_type` is empty if no types were planned."""
+    """The facts on how a set was made: configuration, plan and spending. `planned_by_type` is empty if no types were planned."""
 
     corpus_context: str
     scenario_name: str
@@ -94,7 +94,7 @@ class SetFacts(Record):
     usd: float | None
     unknown_price_calls: int
     shortfalls: tuple[str, ...] = ()  # what documents did not give, with the reasons
-    closed_book: bool = True  # whether the questions were asked without their document
+    closed_book: bool = True  # whether the validator was also asked the questions without their documents
 
 
 class EvalSet(Record):
@@ -142,7 +142,7 @@ QUESTIONS_FILE, REJECTED_FILE, RETIRED_FILE = "questions.jsonl", "rejected.jsonl
 
 
 def jsonl_files(eval_set: EvalSet) -> dict[str, bytes]:
-    """Questions are in the order of `corpus.json`; rejected and retired ones have their reasons."""
+    """The JSON Lines files. Questions are in the order of `corpus.json`. Rejected and retired questions have their reasons."""
     return {
         QUESTIONS_FILE: _lines(eval_set, eval_set.published().questions),
         REJECTED_FILE: _lines(eval_set, eval_set.rejected),
@@ -199,7 +199,7 @@ def card_file(eval_set: EvalSet) -> dict[str, bytes]:
 
 
 def without_files(text: str) -> str:
-    """The card without its section on files, for exports that do not have these files."""
+    """The card `text` without its section on files, for exports that do not have these files."""
     return text.removesuffix(_FILES)
 
 
@@ -290,7 +290,7 @@ def _review(facts: ReviewFacts) -> Iterator[str]:
 
 
 def agreement_rows(facts: ReviewFacts) -> Iterator[tuple[str, str]]:
-    """How well reviewers agree with each other, and models with reviewers who agree, as names and values."""
+    """Names and values of the agreement among reviewers, and of the agreement of models with reviewers."""
     if facts.alpha is not None:
         yield f"Krippendorff's alpha of {len(facts.reviewers)} reviewers", f"{facts.alpha:.2f}"
     for one in facts.agreements:
@@ -353,7 +353,7 @@ _WORDED = {
 
 
 def _wording(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
-    """Lines on how near the questions are to their evidence, beside figures for questions of people, and on their styles."""
+    """Lines on the similarity of questions to their evidence, with figures for questions of people, and on the styles of the questions."""
     each = [wording(one.question, "\n".join(place.quote for place in one.evidence)) for one in questions]
     if not each:
         return

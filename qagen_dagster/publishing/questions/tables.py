@@ -1,6 +1,6 @@
-"""A published set as tables: CSV and Excel for spreadsheets, and Parquet in the layout of Hugging Face with its Croissant metadata.
+"""A published set as tables: CSV and Excel for spreadsheets, and Parquet in the layout of Hugging Face with Croissant metadata.
 
-The metadata have the RAI extension. `croissant.json` has the metadata that all sets share.
+The Croissant metadata have the RAI extension. `croissant.json` has the metadata that all sets share.
 """
 
 import csv
@@ -68,11 +68,11 @@ _FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def csv_file(exported: ExportedSet) -> dict[str, bytes]:
-    """RFC 4180 in UTF-8, lines end with CR LF."""
+    """A CSV file by RFC 4180, in UTF-8. Lines end with CR LF."""
     written = io.StringIO(newline="")
     table = csv.writer(written)
     table.writerow(COLUMNS)
-    for row in exported.rows:  # an apostrophe stands before text that a spreadsheet would compute
+    for row in exported.rows:  # an apostrophe before a text keeps a spreadsheet from computing it
         table.writerow(
             f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
             for value in cells(row)
@@ -80,11 +80,11 @@ def csv_file(exported: ExportedSet) -> dict[str, bytes]:
     return {"questions.csv": written.getvalue().encode()}
 
 
-_LONGEST_CELL = 32_767  # characters of a cell
+_LONGEST_CELL = 32_767  # maximum number of characters of a cell in Excel
 
 
 def xlsx_file(exported: ExportedSet) -> dict[str, bytes]:
-    """One sheet. A text that is longer than a cell can be is cut."""
+    """A workbook with one sheet. Text that is longer than _LONGEST_CELL is cut."""
     import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 
     written = io.BytesIO()
@@ -204,7 +204,7 @@ _HUB_LICENCES = re.compile(
 
 
 def _licence(exported: ExportedSet) -> dict[str, str]:
-    """The front matter on the licence of all documents: the id of the Hub if all have one such licence, else `unknown` or `other`."""
+    """The front matter on the licence: the only licence if the Hub knows it; `unknown` if no document has a licence; otherwise `other`."""
     found = {one.licence for one in exported.rights.values()}
     only = str(next(iter(found), None)).lower() if len(found) < 2 else "several"
     if only == "none" or _HUB_LICENCES.fullmatch(only):
@@ -213,12 +213,12 @@ def _licence(exported: ExportedSet) -> dict[str, str]:
 
 
 def _declared(kinds: dict[str, str]) -> list[dict[str, Any]]:
-    """Features as the front matter of a card declares them."""
+    """The declarations of features for the front matter of a card."""
     return [{"name": name, "dtype": kind} for name, kind in kinds.items()]
 
 
 def _croissant(exported: ExportedSet, data: bytes) -> bytes:
-    """The metadata of the Parquet file `data`."""
+    """The Croissant metadata of the set, whose Parquet file has the content `data`."""
     one, rows, rights, review = exported.published, exported.rows, exported.rights, exported.review
     made = [row.question.generation_metadata for row in rows]
     models = {f"generator: {each.generator_model}" for each in made}
@@ -250,7 +250,7 @@ def _croissant(exported: ExportedSet, data: bytes) -> bytes:
 
 
 def _stated(rights: Rights) -> dict[str, str]:
-    """Rights in the words of schema.org. A licence with an SPDX identifier has an address."""
+    """Rights in the words of schema.org. An SPDX identifier of Creative Commons becomes an address. Missing values are left out."""
     licence = rights.licence or ""
     is_spdx = licence.startswith("CC") and " " not in licence
     stated = {

@@ -1,4 +1,4 @@
-"""What happens to an exam item: the faults that code finds in it, the result of its slot, and the bank with all results."""
+"""Records of exam items: the faults that code finds in an item, the result of its slot, and the bank with all results."""
 
 from enum import StrEnum
 from itertools import groupby
@@ -27,7 +27,7 @@ class ProofStatus(StrEnum):
     """Whether the checkable form confirms the key."""
 
     PROVEN = "proven"  # exactly one option has the value of the form, and it is the key
-    REFUTED = "refuted"  # another option, several options or no option has the value of the form
+    REFUTED = "refuted"  # another option than the key, several options or no option has the value
     UNPROVEN = "unproven"  # the form or the options could not be read as values, or the form does not use what the stem gives
     ABSENT = "absent"  # there is no form
 
@@ -42,7 +42,7 @@ class Proof(Record):
 
 
 class Examination(Record):
-    """Everything that code finds about one question."""
+    """Everything that code finds out about one question."""
 
     faults: tuple[Fault, ...] = ()
     proof: Proof = Proof()
@@ -53,14 +53,14 @@ class Stage(StrEnum):
 
     DESIGNER = "designer"
     IMPLEMENTER = "implementer"
-    GATES = "gates"  # code, the proof of the key included
+    GATES = "gates"  # checks by code, including the proof of the key
     BLIND_SOLUTION = "blind_solution"  # the verifier's answer, compared with the key by code
     VERIFIER = "verifier"
     STYLE_JUDGE = "style_judge"
 
 
 class Finding(Record):
-    """Why an attempt failed. `instructions` tell the implementer what to change."""
+    """The reason why an attempt failed. `instructions` tell the implementer what to change."""
 
     stage: Stage
     name: str
@@ -72,7 +72,7 @@ class Finding(Record):
 class Attempt(Record):
     """One implementation of an idea with the results of the stages that it reached.
 
-    `broken` names a stage that ended without a result, and the reason.
+    `broken` has the stage that ended without a result, and the reason; None if every stage ended with a result.
     """
 
     number: int
@@ -85,7 +85,7 @@ class Attempt(Record):
 
 
 class SlotEnd(StrEnum):
-    """How the work on a slot ended. ACCEPTED and REJECTED are final."""
+    """The end of the work on a slot. ACCEPTED and REJECTED are final."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -122,6 +122,8 @@ class SlotResult(Record):
 
 
 class SlotPlan(Record):
+    """The idea of one slot; `plan` is None if no design could be used."""
+
     part: submissions.ExamPart
     slot: int
     plan: submissions.IdeaPlan | None = None
@@ -134,12 +136,12 @@ class ExamItem(Record):
 
     Attributes:
         id: `{schema_id}-{difficulty}-{fingerprint}`, see `item_id`.
-        blind_solution: the answer of the verifier, or after an edit of the solver, when it knew only the stem and the options.
+        blind_solution: an answer from stem and options alone, by the verifier. After an edit: by the solver, or empty without a solver.
         proof: the result of computing the checkable form and comparing it with the options.
-        models: by role the name of the model.
-        attempts: the number of implementations of the idea, this one included.
-        timestamp: when it was accepted, ISO 8601, UTC.
-        edited: the reviewer who edited it; empty and left out if nobody did.
+        models: the name of the model by role.
+        attempts: the number of implementations of the idea, including the accepted one.
+        timestamp: the time at which the item was accepted, ISO 8601, UTC.
+        edited: the reviewer who edited the item; empty, and not stored, if nobody edited it.
     """
 
     id: Name
@@ -164,7 +166,7 @@ class ExamItem(Record):
 
     @property
     def key_by(self) -> str:
-        """What showed that the key is right: `form`, `solver`, `both` or `neither`."""
+        """The proof that the key is right: by the checkable `form`, by the `solver` (the blind solution), by `both`, or by `neither`."""
         form = self.proof.status is ProofStatus.PROVEN
         solver = self.blind_solution.right == (self.question.correct_option,)
         return {(True, True): "both", (True, False): "form", (False, True): "solver"}.get(
@@ -179,7 +181,7 @@ class ExamItem(Record):
         return letter == self.question.correct_option
 
     def feedback(self, letter: submissions.Letter) -> str:
-        """For a wrong option the mistake that leads to it; for the key the insight of the solution."""
+        """For a wrong option, the mistake that leads to it (empty if it is not known). For the key, the insight of the solution."""
         package = self.question_package
         return package.solution.key_insight if self.is_key(letter) else package.distractor_map.get(letter, "")
 
@@ -195,7 +197,7 @@ class RejectedItem(Record):
 
     Attributes:
         slot: the number of the slot in its part, from 1.
-        stage: what rejected it last: a value of `Stage`, `repeats` for a duplicate in the bank, or `review` for a person.
+        stage: what rejected the item: a value of `Stage`, DUPLICATE_STAGE for a duplicate in the bank, or REVIEW_STAGE for a reviewer.
         failure_type: the reason in one word.
         reasons: the reasons in sentences, for people.
     """
@@ -226,12 +228,12 @@ class ItemBank(Record):
     name: str
     items: tuple[ExamItem, ...]
     timestamp: (
-        AwareDatetime  # of the bank, not of an export, so that exports of the same bank have the same bytes
+        AwareDatetime  # of the bank, not of an export, so that exports of one bank always have the same bytes
     )
     figures: dict[str, bytes] = Field(default_factory=dict)
 
     def sections(self) -> list[tuple[tuple[str, str], list[ExamItem]]]:
-        """The items by id and title of their schema, in order."""
+        """The ids and titles of schemas with their items, in order."""
         groups = groupby(self.items, key=lambda item: (item.schema_id, item.schema_title))
         return [(schema, list(items)) for schema, items in groups]
 
@@ -242,7 +244,7 @@ class ItemBank(Record):
 
     @staticmethod
     def history_key(exam: str, run_id: str, path: str) -> str:
-        """The key of the copy of a file of the bank that a run leaves in the history."""
+        """The key of the copy that a run keeps of a file of the bank in the history."""
         return store_key("exams", exam, "history", run_id, *path.split("/"))
 
 
@@ -265,9 +267,9 @@ class PartSet(Record):
 
     Attributes:
         results: the store keys of the results, in the order of the slots. They may have different fingerprints.
-        fingerprint: that of the last run that changed the set, as are profile, seed, models, run_id, started and ended.
+        profile, seed, models, fingerprint, run_id, started, ended: those of the last run that changed the set.
         unfinished: the number of slots that a later run resumes.
-        given: the options of the launch of that run; empty in sets of older versions.
+        given: the options with which that run was launched; empty in sets of older versions.
     """
 
     part: submissions.ExamPart
@@ -291,7 +293,7 @@ class PartSet(Record):
         return {int(key.split("/")[-2]): key for key in keys}
 
     def models_of(self, key: str, ended: ExamItem | RejectedItem | None) -> dict[str, str]:
-        """The models that made the result at `key`. For a result with an earlier fingerprint, `ended`, the item of its slot, names them."""
+        """The models that made the result at `key`. `ended`, the item of its slot, names them if the result has an earlier fingerprint."""
         return self.models if ended is None or self.fingerprint in key else ended.models
 
 
@@ -307,10 +309,9 @@ class BankStats(Record):
 
     Attributes:
         failure_types: the number of rejected items by failure type.
-        caught_by: the number of failed attempts by the stage that found the fault. One item may have several failed attempts.
-        proofs: the number of accepted items by what the checkable form says about the key.
-        keys_by: the number of accepted items by what showed that the key is right: the form, the solver (the verifier's blind answer), both, or
-            neither.
+        caught_by: by stage, the number of failed designs and attempts, of duplicates, and of items that reviewers rejected.
+        proofs: the number of accepted items by their `ProofStatus`.
+        keys_by: the number of accepted items by what showed that the key is right, see `ExamItem.key_by`.
         first_time: the number of items whose first implementation was accepted.
         usd: the cost; None if a price is unknown.
     """

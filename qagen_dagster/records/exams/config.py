@@ -1,4 +1,4 @@
-"""The settings of an exam.yaml. `configuration/exams.py` reads them, and the schemas.md beside it, with line numbers."""
+"""The settings of an exam.yaml. `configuration/exams.py` reads it and the schemas.md beside it, and reports errors with their lines."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ MOST_SEED = 999_999
 
 
 class DifficultyConfig(Record):
-    """One difficulty: its weight relative to the other difficulties, and its meaning, which the designer is told."""
+    """The weight of a difficulty relative to the other difficulties, and its meaning in words for the designer."""
 
     weight: Weight
     meaning: Prose
@@ -36,9 +36,9 @@ DEFAULT_DIFFICULTIES = {
 
 
 class StyleThresholds(Record):
-    """When six style scores pass: no score below `least_score`, and a mean of at least `least_mean`.
+    """The conditions for an item to pass: no style score is below `least_score`, and their mean is at least `least_mean`.
 
-    `most_flaws` is the greatest number of item-writing flaws; None: they are not counted, and the style judge is not asked for them.
+    `most_flaws` is the maximum number of item-writing flaws; None: flaws are not counted, and the style judge is not asked for them.
     """
 
     least_score: Annotated[int, Field(ge=0, le=10)] = 7
@@ -46,7 +46,7 @@ class StyleThresholds(Record):
     most_flaws: Annotated[int | None, Field(ge=0, le=19, exclude_if=lambda value: value is None)] = None
 
     def accepts(self, scores: StyleScores) -> bool:
-        """Whether the scores pass. The verdict of the model does not count."""
+        """Whether the scores pass. The verdict of the style judge and the number of flaws do not matter here."""
         return min(scores.values) >= self.least_score and scores.mean >= self.least_mean
 
 
@@ -55,17 +55,17 @@ class ExamConfig(Record):
 
     Attributes:
         name: the name in prompts and exports.
-        profile: the models, unless the run names another profile.
-        candidate_profile: a description of the candidates, which all four roles are told.
-        style_notes: descriptions of the style of the questions, which the implementer and the style judge are told.
-        difficulties: the difficulties with their weights. One with weight 0 gets no items.
-        schema_prefixes: only schemas whose id begins with one of these are used; empty: all.
+        profile: the name of the profile, which a run may replace; None: the default profile.
+        candidate_profile: a description of the candidates, for all four roles.
+        style_notes: descriptions of the style of the questions, for the implementer and the style judge.
+        difficulties: the difficulties with their weights. A difficulty with weight 0 gets no items.
+        schema_prefixes: only schemas whose ids begin with one of these prefixes are used; empty: all.
         schema_weights: weights by schema id; other schemas have the weight 1.
-        items: the number of items that are designed. Each is then accepted or rejected.
+        items: the number of items that are designed. Each item is then accepted or rejected.
         seed: the random seed; another seed gives another bank.
-        max_designer_retries: the number of further designs after one that cannot be used.
-        max_implementer_retries: the number of further implementations of one idea.
-        thresholds: the minimum style scores.
+        max_designer_retries: the maximum number of further designs after a design that cannot be used.
+        max_implementer_retries: the maximum number of further implementations of an idea.
+        thresholds: the limits for style scores and flaws.
         prompts: a folder with prompts that replace shipped ones, relative to the folder of the exam.
     """
 
@@ -88,7 +88,7 @@ class ExamConfig(Record):
     @field_validator("difficulties", mode="before")
     @classmethod
     def _weights_alone(cls, value: object) -> object:
-        """Replaces a number such as in `easy: 0.3` by a weight with the default meaning."""
+        """Reads a number, as in `easy: 0.3`, as a weight. A missing weight or meaning has its default."""
         if not isinstance(value, dict):
             return value
         return {key: _full(key, setting) for key, setting in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

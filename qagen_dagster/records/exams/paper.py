@@ -1,5 +1,5 @@
-"""Exam papers that are drawn from an item bank, and their sittings: the blueprint, the drawn forms, the record of a paper, and what the
-answers of candidates say about the items.
+"""Records of exam papers that are drawn from an item bank, and of their sittings: the blueprint, the forms, the paper, and the statistics
+of the answers of candidates.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ class Blueprint(Record):
         title: the title on the paper; None: the name of the exam.
         items: the number of items of a form; None: as many as fit into `minutes`.
         minutes: the time that candidates have.
-        schemas: relative weights by prefix of schema ids; other schemas are not used. Empty: all, in equal shares.
-        difficulties: relative weights. Empty: the weights of the exam, which are then a wish and no condition.
+        schemas: relative weights by prefix of schema ids; other schemas are not used. Empty: all schemas, as evenly as possible.
+        difficulties: relative weights. Empty: the weights of the exam, which the paper then need not meet exactly.
         minutes_each: the minutes that an item of each difficulty takes.
-        forms: the number of parallel forms. They have no item in common.
-        shuffle: whether the forms instead have the same items with their options in other orders.
-        seed: another seed draws another paper.
-        unused_since: leave out the items of papers that were drawn on this day or later.
+        forms: the number of parallel forms.
+        shuffle: whether the forms have the same items, with options in other orders. If False, the forms have no item in common.
+        seed: the random seed; another seed draws another paper.
+        unused_since: the items of papers that were drawn on this day or later are left out.
     """
 
     title: Prose | None = None
@@ -52,7 +52,7 @@ class Blueprint(Record):
     @field_validator("schemas", mode="before")
     @classmethod
     def _equal_weights(cls, value: object) -> object:
-        """Gives the prefixes of a list the same weight."""
+        """Reads a list of prefixes as prefixes of equal weight."""
         return {str(one): 1 for one in value} if isinstance(value, list | tuple) else value  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
@@ -61,7 +61,7 @@ class PaperItem(Record):
 
     Attributes:
         version: the fingerprint of everything that the item says, the solution included.
-        order: the option of the bank at each printed letter: B, A, C, D prints option B of the bank as A.
+        order: by printed letter, the letter of the option in the bank: with B, A, C, D, option B of the bank is printed as A.
         key: the printed letter of the right option.
     """
 
@@ -87,14 +87,14 @@ class PaperItem(Record):
 
 
 class PaperForm(Record):
-    """One form, with its items in the printed order. `number` is from 1."""
+    """One form, with its items in the printed order. Forms are numbered from 1."""
 
     number: int
     items: tuple[PaperItem, ...]
 
 
 class Paper(Record):
-    """A paper as it was drawn. `drawn` is the day on which it was drawn first (UTC)."""
+    """A paper as it was drawn. `drawn` is the day (UTC) on which this paper was drawn for the first time."""
 
     id: Name
     exam: Name
@@ -127,7 +127,7 @@ def paper_id(exam: str, blueprint: Blueprint, forms: tuple[PaperForm, ...]) -> s
 
 
 class Estimate(Record):
-    """A value with its interval of 95 %."""
+    """A value with its 95 % interval."""
 
     value: float
     low: float
@@ -138,30 +138,30 @@ class Estimate(Record):
 
 
 class ItemFlag(StrEnum):
-    """The findings of rules about an item. A rule applies only if the whole interval of its statistic fulfils its condition."""
+    """The findings of rules about an item. A rule applies only if the whole interval of the statistic fulfils the condition."""
 
-    WRONG_KEY = "wrong_key_suspected"  # strong candidates agree on another option than the key
+    WRONG_KEY = "wrong_key_suspected"  # strong candidates agree on an option that is not the key
     NEGATIVE = "negative_discrimination"  # strong candidates fail more often than weak ones
     WEAK = "weak_discrimination"  # the discrimination is below 0.2, and not surely below 0
     TOO_EASY = "too_easy"  # more than 95 % of the candidates are right
     TOO_HARD = "too_hard"  # candidates do worse than by guessing
-    DEAD = "dead_distractor"  # under 5 % of the candidates who are wrong take one of the wrong options
+    DEAD = "dead_distractor"  # a wrong option is taken by under 5 % of the candidates who are wrong
 
 
 class ItemStatistics(Record):
     """The statistics of one item. Letters are those of the bank.
 
     Attributes:
-        version: that of the item in the bank when the answers were read.
+        version: the version of the item in the bank when the answers were read.
         candidates: the number of candidates whose form has the item.
         facility: the share of candidates who are right.
         discrimination: the point-biserial correlation between being right and the score on the other items; None if
-            one of them does not vary.
+            one of the two does not vary.
         upper, lower: the facility among the third of the candidates with the highest and with the lowest score on the other items.
-        thirds: the difference between these two.
-        chosen: by option the number of candidates who took it.
+        thirds: `upper` minus `lower`.
+        chosen: the number of candidates who took an option, by option.
         dead: the wrong options that less than 5 % of the wrong candidates take, even at the upper end of the interval.
-        suspected: the option that is probably right, if not the key.
+        suspected: the option that is probably right in place of the key; None if the key is not suspected.
     """
 
     item: Name
@@ -180,13 +180,13 @@ class ItemStatistics(Record):
 
     @property
     def findings(self) -> list[str]:
-        """The flags in words, with the options that they mean."""
+        """The flags in words, with the options to which they apply."""
         said = {ItemFlag.WRONG_KEY: f": {self.suspected}", ItemFlag.DEAD: f": {', '.join(self.dead)}"}
         return [f"{flag.value.replace('_', ' ')}{said.get(flag, '')}" for flag in self.flags]
 
 
 class FormStatistics(Record):
-    """Forms with the same items. `reliability` is KR-20; None if the scores do not vary or there is one item."""
+    """The statistics of forms with the same items. `reliability` is KR-20; None if the scores do not vary or there is only one item."""
 
     forms: tuple[str, ...]
     candidates: int
@@ -197,7 +197,7 @@ class FormStatistics(Record):
 
 
 class Sitting(Record):
-    """The answers of one file. `paper` is empty if the file names items of the bank and no paper."""
+    """The statistics of the answers in one file. `paper` is empty if the file names items of the bank and no paper."""
 
     id: Name
     exam: Name

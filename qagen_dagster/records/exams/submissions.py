@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 
 class Severity(StrEnum):
-    """What follows from a FAIL: another implementation of the same idea, or none."""
+    """Whether another implementation of the same idea can help after a FAIL."""
 
     FIXABLE = "fixable_with_regeneration"
     STRUCTURAL = "structural_flaw"
@@ -40,20 +40,20 @@ def sample_of(seed: int, slot: int, number: int) -> int:
 
 
 def read_sample(sample: int) -> tuple[int, int, int]:
-    """Seed, slot and number of a `sample_of`."""
+    """The seed, the slot and the number from which `sample_of` made a sample number."""
     rest, number = divmod(sample, 1_000)
     seed, slot = divmod(rest, 10_000)
     return seed, slot, number
 
 
 def as_verdict(value: object) -> object:
-    """A verdict that a model wrote in another way, such as "pass" or "**PASS**" for PASS. Other values stay."""
+    """A verdict in its standard form, such as PASS for "passed" or "**PASS**". Other text becomes capitals; other values are unchanged."""
     word = value.strip(" .*`'\"").upper() if isinstance(value, str) else value
     return {"PASSED": "PASS", "FAILED": "FAIL"}.get(str(word), word)
 
 
 def as_severity(value: object) -> object:
-    """A severity that a model wrote in another way. An unknown word becomes UNKNOWN, and words for none become None."""
+    """A severity in its standard form. An unknown word becomes UNKNOWN. Words for none, such as "null", become None."""
     if not isinstance(value, str) or isinstance(value, Severity):
         return value
     word = "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
@@ -96,7 +96,7 @@ class ExamPart(Record):
 
     @classmethod
     def from_key(cls, key: str) -> "ExamPart":
-        """Parse a partition key; raises ValueError when it has not three valid segments."""
+        """Parse a partition key. Raises ValueError unless it has three valid segments."""
         parts = key.split("/")
         if len(parts) != 3:
             raise ValueError(f"{key!r} is not exam/schema/difficulty")
@@ -109,14 +109,14 @@ class ExamPart(Record):
         return store_key(self._folder("results"), f"{slot:04d}", fingerprint, suffix=".json")
 
     def partial_key(self, slot: int, fingerprint: str) -> str:
-        """The key of the result of a slot whose budget ended."""
+        """The key of the result of a slot that is not finished because the budget ended."""
         return store_key(self._folder("results"), f"{slot:04d}", fingerprint, suffix=".partial.json")
 
     def journal_key(self, slot: int, fingerprint: str) -> str:
         return store_key(self._folder("journals"), f"{slot:04d}", fingerprint, suffix=".json")
 
     def set_key(self) -> str:
-        """Which results make up the part now."""
+        """The key of the `PartSet`, which lists the present results of the part."""
         return store_key(self._folder("sets"), suffix=".json")
 
     def spending_folder(self, spending_id: str) -> str:

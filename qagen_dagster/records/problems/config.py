@@ -9,7 +9,7 @@ from qagen_dagster.records.base import Inside, Record
 from qagen_dagster.records.ids import Name
 from qagen_dagster.records.problems.submissions import Format, QuestionKind, VariantKind
 
-MOST_VARIANTS = 20  # variants of one kind of one problem; also the most alternate solutions
+MOST_VARIANTS = 20  # maximum number of variants of one kind of a problem, and of its alternate solutions
 IMAGES = (".png", ".jpg", ".jpeg", ".webp")
 SUFFIXES = (*IMAGES, ".pdf", ".tex")
 
@@ -26,7 +26,7 @@ class SourceConfig(Record):
     file: Inside
     pages: _Range | None = None
     range: _Range | None = None
-    kind: QuestionKind | None = None  # None: to be classified
+    kind: QuestionKind | None = None  # None: the classifier finds out the kind
 
     @model_validator(mode="after")
     def _check(self) -> "SourceConfig":
@@ -47,13 +47,13 @@ class ProblemSetConfig(Record):
     """The settings of a problem set.
 
     Attributes:
-        variants: the kinds of variants that are made of every problem. For `multi`, use `combine`.
+        variants: the kinds of variants that are made of every problem. `multi` is not allowed here: use `combine`.
         variants_each: the number of variants of each kind.
         conversions: the formats to which every problem is converted.
         combine: groups of problem ids. Each group becomes one new problem.
         target_style: the style of these new problems, in words.
         references: folders with TikZ references, relative to the folder of the set.
-        solve: the share of the items that the solver solves, if the profile binds one.
+        solve: the share of the items that the solver solves, if the profile binds a solver.
         prompts: a folder with prompts that replace shipped ones, relative to the folder of the set.
         seed: the random seed; another seed gives other responses of the models.
     """

@@ -36,7 +36,7 @@ class ProblemSources(Record):
 
 
 class Stage(StrEnum):
-    """The stages of the pipeline, in order. FIND is a step of files with several problems, before the pipeline."""
+    """The stages of the pipeline, in order. FIND comes before the pipeline: it finds the problems on a page that has several."""
 
     CLASSIFY = "classify"
     SCAN = "scan"
@@ -49,7 +49,7 @@ class Stage(StrEnum):
 
 
 class Task(Record):
-    """One task of a problem. `number` counts alternates, and variants of one kind, from 1."""
+    """One task of a problem. `number` counts the alternates, and the variants of one kind, from 1. It is 1 for other tasks."""
 
     stage: Stage
     number: int = Field(default=1, ge=1)
@@ -71,7 +71,7 @@ class Task(Record):
 
     @property
     def made(self) -> str | None:
-        """The name of the item that the task makes: the format, or the kind of the variant (`kind-2` for the second one).
+        """The name of the item that the task makes: the format, or the kind of the variant (`kind-2` for the second variant).
 
         None if the task makes no item.
         """
@@ -85,9 +85,9 @@ class TaskEnd(StrEnum):
 
     DONE = "done"
     GIVEN = "given"  # no model was asked, because the input already has the result
-    REJECTED = "rejected"  # two results broke a property, see `breaches`
+    REJECTED = "rejected"  # the results of both attempts broke a property, see `breaches`
     DECLINED = "declined"  # the model reported that the task cannot be done
-    FAILED = "failed"  # the model refused to answer, or could not be reached
+    FAILED = "failed"  # the model gave no answer, for example because it could not be reached
     SKIPPED = "skipped"  # there is nothing to do, for example because the problem has no diagram
 
     @property
@@ -119,12 +119,12 @@ class TaskResult(Record):
 
     Attributes:
         breaches: if the result was rejected, the properties that the last attempt broke.
-        repaired: the properties that the first attempt broke and the second one fulfilled.
+        repaired: the properties that the first attempt broke and the second attempt fulfilled.
         compiled: None if the result has no LaTeX.
         prompt: the name of the prompt; empty if no model was asked.
         raw: the text of the model, word for word.
         warnings: warnings for people, one line each.
-        solved: the answer of a solver that saw only the question of the item.
+        solved: the comparison of a solver's answer with the key, in words; it begins with NOT_SOLVED if there is no answer.
         read_twice: the result of a second reading of the picture by the solver's model; empty without a second reading.
     """
 
@@ -178,7 +178,7 @@ class PipelineResult(Record):
     tikz_code: str | None = None
     ideas: item_records.IdeaResult | None = None
     alternate_solutions: list[str] = Field(default_factory=list)
-    variants: dict[str, str] = Field(default_factory=dict)  # kind to LaTeX; the second of a kind is `kind-2`
+    variants: dict[str, str] = Field(default_factory=dict)  # kind (`kind-2` for the second variant) to LaTeX
 
 
 class ProblemRecord(Record):
@@ -191,7 +191,7 @@ class ProblemRecord(Record):
         breaches: the reasons why the problem, or an item made from it, was rejected.
         models: the name of the model by role.
         withdrawn: the reviewer and the reason for each item that reviewers rejected, by name (`original`, a variant, a format).
-        edited: the LaTeX of the items that reviewers edited, by name. Each edit was proven again. Left out if there are none.
+        edited: the LaTeX of the items that reviewers edited, by name. Each edit was checked again. Not stored if empty.
     """
 
     id: Name
@@ -216,15 +216,15 @@ class ProblemRecord(Record):
 
     @property
     def flagged(self) -> bool:
-        """Whether a person should look at the problem, because its classification is uncertain or something is missing."""
+        """Whether a person should look at the problem, because its classification is uncertain or a task has warnings."""
         unsure = self.classification is not None and self.classification.flagged
         return unsure or any(task.warnings for task in self.tasks)
 
 
 class ProblemBank(Record):
-    """All problems of one set in order, including rejected ones.
+    """All problems of one set in order, including rejected problems.
 
-    `profile` and `seed` are settings of the launch that replaced those of problems.yaml. Runs that update the bank reuse them.
+    `profile` and `seed` are values with which a launch replaced those of problems.yaml, else None. Runs that update the bank reuse them.
     """
 
     name: Name
@@ -239,7 +239,7 @@ class ProblemBank(Record):
 
     @property
     def finished(self) -> tuple[ProblemRecord, ...]:
-        """The accepted problems, including those that reviewers rejected."""
+        """The problems with the end ACCEPTED, including those that reviewers rejected afterwards."""
         return tuple(problem for problem in self.problems if problem.end is ProblemEnd.ACCEPTED)
 
     @staticmethod
@@ -249,7 +249,7 @@ class ProblemBank(Record):
 
     @staticmethod
     def history_key(problem_set: str, run_id: str, path: str) -> str:
-        """The key of the copy of a file of the bank that a run leaves in the history."""
+        """The key of the copy that a run keeps of a file of the bank in the history."""
         return store_key("problems", problem_set, "history", run_id, *path.split("/"))
 
     @staticmethod
@@ -270,13 +270,13 @@ class BankItem(Record):
     Attributes:
         id: the id of the problem. For a variant or a conversion, two dashes and `made` follow.
         problem: the id of the problem from which the item was made.
-        made: `original`, the kind of the variant (`kind-2` for the second one), or the format of the conversion.
+        made: `original`, the kind of the variant (`kind-2` for the second variant), or the format of the conversion.
         latex: the whole item from `\item` to `\end{solution}`, with its diagram.
-        statement, options, solution: its parts, as LaTeX.
+        statement, options, solution: the parts of the item, as LaTeX.
         answer: the final answer of the solution; None if code does not find it.
         alternates: other solutions, each a solution environment.
-        solved: as in its task result.
-        unedited: the LaTeX before a reviewer edited it; empty and left out if nobody edited it.
+        solved: `TaskResult.solved` of the item.
+        unedited: the LaTeX before a reviewer edited the item; empty, and not stored, if nobody edited it.
     """
 
     id: Name
@@ -296,7 +296,7 @@ class BankItem(Record):
 
     @property
     def content_id(self) -> str:
-        """`p-` and 16 hexadecimal digits of a hash of the LaTeX before edits (spacing ignored): the key for decisions of reviewers."""
+        """`p-` and 16 hexadecimal digits of a hash of the LaTeX before edits, without regard to spacing. Decisions of reviewers use it."""
         return "p-" + digest(" ".join((self.unedited or self.latex).split()))[:16]
 
 
@@ -306,7 +306,7 @@ class BankExport(Record):
     Attributes:
         preambles: the different preambles of the sources.
         libraries: libraries of TikZ, and packages that draw.
-        packages: the packages that the items use.
+        packages: the packages that the items need.
         figures: the drawn figures, PNG or JPEG, by the ids of `publishing/markup.py`.
         signs: declarations of the characters outside ASCII that 8-bit TeX engines do not know.
     """

@@ -14,8 +14,8 @@ from qagen_dagster.records.base import Difficulty, MathText, Record, Share
 from qagen_dagster.records.ids import Name, fingerprint
 
 # In JSON, a backslash before one of the letters f, b, t, r and n makes a control character. So commands lose
-# their first two characters if a model does not double the backslashes of its LaTeX. Each row has such a
-# control character at the beginning of a command, and the two characters to put back.
+# their first two characters if a model does not double the backslashes of its LaTeX. Each row has a pattern of
+# such a control character where a command began, and the two characters that replace it.
 _LOST: Final = (
     (re.compile("\f"), r"\\f"),
     (re.compile("\x08"), r"\\b"),
@@ -28,7 +28,7 @@ _DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
 LEAST_SIDE: Final = 0.01  # of a box on a page
 LEAST_CONFIDENCE: Final = 0.5  # a classification with a lower confidence is flagged
 DIAGRAM_MARK: Final = "% diagram"  # a line of an item that marks the place of its diagram
-ANSWER_MARK: Final = r"\ans"  # stands at the end of a \task that holds a right option
+ANSWER_MARK: Final = r"\ans"  # at the end of each \task that is a right option
 
 
 def mended_latex(value: object) -> object:
@@ -56,7 +56,7 @@ LatexText = Annotated[
 
 
 class QuestionKind(StrEnum):
-    """What kind of question a problem is."""
+    """The kind of question that a problem asks."""
 
     MCQ_SC = "mcq_sc"  # one right option
     MCQ_MC = "mcq_mc"  # one or several right options
@@ -72,7 +72,7 @@ class QuestionKind(StrEnum):
 
 
 class Format(StrEnum):
-    """What a problem can be converted from and to."""
+    """The formats from which and to which problems can be converted."""
 
     MCQ_SC = "mcq_sc"
     MCQ_MC = "mcq_mc"
@@ -88,12 +88,12 @@ class Format(StrEnum):
 
     @property
     def is_keyed(self) -> bool:
-        """Whether the answer is that of a list: two truth values with a link, pairs, or one answer for each question."""
+        """Whether the answer has several parts: two truth values and how they are linked, pairs, or one answer for each question."""
         return self in (Format.ASSERTION_REASON, Format.PASSAGE, Format.MATCH)
 
 
 class VariantKind(StrEnum):
-    """What a variant changes."""
+    """The part of a problem that a variant changes."""
 
     NUMERICAL = "numerical"  # only numbers
     CONTEXT = "context"  # the scenario; the numbers stay
@@ -103,7 +103,7 @@ class VariantKind(StrEnum):
 
 
 class DiagramKind(StrEnum):
-    """What a diagram shows."""
+    """The subject of a diagram."""
 
     GRAPH = "graph"
     CIRCUIT = "circuit"
@@ -122,10 +122,7 @@ class ProblemInput(StrEnum):
 
 
 class Breach(Record):
-    """A correctness property, by its number, that an output lacks. `detail` says why.
-
-    If a model made the output, the model is shown this.
-    """
+    """A correctness property, by its number, that an output lacks. `detail` says why. A model that made the output is shown the breach."""
 
     property: Annotated[int, Field(ge=1, le=16)]
     detail: str
@@ -135,10 +132,7 @@ class Breach(Record):
 
 
 def _as_word(value: object) -> object:
-    """The value of an enumeration as it is spelled in the code: "mcq_sc" if a model wrote "MCQ-SC".
-
-    A value that is not text, or is a member of an enumeration already, is returned unchanged.
-    """
+    """The text in the spelling of enumeration values: "mcq_sc" for "MCQ-SC". Enumeration members and other types are unchanged."""
     if not isinstance(value, str) or isinstance(value, StrEnum):
         return value
     return "_".join(value.strip(" .*`'\"").lower().replace("-", " ").split())
@@ -300,7 +294,7 @@ class Picture(Record):
 
 
 class PlaceOnPage(Record):
-    """A box on a page, in shares of its width and height from the left and from the top."""
+    """A box on a page. Its edges are shares of the width of the page from the left, or of its height from the top."""
 
     left: Share
     top: Share
@@ -336,14 +330,14 @@ class Problem(Record):
             input has the problem ids or files of its parts instead. A DESCRIPTION has the word "description".
         index: the number of the item or page in that file, or of the group of problems in the set; from 1.
         tex: for a TEX input the item as it is in the file; for a DESCRIPTION the description.
-        preamble: for a TEX input the packages and macros before its document. For a COMBINED input those of
-            its first problem.
+        preamble: for a TEX input the packages and macros before its document. For a COMBINED input of a
+            set the preamble of its first part.
         picture: for an IMAGE input the image that models are shown.
         parts: for a COMBINED input the items to combine.
         style: for a COMBINED input the style of the new problem, in words.
-        kind: given by a person; if it is None, the classifier finds it out.
-        source_format: given by a person; if it is None, the structure of the item shows it.
-        classification, ideas: given by a person, so that no model is asked for them.
+        kind: the kind that a person gave; None: the classifier finds it out.
+        source_format: the format that a person gave; None: the structure of the item shows it.
+        classification, ideas: results that a person gave, so that no model is asked for them; else None.
     """
 
     id: Name
@@ -362,8 +356,5 @@ class Problem(Record):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that a model may be shown of the problem.
-
-        It does not depend on id, path and index.
-        """
+        """A hash of everything about the problem that a model may be shown, without its id, path and index."""
         return fingerprint([self.model_dump_json(exclude={"id", "source_path", "index"})])

@@ -15,7 +15,7 @@ _MOST_QUOTES = 20
 
 
 def as_type(value: object) -> object:
-    """The standard form of a question type that a model wrote in another way, such as "Multi-hop" for multi_hop. Other values stay."""
+    """A question type in its standard form, such as multi_hop for "Multi-hop". A value that is not text is unchanged."""
     if not isinstance(value, str):
         return value
     name = "_".join(value.strip(" .:()[]*`").casefold().replace("-", " ").replace("_", " ").split())

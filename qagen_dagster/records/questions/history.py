@@ -18,7 +18,7 @@ from qagen_dagster.records.questions.results import (
 )
 from qagen_dagster.records.run import CallSummary, Usage
 
-PLAN, RESULTS, REMOVED = "plan.json", "results.json", "removed.json"  # `removed` is a ValidatedSet
+PLAN, RESULTS, REMOVED = "plan.json", "results.json", "removed.json"  # REMOVED holds a ValidatedSet
 
 
 class RunPlan(OfCombination):
@@ -67,7 +67,7 @@ class Spent(Record):
 class RunDocument(Record):
     """The result of one document in a run, before corpus-wide deduplication, as numbers.
 
-    `validated`, `passed`, and the counts by reason and type are None if the result no longer exists.
+    `validated`, `passed`, `reused`, and the counts by reason and type are None if the result no longer exists.
     """
 
     document_id: str
@@ -77,15 +77,15 @@ class RunDocument(Record):
     accepted: int = 0
     rejected: int = 0
     validated: int | None = None  # candidates with a verdict
-    passed: int | None = None  # candidates whose verdict is positive
+    passed: int | None = None  # candidates with a positive verdict that code did not reject afterwards
     rejected_by_reason: dict[str, int] | None = None
     accepted_by_type: dict[str, int] | None = None
     reused: bool | None = None  # whether an earlier run made the result and paid for it
-    spent: Spent | None = None  # None: nothing was spent, or the amount is unknown
+    spent: Spent | None = None  # None: the result was reused, or it no longer exists
 
     @classmethod
     def of(cls, run_id: str, line: CandidateDocument, result: GenerationResult | None) -> Self:
-        """The numbers of a line of the candidate set of a run. `result` is None if the result no longer exists."""
+        """The numbers of the entry `line` in the candidate set of a run. `result` is None if the result no longer exists."""
         if result is not None:
             return cls.made(run_id, result)
         return cls(**line.shared(cls), detail=line.end_detail)

@@ -1,4 +1,4 @@
-"""The questions that people asked, as a log gave them, and their coverage by a set."""
+"""The questions that people asked, as a log has them, and the coverage of the log by a set."""
 
 from pydantic import Field
 
@@ -22,8 +22,8 @@ class LoggedQuestion(Record):
 class QuestionLog(Record):
     """The imported questions of a combination.
 
-    By document id, `missing` has the questions that the set did not cover. The generator is shown these. Entries are only added, so that a
-    finished document does not lose the questions that were made for them.
+    `missing` has the questions that the set did not cover, by document id. The generator is shown them. Entries are never removed, so that
+    a finished document keeps the questions that were generated for its entries.
     """
 
     questions: tuple[LoggedQuestion, ...]
@@ -39,7 +39,7 @@ class QuestionLog(Record):
 
 
 class ImportedQuestion(Record):
-    """The fate of a question of the log: PUBLISHED, NOT_TRIED or the reason why it was refused.
+    """A question of the log, and its `outcome`: PUBLISHED, NOT_TRIED or the reason why it was refused.
 
     For a question that no document answers, `passages` holds the nearest passages.
     """
@@ -52,11 +52,11 @@ class ImportedQuestion(Record):
 
 
 class Coverage(Record):
-    """The coverage of a log by a set. An entry of `gaps` has the questions about one subject that the set lacks, after the id of the
-    document that seems to have it."""
+    """The coverage of a log by a set. Each entry of `gaps` is for one subject that the set lacks: the id of the document that seems to have
+    the subject, and the questions about it."""
 
     questions: tuple[ImportedQuestion, ...]
-    subjects: int  # number of groups of questions in the log that ask for the same
+    subjects: int  # number of groups of questions in the log that ask for the same thing
     gaps: tuple[tuple[str, tuple[str, ...]], ...]
 
     @staticmethod

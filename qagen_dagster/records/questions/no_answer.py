@@ -14,13 +14,13 @@ from qagen_dagster.records.questions.submissions import EvidenceQuote, QuestionT
 
 
 class Searched(Record):
-    """A part of the corpus from which the validator was asked for the answer, and what it said.
+    """A part of the corpus from which the validator was asked for the answer, and the reply of the validator.
 
     Attributes:
-        document_id: None: the passages of all searched documents together.
-        lines: the passages that it was shown; empty: the whole document, or those of the single documents.
-        answered: whether it gave an answer. Of a false premise, a correction is no answer.
-        said: its answer, or its note that there is none.
+        document_id: the document; None: the passages of all searched documents together.
+        lines: the passages that were shown; empty: the whole document, or the passages of all documents if `document_id` is None.
+        answered: whether the validator gave an answer. The correction of a false premise is no answer.
+        said: the answer, or the note that there is no answer.
     """
 
     document_id: str | None
@@ -30,7 +30,7 @@ class Searched(Record):
 
 
 class ReadingProof(Record):
-    """One way to read an underspecified question: the question that says so, and its answer with evidence."""
+    """One way to read an underspecified question: the question in this reading, and its answer with evidence."""
 
     question: str
     answer: str
@@ -39,7 +39,7 @@ class ReadingProof(Record):
 
 
 class NoAnswer(Record):
-    """Why a question has no answer, and what was searched to prove it. `documents` is the number of documents in the search."""
+    """The reason why a question has no answer, and the searches that prove this. `documents` is the number of searched documents."""
 
     kind: NoAnswerKind
     reason: str

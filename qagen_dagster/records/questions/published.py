@@ -1,6 +1,6 @@
 """The published set of a combination: its questions with their proofs, its rejected candidates, and its versions.
 
-The fields that a reader of "Single-Document Question Generator Architecture" expects come first; the others were added.
+The fields of "Single-Document Question Generator Architecture" come first; the others were added.
 """
 
 import json
@@ -20,7 +20,7 @@ PEOPLE = "people"  # the writer of imported questions
 
 
 class PublishedVisual(Record):
-    """A table, figure or image that a question is about, and its place."""
+    """A visual that a question is about, and the place of the visual."""
 
     label: str
     type: VisualType
@@ -29,11 +29,11 @@ class PublishedVisual(Record):
 
 
 class PublishedVerdict(Record):
-    """The findings of the validator: its own answer, given without the proposed one, and the criteria."""
+    """The findings of the validator: its own answer, which it gave before it saw the proposed answer, and the criteria."""
 
     blind_answer: str
     answerable: bool
-    matches: bool | None  # here and below, None means not judged
+    matches: bool | None  # None, here and below: not judged
     non_trivial: bool | None
     unambiguous: bool
     relevant: bool | None
@@ -50,7 +50,7 @@ class PublishedVerdict(Record):
 
 
 class PublishedGrade(Record):
-    """The grounding of the answer. `grade`, `confidence` and `is_grounded` are None when it was not measured."""
+    """The grounding of the answer. All fields are None if the grounding was not measured."""
 
     grade: Grade | None
     confidence: Share | None
@@ -81,7 +81,7 @@ class PublishedQuestion(Record):
     answerable: bool = (
         True  # if False, `evidence` has the nearest passages, and `answer` is the reply of a good system
     )
-    no_answer: NoAnswer | None = None  # the reason why it has no answer, and the searches that prove it
+    no_answer: NoAnswer | None = None  # why the question has no answer, and the searches that prove this
     origin: results.Origin = results.origin_field()
 
     @property
@@ -98,7 +98,7 @@ class PublishedQuestion(Record):
 
 
 class RejectedQuestion(results.RejectedQA):
-    """One candidate that was not published, with the validator's verdict if there was one."""
+    """One candidate that was not published, with the validator's verdict (None if there is no verdict)."""
 
     source_document: str
     row: str | None
@@ -147,11 +147,11 @@ class CorpusGenerationResult(Record):
 
 
 class LatestVersion(Record):
-    """The version of the published set that its files hold."""
+    """The version that the files of the published set have now."""
 
     content_id: str
-    timestamp: str  # when the version was first published, ISO 8601
-    made_from: str  # fingerprint of the validated set, its grades and its names
+    timestamp: str  # when the set got this version, ISO 8601
+    made_from: str  # fingerprint of everything from which the files were made
     files: dict[str, str]  # path -> SHA-256
 
     @staticmethod
@@ -160,7 +160,7 @@ class LatestVersion(Record):
 
 
 class LatestExports(Record):
-    """The exports that are stored beside the published set, and the fingerprint that they were made from."""
+    """The exports that are stored beside the published set, and the fingerprint of the set from which they were made."""
 
     formats: tuple[str, ...]
     made_from: str  # `made_from` of the LatestVersion
@@ -183,6 +183,6 @@ _CONTENT = (
 
 
 def content_id(questions: Iterable[PublishedQuestion]) -> str:
-    """An id of a version of a set that depends only on its questions, not on models, verdicts, grades, times or order."""
+    """An id of a version of a set. It depends only on `_CONTENT` of its questions, not on models, verdicts, grades, times or order."""
     rows = (question.model_dump(mode="json", include=set(_CONTENT)) for question in questions)
     return fingerprint(sorted(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows))[:16]

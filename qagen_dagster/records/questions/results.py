@@ -19,18 +19,18 @@ from qagen_dagster.records.run import CallSummary
 
 
 class Evidence(Record):
-    """A verbatim span that proves an answer, as re-matched in the parsed text by code."""
+    """A verbatim span that proves an answer, as code found it in the parsed text."""
 
     quote: str
     start_line: int | None  # 1-based lines of the parsed text; None for purely visual evidence
     end_line: int | None
     page: int | None = None
     visual: str | None = None  # label of the visual, if it shows the proof
-    # for a question across documents: the document with this evidence, if it is not the question's own document
+    # for a question across documents: the document with this evidence; None: the question's own document
     document_id: str | None = Field(default=None, exclude_if=lambda value: value is None)
 
     def within(self, other: "Evidence") -> bool:
-        """Whether another span of the same document contains this one."""
+        """Whether the span `other` is in the same document and contains this span."""
         if self.start_line is None or other.start_line is None or self.document_id != other.document_id:
             return False
         lines = range(other.start_line, (other.end_line or other.start_line) + 1)
@@ -38,7 +38,7 @@ class Evidence(Record):
 
 
 class RejectionReason(StrEnum):
-    """The reason why a candidate was not accepted. The first six reasons are from the reference, and the others were added."""
+    """The reason why a candidate was not accepted. The first six reasons are from the document named above; the others were added."""
 
     VALIDATION_FAILED = "validation_failed"
     DUPLICATE = "duplicate"
@@ -54,10 +54,10 @@ class RejectionReason(StrEnum):
     GENERATION_FAILED = "generation_failed"  # the generator ended without a candidate
     VALIDATOR_FAILED = "validator_failed"  # the validator ended without a verdict
     ANSWERABLE_FROM_TEXT = "answerable_from_text"  # a visual question that needs no picture
-    ANSWERABLE = "answerable"  # it was meant to have no answer, but the corpus answers it
-    NOT_MULTI_HOP = "not_multi_hop"  # its type needs several passages, but its answer needs only one
+    ANSWERABLE = "answerable"  # the question was meant to have no answer, but the corpus answers it
+    NOT_MULTI_HOP = "not_multi_hop"  # the type needs several passages, but the answer needs only one
     UNGROUNDED = "ungrounded"  # the document supports no attempt at the answer; the best attempt is kept
-    NOT_WANTED = "not_wanted"  # the mix of the scenario wants no more questions of its kind
+    NOT_WANTED = "not_wanted"  # the mix of the scenario wants no more questions of this kind
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
     EDITED_BY_REVIEWER = (
         "edited_by_reviewer"  # the question before the edit; the edited question is another candidate
@@ -83,7 +83,7 @@ class GenerationMetadata(Record):
 
 
 def spans_documents(evidence: Iterable[Evidence]) -> bool:
-    """Whether a passage is from another document than the question's own."""
+    """Whether a piece of the evidence of a question is from another document than the question's own."""
     return any(one.document_id for one in evidence)
 
 
@@ -101,12 +101,12 @@ class QAPair(Record):
     evidence: tuple[Evidence, ...]
     computation: str = ""  # as `Candidate.computation`
     generation_metadata: GenerationMetadata
-    # for a question that the corpus does not answer; its evidence is then the nearest passages
+    # only for a question that the corpus does not answer: then its evidence is the nearest passages
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
 
     def candidate(self, evidence: tuple[Evidence, ...] | None = None) -> "Candidate":
-        """The question as a candidate, with its evidence, or with newly found evidence."""
+        """The question as a candidate. If `evidence` is given, it replaces the evidence of the question."""
         shown = self.evidence if evidence is None else evidence
         made = self.shared(Candidate, evidence=shown, visuals=self.content_refs)
         return Candidate(**made, writer=self.generation_metadata.generator_model)
@@ -119,8 +119,8 @@ class QAPair(Record):
         )
 
 
-# The step that decided on a duplicate: equal words, similarity with an equal answer, or the model. Empty: nothing had to
-# be decided.
+# The step that decides whether a question is a duplicate: equal words, similarity with an equal answer, or the model. Empty: the
+# question was not compared.
 DuplicateStep = Literal["", "exact", "similarity", "model"]
 
 
@@ -132,7 +132,7 @@ class RejectedQA(Record):
     rejection_reason: RejectionReason
     rejection_detail: str
     duplicate_of: str | None = None  # for a duplicate, the text of the accepted question
-    duplicate_score: float | None = None  # cosine of the two questions, 1 for the same words
+    duplicate_score: float | None = None  # cosine of the two questions; 1 if they have the same words
     duplicate_step: DuplicateStep = ""  # the step that found the duplicate
     document_id: str = ""
     attempt_number: int = 0
@@ -169,14 +169,14 @@ class DocumentEnd(StrEnum):
     EXHAUSTED_REPORTED = "exhausted_reported"  # the generator reported that it finds no further question
     CONSECUTIVE_FAILURES = "consecutive_failures"
     MAX_ATTEMPTS = "max_attempts"
-    NO_VISUALS = "no_visuals"  # in visual mode the document has no visuals; this is no error
+    NO_VISUALS = "no_visuals"  # visual mode, but the document has no visuals; this is no error
     NOT_USABLE = "not_usable"  # the document has no text (or no page) for this mode
     BUDGET_EXHAUSTED = "budget_exhausted"  # the next run continues the work
     MODEL_ERROR = "model_error"  # a model failed for good; the next run tries the document again
 
 
 class GenerationStats(Record):
-    """Counts of one document's run."""
+    """The counts of the work on one document."""
 
     document_path: str
     mode: Mode
@@ -198,8 +198,8 @@ _UNCONFIRMED = (*_UNASKED, "supported", "premise_holds", "self_contained")
 def without_unjudged(verdict: object) -> object:
     """The fields of a verdict, with None for criteria that were not judged. Earlier versions stored these as true.
 
-    The embedded reader finds faults, but confirms none of `_UNCONFIRMED`. The criteria of `_UNASKED` are not judged if there is no blind
-    answer, or if code found that it contradicts the proposed answer. Without a blind answer `matches` is not judged either.
+    The embedded reader finds faults, but it never confirms the criteria of `_UNCONFIRMED`. Other validators do not judge `_UNASKED`
+    without a blind answer, or if code found that it contradicts the proposed answer. `matches` needs a blind answer, too.
     """
     if not isinstance(verdict, dict):
         return verdict
@@ -212,7 +212,7 @@ def without_unjudged(verdict: object) -> object:
 
 
 class VerdictRecord(Record):
-    """The verdict of the validator on the candidate of the attempt with the number `attempt`. None means not judged."""
+    """The verdict of the validator on the candidate of an attempt. A criterion is None if it was not judged."""
 
     attempt: int
     question: str
@@ -260,12 +260,12 @@ class GenerationResult(Record):
     """The result of generating questions from one document.
 
     Attributes:
-        planned: the wanted numbers of questions by kind, if the mix of the scenario names kinds.
-        shortfalls: the kinds of which questions are missing.
+        planned: the wanted numbers of questions by kind; empty if the mix of the scenario names no kinds.
+        shortfalls: the kinds with fewer accepted questions than wanted.
         grades: with the batch strategy, the grades of accepted and rejected answers by `question_id`.
         shown: with the batch strategy, the lines that the generator was shown; empty if it was shown all lines.
-        surroundings: by question id, the text around each piece of evidence.
-        looks: by label, the hashes of the visuals of the questions.
+        surroundings: the text around each piece of evidence, by question id.
+        looks: the hashes of the visuals of the questions, by label.
         retired: the questions of all earlier versions of the document that were not kept.
     """
 
@@ -290,7 +290,7 @@ class GenerationResult(Record):
     surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
-    no_answer_target: int = 0  # part of the target: questions without an answer and across documents
+    no_answer_target: int = 0  # part of the target: questions without an answer or across documents
     controls: tuple[int, int] = (
         0,
         0,
@@ -302,7 +302,7 @@ class GenerationResult(Record):
 
     @staticmethod
     def partial_key(combination: Combination, document_id: str, fingerprint: str) -> str:
-        """The key of the result of a document whose budget ended before the document was finished."""
+        """The key of the result of a document that is not finished because the budget ended."""
         return store_key(f"candidates/{combination.key}", document_id, fingerprint, suffix=".partial.json")
 
     @staticmethod
@@ -314,7 +314,7 @@ class AppliedReview(Record):
     """The changes that the decisions of reviewers made to a validated set.
 
     `approved` has the ids of questions that reviewers accepted, and of edited questions that passed their checks. `verdicts` has
-    the verdicts on edited questions by id.
+    the verdicts on edited questions by question id.
     """
 
     decisions: tuple[str, ...]  # ids of all decisions that were applied
@@ -330,7 +330,7 @@ class ValidatedSet(OfCombination):
     questions: tuple[QAPair, ...]
     removed: tuple[RejectedQA, ...]
     undecided: int = (
-        0  # removed questions that were not compared because the budget ended; the next run compares them
+        0  # removed questions that were not compared or judged because the budget ended; the next run does it
     )
     calls: tuple[CallSummary, ...] = ()
     review: AppliedReview | None = None  # None: there were no decisions
@@ -356,7 +356,7 @@ class Candidate(Record):
     computation: str = ""  # "sum of 12 and 30 = 42", after code computed it
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
-    writer: str = Field(default="", exclude_if=lambda value: not value)  # of a question of an earlier version
+    writer: str = Field(default="", exclude_if=lambda value: not value)  # of an earlier question: its model
 
     @classmethod
     def of(
@@ -368,7 +368,7 @@ class Candidate(Record):
         fault: tuple[RejectionReason, str] | None,
         **more: object,
     ) -> Self:
-        """The submission of a model as a candidate, with each piece of evidence once, and with the fault that code found."""
+        """The submission of a model as a candidate. Equal pieces of evidence become one. `fault` is the fault that code found, or None."""
         gate, detail = fault or (None, "")
         made = {
             "question": " ".join(question.split()),
@@ -397,7 +397,7 @@ class CandidateSet(OfCombination):
 
     Attributes:
         max_attempts, max_consecutive_failures: the limits of the run besides the target; 0 in sets of older versions.
-        mix: the number of questions of each type, if the scenario declares it.
+        mix: the wanted number of questions of each type; None if the scenario does not set it.
     """
 
     run_id: str
@@ -405,7 +405,7 @@ class CandidateSet(OfCombination):
     models: dict[str, str]  # role -> provider:model
     prompts: dict[str, str]  # prompt name -> hash
     fingerprint: str  # of models, prompts, corpus and scenario
-    configuration: str  # fingerprint of these and of the limits; the asset `model_config` observes it
+    configuration: str  # fingerprint of the same and the limits; the asset `model_config` observes this one
     target_count: int
     max_attempts: int = 0
     max_consecutive_failures: int = 0

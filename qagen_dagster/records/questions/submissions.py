@@ -136,7 +136,7 @@ class ReportExhausted(Record):
 
 
 def _explained_last(schema: dict[str, Any]) -> None:
-    """Puts the explanation after all verdicts, also in a schema that inherits the explanation and adds a verdict."""
+    """Move `note` and `explanation` to the end of the schema, because inherited fields come before the verdicts that a class adds."""
     fields = schema["properties"]
     for name in ("note", "explanation"):
         if name in fields:
@@ -204,7 +204,7 @@ class JudgingAnswer(BlindAnswer):
     @model_validator(mode="before")
     @classmethod
     def _unsaid(cls, value: object) -> object:
-        """Criteria that the model left out are not confirmed; then the comparison judges them. Older journals have one more."""
+        """Set criteria that the model left out to False, so that the comparison judges them. Drop `non_trivial` of older journals."""
         if not isinstance(value, dict):
             return value
         said = {name: one for name, one in cast("dict[str, object]", value).items() if name != "non_trivial"}
@@ -212,7 +212,7 @@ class JudgingAnswer(BlindAnswer):
 
 
 def in_list(name: str, item: type[Record]) -> Callable[[object], object]:
-    """A validator that reads the fields of one `item` in place of the list `name`. Models write a single item in this way."""
+    """A validator for models that write the fields of a single `item` directly: it puts them into the list `name`, with the number 1."""
 
     def read(value: object) -> object:
         if not isinstance(value, dict):
@@ -264,7 +264,7 @@ class Comparison(Record):
     unambiguous: Annotated[bool, Field(description="Criterion 4.")]
     self_contained: Annotated[bool, Field(description="Criterion 5.")]
     relevant: Annotated[bool, Field(description="Criterion 6.")]
-    # true if it is left out, because models that cannot judge types leave it out
+    # True by default, because models that cannot judge types leave it out
     of_type: Annotated[bool, Field(description="Criterion 7.")] = True
     explanation: Annotated[
         str,
@@ -337,7 +337,7 @@ class GroundingVerdict(Record):
     @field_validator("verdict", mode="before")
     @classmethod
     def _spelt(cls, value: object) -> object:
-        """Accepts other spellings of the two words. Partial support counts as no support."""
+        """Accept other spellings of the two verdicts. Partial support counts as NOT_SUPPORTED."""
         if not isinstance(value, str):
             return value
         letters = re.sub(r"[^A-Z]", "", value[:40].upper())
@@ -348,7 +348,7 @@ class GroundingVerdict(Record):
     @field_validator("confidence", mode="before")
     @classmethod
     def _of_one(cls, value: object) -> object:
-        """Accepts percentages. A number from 1 to 10 may be on another scale, so it stays and the limit of 1 refuses it."""
+        """Accept percentages. A number between 1 and 10 may be on another scale, so it is unchanged, and the limit of 1 refuses it."""
         if isinstance(value, str):
             number = re.fullmatch(r"\s*(\d{1,3}(?:\.\d{1,9})?)\s*(%?)\s*", value)
             if number is not None:
