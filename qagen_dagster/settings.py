@@ -21,7 +21,7 @@ from qagen_dagster.errors import ConfigError
 
 MAX_USD, MAX_USD_PER_DAY = "QAGEN_AUTOMATION_MAX_USD", "QAGEN_AUTOMATION_MAX_USD_PER_DAY"
 INCLUDE, NOTHING = "QAGEN_INCLUDE", "none"
-PARSER_SECONDS = 300  # limit of processor time for one document
+PARSER_SECONDS = 300.0  # limit of processor time for one document
 PARSER_MEMORY_MB = 4096
 OPTIONAL = ("grading", "evaluation", "exams", "problems")
 _PACKAGE = Path(__file__).resolve().parent
@@ -91,7 +91,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         profiles=Path(profiles).expanduser().resolve() if profiles else None,
         document_workers=_whole_number(env, "QAGEN_DOCUMENT_WORKERS", 8),
         parser_workers=_whole_number(env, "QAGEN_PARSER_WORKERS", min(4, os.cpu_count() or 1)),
-        parser_seconds=float(_whole_number(env, "QAGEN_PARSER_SECONDS", PARSER_SECONDS)),
+        parser_seconds=float(_whole_number(env, "QAGEN_PARSER_SECONDS", int(PARSER_SECONDS))),
         parser_memory_mb=_whole_number(env, "QAGEN_PARSER_MEMORY_MB", PARSER_MEMORY_MB),
         state=Path(state).expanduser().resolve() if state else _user_state(),
         shard_size=shard_size or None,

@@ -77,6 +77,8 @@ def unit_at_start(behind: str, *, inside: bool) -> Unit | None:
         text = text[end.end() :]
         if opened := re.match(r"\s*\$", text):  # the unit is in a formula of its own
             return unit_at_start(text[opened.end() :], inside=True)
+    if roman := re.match(rf"\s*{ROMAN.pattern}", text):
+        return _read(roman.group(1))
     found = _PROSE.match(text)
     return _longest(found.group(1)) if found else None
 

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
 from qagen_dagster.mathematics.reading import known_unit
-from qagen_dagster.mathematics.units import SPELLED, joined_ohms
+from qagen_dagster.mathematics.siunitx import written_out
+from qagen_dagster.mathematics.units import joined_ohms
 from qagen_dagster.mathematics.values import close, equal, known_value, rounds_to
 from qagen_dagster.records.data_files import read_table
 
@@ -35,7 +36,6 @@ _THOUSANDS = re.compile(r"(?<![\d.])\d{1,3}(?:(?:,|\{,\}|\\,|\\ |\u202f|\u2009)\
 _LAKHS = re.compile(rf"(?<![\d.])\d{{1,2}}(?:{_COMMA}\d{{2}})+{_COMMA}\d{{3}}(?!\d)")
 _DECIMAL_COMMA = re.compile(r"(?<=\d)\{,\}(?=\d)")
 _DEGREES = re.compile(r"\^[ \t]*(?:\{[ \t]*\\circ[ \t]*\}|\\circ(?![A-Za-z]))|\\degree(?![A-Za-z])|\u00b0")
-_ANGLE = re.compile(r"\\ang[ \t]*\{([^{};]{0,40})\}")
 _SPACE = re.compile(
     r"\\[,;:! /]|~|\\(?:quad|qquad|left|right|middle|displaystyle|textstyle|limits|nolimits|[bB]ig{1,2}[lrm]?)(?![A-Za-z])"
 )
@@ -68,13 +68,6 @@ _FONTS = re.compile(r"\\(?:mathrm|mathbf|mathit|mathsf|text[a-z]{0,6}|operatorna
 _ORDINAL = frozenset(("st", "nd", "rd", "th"))
 _AN = re.compile(r"an[\s${]*\Z", re.IGNORECASE)
 _OPERAND = re.compile(r"[\w)\]}']\Z")
-_UNITS = {name: symbol.replace("\u03a9", r"\Omega") for name, symbol in SPELLED.items()} | {
-    "degreeCelsius": r"\degree C", "celsius": r"\degree C", "weber": "Wb", "henry": "H", "squared": "^2", "cubed": "^3", "square": "^2", "cubic": "^3",
-}  # fmt: skip
-_PREFIXES = {
-    "kilo": "k", "milli": "m", "micro": r"\mu ", "nano": "n", "pico": "p", "mega": "M", "giga": "G", "centi": "c",
-}  # fmt: skip
-_UNIT = re.compile(rf"\\(?P<prefix>{'|'.join(_PREFIXES)})?\\?(?P<unit>{'|'.join(_UNITS)})(?![A-Za-z])")
 _SILENT = frozenset(f"\\{name}" for name in _TABLES["layout"].split())
 _BOXED = re.compile(r"\\(?:boxed|fbox)[ \t]*\{")
 _SAID = re.compile(r"\banswer[ \t]*(?:is|:|=)[ \t]*(?:therefore|thus|:)?[ \t]*([^\n]{1,200})", re.IGNORECASE)
@@ -115,8 +108,8 @@ def without_pictures(latex: str) -> str:
 
 def without_layout(latex: str) -> str:
     r"""The prose and formulas: 1,500 and 1{,}500 become 1500, 10⁸ becomes 10^{8}, 30° becomes `30 \degree`."""
-    text = _joined(without_pictures(latex))
-    text = _ANGLE.sub(r" \1 \\degree ", _DEGREES.sub(r" \\degree ", text))
+    text = written_out(_joined(without_pictures(latex)))
+    text = _DEGREES.sub(r" \\degree ", text)
     text = _RAISED.sub(lambda one: f"^{{{one.group().translate(_SMALL)}}}", text)
     text = _LOWERED.sub(lambda one: f"_{{{one.group().translate(_SMALL)}}}", text)
     return joined_ohms(_SPACE.sub(" ", _LAYOUT.sub(" ", text.translate(str.maketrans(_SIGNS)))))
@@ -166,7 +159,7 @@ def words_of(latex: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _read(latex: str) -> _Content:
-    text = _UNIT.sub(_spelled, without_layout(latex))
+    text = without_layout(latex)
     found, inside = _Content(), False
     for token in _TOKEN.finditer(text):
         kind = token.lastgroup or ""
@@ -206,11 +199,6 @@ def _word(found: _Content, token: re.Match[str], *, inside: bool) -> None:
         word = word[:-1]
     found.words.append(word)
     found.counted = False
-
-
-def _spelled(unit: re.Match[str]) -> str:
-    r"""`\kilo\gram` as kg: a unit macro in its usual spelling."""
-    return f" {_PREFIXES.get(unit.group('prefix') or '', '')}{_UNITS[unit.group('unit')]} "
 
 
 def _values(token: re.Match[str]) -> Iterator[Fraction]:

@@ -41,7 +41,6 @@ _LIMIT = r"(?:\{\s*-?[\d.]+\s*\}|\d)"
 _BETWEEN = re.compile(rf"\[(?P<inner>[^\[\]=]{{1,80}})\]\s*_\s*(?P<low>{_LIMIT})\s*\^\s*(?P<high>{_LIMIT})")
 _VARIABLE = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])")
 _BOX = re.compile(r"\\(?:boxed|fbox|displaystyle|mathbf|underline)(?![A-Za-z])")
-_QUANTITY = re.compile(r"\\(?:SI|qty)\s*\{([^{}]*)\}\s*\{([^{}]*)\}")
 _DIGITS = r"(?:\d+(?:\.\d+)?|\.\d+)"
 _TEN = r"\s*(?:\\times|\\cdot)\s*10\s*\^\s*(?:\{\s*[-+]?\s*\d{1,3}\s*\}|\d)"
 _NUMBER = rf"{_DIGITS}(?:{_TEN})?"
@@ -107,7 +106,9 @@ def false_equalities(text: str) -> Iterator[str]:
 def reached(text: str) -> list[Value]:
     """All values that a solution states or computes, in order; those of the boxes come last."""
     return sides_of(text) + [
-        value for box in boxed_answers(text) if (value := value_of_side(_written_out(box))) is not None
+        value
+        for box in boxed_answers(text)
+        if (value := value_of_side(_unboxed(without_layout(box)))) is not None
     ]
 
 
@@ -120,7 +121,7 @@ def ends_at(text: str) -> Value | None:
     """The value at which a solution ends: in its last box, else after an "is" or "gives" at its end, else in its last equality, or None."""
     boxes = boxed_answers(text)
     if boxes:
-        return value_of_side(_written_out(without_layout(boxes[-1])))
+        return value_of_side(_unboxed(without_layout(boxes[-1])))
     said = _SAID.search(without_layout(text).strip())
     if said:
         return next(iter(reached(said.group(1))), None)
@@ -189,11 +190,11 @@ def _statements(text: str) -> Iterator[str]:
         if _OPERAND_BEFORE.search(text, max(0, formula.start() - 40), formula.start()):
             body = rf"\of {body}"  # `80% of $50=40$`: the first side begins before the formula
         *before, last = _STATEMENT.split(body.replace("&", " "))
-        yield from map(_written_out, before)
+        yield from map(_unboxed, before)
         tail = _TAIL.match(text, place)
         lone = _LONE.fullmatch(re.sub(r"[{}]", " ", _BOX.sub(" ", last.rpartition("=")[2])))
         unit = tail.group(1) if tail and lone and named_unit(tail.group(1)) else ""
-        yield _written_out(f"{last}\\mathrm{{{unit}}}" if unit else last)
+        yield _unboxed(f"{last}\\mathrm{{{unit}}}" if unit else last)
     yield from _prose_sums(text, place, len(text))
 
 
@@ -206,9 +207,7 @@ def _prose_sums(text: str, start: int, end: int) -> Iterator[str]:
             yield re.sub(r"\*|\bx\b", r"\\times ", one.group()).replace("\u00f7", "/")
 
 
-def _written_out(text: str) -> str:
-    r"""The text without boxes, and with `\SI` as number and unit."""
-    text = _QUANTITY.sub(lambda one: rf"{one.group(1)}\,\mathrm{{{one.group(2)}}}", text)
+def _unboxed(text: str) -> str:
     return _BOX.sub(" ", text)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from qagen_dagster.mathematics.expressions import LONGEST, Expressions, Kind, Token, Unreadable, tokens
+from qagen_dagster.mathematics.siunitx import written_out
 from qagen_dagster.mathematics.units import INVERTED, ONE, Unit, named_unit, product
 
 CURRENCIES = {
@@ -110,7 +111,7 @@ def read_value(text: str) -> Reading:
     if len(text) > LONGEST:
         raise Unreadable(f"longer than {LONGEST} characters")
     about = _ABOUT.match(text)
-    found = tokens(_dollars(_without_about(text, about)))
+    found = tokens(_dollars(written_out(_without_about(text, about))))
     if not found:
         raise Unreadable("empty")
     if any(len(token.text) > MOST_DIGITS for token in found if token.kind is Kind.NUMBER):
@@ -135,7 +136,7 @@ def read_value(text: str) -> Reading:
 
 def read_unit(text: str) -> Unit:
     """A unit alone, such as `m s^{-1}`; ONE for an empty text. Raises Unreadable."""
-    plain = text.strip().strip("$")
+    plain = written_out(text).strip().strip("$")
     for command in ("\\mathrm", "\\text", "\\textrm", "\\rm"):
         plain = plain.replace(command, "")
     return read_units(
