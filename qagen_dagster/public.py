@@ -15,7 +15,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.publishing.score_markdown import score_markdown
 from qagen_dagster.records.answer import ChunkContext, DocumentTextStatus, QAError, SemanticSearchAnswer
-from qagen_dagster.records.evaluation import ScoreReport, SystemOutput
+from qagen_dagster.records.evaluation import ScoreReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.settings import load_settings
 from qagen_dagster.store import Store
@@ -75,16 +75,13 @@ def score(
     several = (sets,) if isinstance(sets, PublishedSet) else tuple(sets)
     known = [question.id for one in several for question in one]
     given = {"answers": answers} if against is None else {"answers": answers, "against": against}
-    outputs = [_output(name, rows, known) for name, rows in given.items()]
+    outputs = [
+        read_output(Path(rows), known) if isinstance(rows, (str, Path)) else given_output(name, rows, known)
+        for name, rows in given.items()
+    ]
     budget = None if max_usd is None else Allowance(max_usd=max_usd)
     judge = CommandJudge() if profile is None else command_judge(Workspace(load_settings()), profile, budget)
     return score_systems(several, outputs, judge)
-
-
-def _output(name: str, rows: Answers, known: Sequence[str]) -> SystemOutput:
-    if isinstance(rows, (str, Path)):
-        return read_output(Path(rows), known)
-    return given_output(name, rows, known)
 
 
 def answer_from_document(

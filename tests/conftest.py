@@ -3,14 +3,15 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 # One machine's bad day must not fail a test, and a run must be repeatable: no deadline, no random seed.
-# `pytest --hypothesis-profile=explore` looks further; `make test-long` runs slow properties with `long`.
-settings.register_profile("everyday", deadline=None, derandomize=True, max_examples=50)
+# `pytest --hypothesis-profile=explore` looks further; `make test-long` runs all properties with `long`.
+settings.register_profile("everyday", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("long", deadline=None, derandomize=True, max_examples=240)
 settings.register_profile("explore", deadline=None, max_examples=2_000)
 settings.load_profile("everyday")
@@ -28,11 +29,12 @@ FIRST = [Path(__file__).with_name(folder) for folder in ("e2e", "cli", "defs")]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=_turn)
+    items.sort(key=lambda item: _turn(item.path))
 
 
-def _turn(item: pytest.Item) -> int:
-    return next((turn for turn, folder in enumerate(FIRST) if folder in item.path.parents), len(FIRST))
+@cache
+def _turn(file: Path) -> int:
+    return next((turn for turn, folder in enumerate(FIRST) if folder in file.parents), len(FIRST))
 
 
 def pytest_collection_finish() -> None:

@@ -47,9 +47,8 @@ _TOO_CONCRETE = (
     "{field} holds {found!r}: an idea has no numbers and no equations. Say in words what relation or quantity is meant; "
     "the implementer chooses numbers."
 )
-UNABLE = (
-    "the idea cannot be made into a question: "  # the beginning of a failure that the implementer reports
-)
+# the beginning of a failure that the implementer reports
+UNABLE = "the idea cannot be made into a question: "
 _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can be fixed."
 
 
@@ -108,9 +107,8 @@ class Failed:
     finding: Finding
 
 
-_ROLES: dict[
-    type[Record], tuple[Role, str, str, int]
-] = {  # role, prompt, terminal and first sample by submission
+# role, prompt, terminal and first sample by submission
+_ROLES: dict[type[Record], tuple[Role, str, str, int]] = {
     IdeaPlan: (Role.DESIGNER, "designer", "submit_idea", -1),
     QuestionPackage: (Role.IMPLEMENTER, "implementer", "submit_question", 0),
     BlindSolution: (Role.VERIFIER, "solve", "submit_solution", 100),

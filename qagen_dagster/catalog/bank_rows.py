@@ -43,9 +43,8 @@ def slot_rows(
 
 def sitting_rows(sitting: Sitting) -> Iterator[TableRow]:
     """A row for each item of a sitting, with the reliability of its form."""
-    of_forms = [
-        form for form in sitting.forms for _ in range(form.items)
-    ]  # the items are in the order of the forms
+    # the items are in the order of the forms
+    of_forms = [form for form in sitting.forms for _ in range(form.items)]
     for form, one in zip(of_forms, sitting.items, strict=True):
         row: Row = {
             "exam": sitting.exam,

@@ -67,9 +67,8 @@ def ui(settings: Settings, port: int) -> None:
     assets = settings.assets if local is None else str(local)
     apply({**export(replace(settings, assets=assets)), "DAGSTER_HOME": str(home)})
     os.chdir(home)  # in other folders, Dagster might read a file .env, whose DAGSTER_HOME would win
-    warnings.filterwarnings(
-        "ignore", "Function `dev_command` is superseded"
-    )  # Dagster's advice to its developers
+    # Dagster's advice to its developers
+    warnings.filterwarnings("ignore", "Function `dev_command` is superseded")
     workspace = str(PROJECT_ROOT / "workspace.yaml")
     sys.argv = ["dagster", "dev", "-w", workspace, "-h", HOST, "-p", str(port)]
     runpy.run_module("dagster", run_name="__main__")

@@ -7,14 +7,7 @@ exist, but does not read the problems in them.
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qagen_dagster.configuration.yaml_files import (
-    FolderKind,
-    Loaded,
-    config_path,
-    content_folder,
-    prompt_texts,
-    read_yaml,
-)
+from qagen_dagster.configuration import yaml_files
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.problems.config import ProblemSetConfig
 from qagen_dagster.untrusted_file import open_file
@@ -42,7 +35,7 @@ class ProblemSet:
 
         Raises ConfigError when sources/ is missing, or when it is a link to a folder that is neither in the set's folder nor in problems/.
         """
-        return content_folder(self.folder, SOURCES, CONFIG_NAME)
+        return yaml_files.content_folder(self.folder, SOURCES, CONFIG_NAME)
 
     @property
     def references(self) -> tuple[Path, ...]:
@@ -50,7 +43,7 @@ class ProblemSet:
         return tuple(self.folder / one for one in self.config.references)
 
 
-def load_problem_sets(corpora: Path) -> Loaded[ProblemSet]:
+def load_problem_sets(corpora: Path) -> yaml_files.Loaded[ProblemSet]:
     """Read every `<corpora>/problems/*/problems.yaml`, in name order. A missing problems/ folder is no error."""
     return _SETS.load_all(corpora / FOLDER)
 
@@ -69,9 +62,11 @@ def load_problem_set(folder: Path) -> ProblemSet:
     Raises ConfigError when the name of the folder cannot be a key, when problems.yaml is invalid, when
     sources/ cannot be used, or when a source file is missing, is not a regular file, or is outside sources/.
     """
-    path = config_path(folder, CONFIG_NAME)
-    config = read_yaml(path, ProblemSetConfig)
-    found = ProblemSet(folder.name, folder, config, prompt_texts(folder, config.prompts, CONFIG_NAME))
+    path = yaml_files.config_path(folder, CONFIG_NAME)
+    config = yaml_files.read_yaml(path, ProblemSetConfig)
+    found = ProblemSet(
+        folder.name, folder, config, yaml_files.prompt_texts(folder, config.prompts, CONFIG_NAME)
+    )
     home = found.sources_root()
     for place, source in enumerate(found.config.sources):
         key = f"sources.{place}.file"
@@ -84,4 +79,4 @@ def load_problem_set(folder: Path) -> ProblemSet:
     return found
 
 
-_SETS = FolderKind("problem set", CONFIG_NAME, load_problem_set)
+_SETS = yaml_files.FolderKind("problem set", CONFIG_NAME, load_problem_set)

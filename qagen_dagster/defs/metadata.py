@@ -1,25 +1,25 @@
 """The metadata that assets of all products show in the UI: tables, charts, pictures, costs; also progress lines and results of checks."""
 
 import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.records.review import page_address
-from qagen_dagster.records.run import CallSummary, Usage
+from qagen_dagster.records.run import CallSummary, Usage, cost_of
 from qagen_dagster.records.text import markdown_text
 from qagen_dagster.store import Store
 
 # Values by label. Dagster infers the kind of a plain value; a MetadataValue has its own kind.
 Metadata = dict[str, Any]
-ROW_COUNT = (
-    "dagster/partition_row_count"  # the label of the number of rows, questions or items of a partition
-)
+# the label of the number of rows, questions or items of a partition
+ROW_COUNT = "dagster/partition_row_count"
 MAX_ROWS = 200
 INLINE = 1_000  # characters; the UI shows longer Markdown in a dialog 1,100 pixels wide, shorter Markdown in a narrow cell
 _NARROW = 3  # maximum number of columns that fit into a narrow cell
@@ -27,7 +27,7 @@ _LETTERS = 19  # maximum length of a name that fits beside its bar
 CHART = 320  # pixels; the width of a chart in a cell. If a label is long, the UI cuts off wider charts
 
 
-def log_progress(context: dg.AssetExecutionContext, verb: str) -> Callable[[int, int, str], None]:
+def log_progress(context: dg.AssetExecutionContext, verb: str) -> Progress:
     """A progress callback that writes at most forty lines, because each line is an event of the run."""
 
     def progress(done: int, total: int, name: str) -> None:
@@ -158,7 +158,7 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
     every number, and the other charts would show zeros.
     """
     every = unique_calls(calls)
-    usd = _money(every)
+    usd = cost_of(every)
     if usd == 0:
         paid = shown_money(usd) if every else "no calls"
         return {"model_calls": len(every), "usd": paid, "cost_by_role": _by_role(every)}
@@ -172,7 +172,7 @@ def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
     }
     unused = [call for call in every if call.unused]
     if unused:
-        shown |= {"unused_calls": len(unused), "unused_usd": shown_money(_money(unused))}
+        shown |= {"unused_calls": len(unused), "unused_usd": shown_money(cost_of(unused))}
     if accepted:
         shown["usd_per_accepted"] = shown_money(None if usd is None else usd / accepted)
     return shown
@@ -195,19 +195,12 @@ def _by_role(calls: Sequence[Usage]) -> dg.MarkdownMetadataValue:
             *(sum(getattr(call, name) for call in part) for name in _TOKENS),
             round(sum(call.seconds for call in part), 1),
             sum(call.retries for call in part),
-            "unknown" if (usd := _money(part)) is None else f"{usd:.4f}",
+            "unknown" if (usd := cost_of(part)) is None else f"{usd:.4f}",
         )
         for key, part in sorted(parts.items())
     ]
     header = ("role", "model", "calls", "input", "cached", "output", "reasoning", "seconds", "retries", "USD")
     return markdown_table(header, rows)
-
-
-def _money(calls: Sequence[Usage]) -> float | None:
-    """The cost of the calls; None when the price of one of them is unknown."""
-    if any(call.usd is None for call in calls):
-        return None
-    return float(sum(call.usd or 0.0 for call in calls))
 
 
 if TYPE_CHECKING:

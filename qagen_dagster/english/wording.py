@@ -14,9 +14,8 @@ _RUN = 3  # words of a run that counts as copied
 _FIRST_PERSON = re.compile(
     r"\b(?:i|i['\u2019](?:m|ve|d|ll)|my|me|we|we['\u2019](?:re|ve)|our|us|hi|hello|hey)\b", re.IGNORECASE
 )
-_NAME = re.compile(
-    r"\W*(?:[^\W\d_a-z\u00df-\u00ff]|\w*\d)"
-)  # a word that begins with a capital, or has a digit
+# a word that begins with a capital, or has a digit
+_NAME = re.compile(r"\W*(?:[^\W\d_a-z\u00df-\u00ff]|\w*\d)")
 _ASKS = word_set(
     "what which who whom whose when where why how is are was were do does did can could has have had will would should may"
 )

@@ -274,7 +274,8 @@ def _exams(store: Store) -> Iterator[rows.TableRow]:
 def _problems(store: Store) -> Iterator[rows.TableRow]:
     """The problems, and all stored results of tasks. A result is `current` if a bank was made with it."""
     current: set[str] = set()
-    for bank in _problem_banks(store):
+    keys = (key for key in store.list("problems") if key.endswith("/bank.json") and key.count("/") == 2)
+    for bank in records(store, keys, ProblemBank):
         for position, record in enumerate(bank.problems, 1):
             yield bank_rows.problem_row(bank.name, position, record)
             made = ((one.task.key, one.fingerprint) for one in record.tasks if one.fingerprint)
@@ -283,8 +284,3 @@ def _problems(store: Store) -> Iterator[rows.TableRow]:
         _, name, folder, problem, *_ = (*key.split("/"), "", "")
         for result in records(store, [key], TaskResult) if folder == "tasks" else ():
             yield from bank_rows.task_rows(name, problem, result, current=key in current)
-
-
-def _problem_banks(store: Store) -> Iterator[ProblemBank]:
-    keys = (key for key in store.list("problems") if key.endswith("/bank.json") and key.count("/") == 2)
-    return records(store, keys, ProblemBank)

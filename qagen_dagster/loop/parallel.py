@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.ingest.parallel import interruptible
+from qagen_dagster.ingest.parallel import Progress, interruptible
 from qagen_dagster.models.base import Model
 
 T = TypeVar("T")
@@ -155,7 +155,7 @@ class FailuresInARow:
             raise PermanentModelError(f"{self._most} {what}, the last: {self.fault}")
 
 
-def counter(progress: Callable[[int, int, str], None] | None, total: int) -> Callable[[str], None]:
+def counter(progress: Progress | None, total: int) -> Callable[[str], None]:
     """A function that counts finished work. Each call, from any thread, calls `progress` with the number so far, `total` and its argument."""
     guard = threading.Lock()
     done = 0

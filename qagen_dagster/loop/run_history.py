@@ -10,15 +10,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from qagen_dagster.catalog.rows import (
-    Row,
-    TableRow,
-    combination_row,
-    run_document,
-    set_rows,
-    utc,
-    version_row,
-)
+from qagen_dagster.catalog import rows
 from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
 from qagen_dagster.records.document import DocumentChanges, IndexEntry
@@ -82,7 +74,7 @@ class RunHistory:
             if combination is not None:
                 self.collected[run_id, combination] = key
 
-    def runs(self) -> Iterator[TableRow]:
+    def runs(self) -> Iterator[rows.TableRow]:
         """All runs. A run has one row for each of its combinations, or one row if it has none."""
         planned = dict.fromkeys(self._with(history.PLAN))
         shown = {run_id for run_id, _ in (*self.collected, *planned)}
@@ -91,11 +83,11 @@ class RunHistory:
         for run_id, record in self.ended.items():
             if run_id not in shown:
                 where = _combination_named(record.partition)
-                named = {} if where is None else combination_row(where)
-                began = {"collected": False, "started": utc(record.started)}
+                named = {} if where is None else rows.combination_row(where)
+                began = {"collected": False, "started": rows.utc(record.started)}
                 yield "runs", {**_ending(record), **named, **began}
 
-    def documents(self) -> Iterator[TableRow]:
+    def documents(self) -> Iterator[rows.TableRow]:
         """The results of each document in each run that collected its candidates."""
         for (run_id, combination), key in self.collected.items():
             made = self._removed(run_id, combination)
@@ -108,9 +100,9 @@ class RunHistory:
             for document in self._given(run_id, combination, key):
                 name = document.document_id
                 paid = history.Spent.on(calls.get(name, ()))
-                yield run_document(run_id, combination, document, removed.get(name, ()), paid)
+                yield rows.run_document(run_id, combination, document, removed.get(name, ()), paid)
 
-    def published(self) -> Iterator[TableRow]:
+    def published(self) -> Iterator[rows.TableRow]:
         """All versions of all published sets. The current version is included even if the history lacks it."""
         numbers = count(1)
         current = {
@@ -132,14 +124,14 @@ class RunHistory:
 
     def _version(
         self, numbers: Iterator[int], key: str, combination: Combination, run_id: str | None, *, current: bool
-    ) -> Iterator[TableRow]:
+    ) -> Iterator[rows.TableRow]:
         for head in heads(self._store, [key], CorpusGenerationResult, PublishedQuestion):
             questions = self._store.rows(key, CorpusGenerationResult, PublishedQuestion)
-            yield from set_rows(
+            yield from rows.set_rows(
                 next(numbers), combination, run_id, head.timestamp, questions, current=current
             )
 
-    def versions(self) -> Iterator[TableRow]:
+    def versions(self) -> Iterator[rows.TableRow]:
         """The documents that runs found to be new, changed or gone."""
         keys = (key for key in self._runs if key.endswith("/documents.json") and key.count("/") == 3)
         for key in keys:
@@ -147,7 +139,7 @@ class RunHistory:
                 changed = self._store.rows(key, DocumentChanges, IndexEntry)
                 for entries, removed in ((changed, False), (made.removed, True)):
                     for entry in entries:
-                        yield version_row(made.corpus, entry, made.run_id, made.at, removed=removed)
+                        yield rows.version_row(made.corpus, entry, made.run_id, made.at, removed=removed)
 
     def _with(self, name: str) -> Iterator[RunKey]:
         """The runs that have a file of this name in the history."""
@@ -156,7 +148,7 @@ class RunHistory:
             if file == name:
                 yield run_id, Combination.from_key(f"{corpus}/{scenario}/{mode}")
 
-    def _run(self, run_id: str, combination: Combination) -> Row:
+    def _run(self, run_id: str, combination: Combination) -> rows.Row:
         collected = self.collected.get((run_id, combination))
         keys = () if collected is None else (collected,)
         made = next(heads(self._store, keys, CandidateSet, CandidateDocument), None)
@@ -164,12 +156,12 @@ class RunHistory:
         record = self.ended.get(run_id)
         asked = made or plan
         return {
-            **combination_row(combination),
+            **rows.combination_row(combination),
             "run_id": run_id,
             "partition": combination.key,
             "collected": made is not None,
-            "started": None if asked is None else utc(asked.started),
-            "ended": None if made is None else utc(made.ended),
+            "started": None if asked is None else rows.utc(asked.started),
+            "ended": None if made is None else rows.utc(made.ended),
             **({} if asked is None else asked.model_dump(include=_ASKED)),
             **({} if plan is None else plan.model_dump(include=_TEXTS)),
             **({} if record is None else _ending(record)),
@@ -210,13 +202,13 @@ _TEXTS = {"strategy", "corpus_name", "corpus_context", "scenario_name", "scenari
 _ASKED = {"profile", "fingerprint", "models", "prompts", "target_count"}
 
 
-def _ending(record: RunRecord) -> Row:
+def _ending(record: RunRecord) -> rows.Row:
     return {
         "run_id": record.run_id,
         "partition": record.partition,
         "job": record.job,
         "assets": record.assets,
-        "ended": utc(record.ended),
+        "ended": rows.utc(record.ended),
         "status": record.status.value,
         "error": record.error or None,
     }

@@ -9,7 +9,7 @@ import os
 import platform
 import threading
 import uuid
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,7 +24,6 @@ from qagen_dagster.store import Store
 
 _KeyT = TypeVar("_KeyT")
 _IN_FLIGHT = Holds()  # the reservations of all runs in this process
-_ValueT = TypeVar("_ValueT")
 
 
 class RunSpending:
@@ -148,16 +147,8 @@ def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
 
 def unique_calls(calls: Iterable[CallSummary]) -> list[Usage]:
     """The usage of the calls. Calls with the same request count once. Every call that was never sent counts."""
-    return _unique(calls, Usage.of)
-
-
-def unique_prices(calls: Iterable[CallSummary]) -> list[float | None]:
-    """The prices of the calls, which are counted as in `unique_calls`."""
-    return _unique(calls, lambda call: call.usd)
-
-
-def _unique(calls: Iterable[CallSummary], value: Callable[[CallSummary], _ValueT]) -> list[_ValueT]:
-    return list({call.request_key or str(number): value(call) for number, call in enumerate(calls)}.values())
+    by_request = {call.request_key or str(number): Usage.of(call) for number, call in enumerate(calls)}
+    return list(by_request.values())
 
 
 def total_spent(calls: Iterable[CallSummary]) -> Spent:

@@ -13,9 +13,8 @@ from statistics import fmean, pvariance
 
 _Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 _Z_80 = 0.8416212335729143  # 80 % of a normal distribution lie below
-_LEAST_EFFECT = (
-    0.8  # a smaller design effect is taken for chance; chosen by simulation, like the degrees of freedom
-)
+# a smaller design effect is taken for chance; chosen by simulation, like the degrees of freedom
+_LEAST_EFFECT = 0.8
 
 
 def kappa_and_interval(pairs: Sequence[tuple[str, str]]) -> tuple[float, float, float] | None:

@@ -87,9 +87,8 @@ class _Group:
     job: Job | None = None
     full: threading.Event = field(default_factory=threading.Event)  # no more requests fit into the batch
     done: threading.Event = field(default_factory=threading.Event)  # the leader has finished
-    refused: dict[str, errors.ModelError] = field(
-        default_factory=dict[str, errors.ModelError]
-    )  # the errors of requests that the server refuses for good, by key
+    # the errors of requests that the server refuses for good, by key
+    refused: dict[str, errors.ModelError] = field(default_factory=dict[str, errors.ModelError])
     failure: errors.ModelError | None = None  # the failure of the whole batch
     unsent: bool = False  # the server does not have the batch, so its requests go into another batch
 

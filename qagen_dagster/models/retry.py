@@ -14,14 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from tenacity import (
-    RetryCallState,
-    Retrying,
-    retry_if_exception_type,
-    stop_after_attempt,
-    stop_before_delay,
-    wait_random_exponential,
-)
+import tenacity
 from tenacity.stop import stop_base
 
 from qagen_dagster.errors import MalformedResponseError, TransientModelError, UnreachableError
@@ -126,7 +119,7 @@ class _Stream:
 T = TypeVar("T")
 
 # "Full jitter" (Brooker, Exponential Backoff And Jitter, 2015): callers refused together do not retry together.
-_BACKOFF = wait_random_exponential(multiplier=1.0, min=0.2, max=60.0)
+_BACKOFF = tenacity.wait_random_exponential(multiplier=1.0, min=0.2, max=60.0)
 _JITTER = random.SystemRandom()
 
 
@@ -144,9 +137,11 @@ def call_with_retry(
     deadline; otherwise the call fails at once. A server that has never answered is tried for a few seconds by all
     calls together. Raises the last of these errors, or any other error at once.
     """
-    retrying = Retrying(
-        retry=retry_if_exception_type((TransientModelError, MalformedResponseError)),
-        stop=stop_after_attempt(max_attempts) | stop_before_delay(deadline_seconds) | _IsDead(),
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type((TransientModelError, MalformedResponseError)),
+        stop=tenacity.stop_after_attempt(max_attempts)
+        | tenacity.stop_before_delay(deadline_seconds)
+        | _IsDead(),
         wait=_wait,
         sleep=sleep,
         retry_error_callback=_give_up,
@@ -155,7 +150,7 @@ def call_with_retry(
         return retrying(function)
 
 
-def _wait(state: RetryCallState) -> float:
+def _wait(state: tenacity.RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, TransientModelError) and error.retry_after is not None:
         return error.retry_after + _JITTER.uniform(0.0, 0.5)
@@ -165,13 +160,13 @@ def _wait(state: RetryCallState) -> float:
 class _IsDead(stop_base):
     """Stops when a server that never answered has been tried for long enough."""
 
-    def __call__(self, retry_state: RetryCallState) -> bool:
+    def __call__(self, retry_state: tenacity.RetryCallState) -> bool:
         error = retry_state.outcome.exception() if retry_state.outcome else None
         next_attempt = time.monotonic() + retry_state.upcoming_sleep
         return isinstance(error, UnreachableError) and next_attempt > error.since + _UNREACHABLE
 
 
-def _give_up(state: RetryCallState) -> None:
+def _give_up(state: tenacity.RetryCallState) -> None:
     error = state.outcome.exception() if state.outcome else None
     tried = "1 attempt" if state.attempt_number == 1 else f"{state.attempt_number} attempts"
     message = f"{error} (gave up after {tried})"

@@ -96,9 +96,8 @@ class Section(Record):
     title: str
     level: int
     start_line: int
-    end_line: int | None = (
-        None  # for a box inside other text, its last line; None: the section ends at the next heading
-    )
+    # for a box inside other text, its last line; None: the section ends at the next heading
+    end_line: int | None = None
 
 
 class Metadata(Record):
@@ -106,9 +105,8 @@ class Metadata(Record):
 
     title: str | None = None
     authors: tuple[str, ...] = ()
-    date: str | None = (
-        None  # in ISO 8601 if it can be read, with the stated precision; otherwise as it is written
-    )
+    # in ISO 8601 if it can be read, with the stated precision; otherwise as it is written
+    date: str | None = None
     doi: str | None = None
     abstract: str | None = None
     language: str | None = None  # BCP 47
@@ -170,9 +168,8 @@ class Document(Record):
         return store_key("documents", corpus, document_id, file)
 
 
-TIGHT_STOPS = (
-    "[\u3002\uff01\uff1f\uff61][\"'\u201d\u2019)\\]\u300d\u300f\uff09\u3011]{0,3}"  # no space follows these
-)
+# no space follows these
+TIGHT_STOPS = "[\u3002\uff01\uff1f\uff61][\"'\u201d\u2019)\\]\u300d\u300f\uff09\u3011]{0,3}"
 _TIGHT_END = re.compile(f"{TIGHT_STOPS}$")
 
 

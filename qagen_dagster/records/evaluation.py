@@ -257,20 +257,17 @@ class ScoredAnswer(EvaluatedQuestion):
     mode: Mode
     hops: int | None
     given: str | None = None  # None: the system gave no answer
-    right: bool | None = (
-        None  # for a question without an answer, an abstention and the published reply are right
-    )
+    # for a question without an answer, an abstention and the published reply are right
+    right: bool | None = None
     answerable: bool = True
-    abstained: bool | None = (
-        None  # whether the system declined to answer; None: it gave no answers, or this could not be decided
-    )
+    # whether the system declined to answer; None: it gave no answers, or this could not be decided
+    abstained: bool | None = None
     decided: Decided | None = None
     explanation: str = ""
     document_rank: int | None = None  # among the retrieved documents; if several are needed, of the last one
     evidence_ranks: tuple[int | None, ...] = ()  # for each quote: the first retrieved passage that has it
-    key_facts: Share | None = (
-        None  # share of the key facts that the answer states; None: the system or the question has no answers
-    )
+    # share of the key facts that the answer states; None: the system or the question has no answers
+    key_facts: Share | None = None
     writer: str = ""  # the model that wrote the question; "people" if it was imported
     graded: dict[str, float] = Field(default_factory=dict)  # measures from relevance labels, if any
 

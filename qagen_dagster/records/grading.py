@@ -194,9 +194,8 @@ class GroundingReport(Record):
     run_id: str = ""
     launch: str = ""  # id that the runs of one command or backfill share
     created: str = ""  # ISO 8601, UTC
-    fingerprint: str = (
-        ""  # of everything that decides the grades: documents, answers, method, claim rules, judge
-    )
+    # of everything that decides the grades: documents, answers, method, claim rules, judge
+    fingerprint: str = ""
     profile: str = ""
     generator_model: str = ""
     answerer_model: str = ""

@@ -3,6 +3,7 @@
 The requests and responses of the calls are in the ledger.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, NamedTuple, Self, TypeVar
@@ -53,6 +54,12 @@ class Usage(NamedTuple):
     @classmethod
     def of(cls, call: CallSummary) -> Self:
         return cls(*(getattr(call, name) for name in cls._fields))
+
+
+def cost_of(calls: Iterable[CallSummary | Usage]) -> float | None:
+    """The sum of the prices of calls; None if one of them is unknown."""
+    prices = [call.usd for call in calls]
+    return None if None in prices else float(sum(price or 0.0 for price in prices))
 
 
 ResultT = TypeVar("ResultT")

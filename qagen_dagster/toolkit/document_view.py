@@ -35,9 +35,8 @@ MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
 _EDGE_LINES = 2  # lines at the top and the bottom of a page that may be its head or foot
-_REPEATED_ON = (
-    3  # minimum pages with the same line at their edges for a running head; two may be a coincidence
-)
+# minimum pages with the same line at their edges for a running head; two may be a coincidence
+_REPEATED_ON = 3
 
 
 @dataclass(frozen=True)

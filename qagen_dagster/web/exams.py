@@ -32,6 +32,7 @@ from qagen_dagster.records.exams.bank import (
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.paper import ItemStatistics, Sitting
 from qagen_dagster.records.review import exam_key
+from qagen_dagster.records.run import cost_of
 from qagen_dagster.web import review_set
 from qagen_dagster.web.review_set import Entry, Section
 
@@ -163,7 +164,7 @@ class ExamBank(review_set.ReviewSet):
             type=given.difficulty.value,
             reason=given.failure_type if isinstance(given, RejectedItem) else "",
             model=given.models.get(Role.IMPLEMENTER.value, ""),
-            usd=review_set.total(call.usd for call in one.result.calls),
+            usd=cost_of(one.result.calls),
             place=place,
         )
 

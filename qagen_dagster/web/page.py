@@ -69,9 +69,8 @@ def report_page(sets: Iterable[ReviewSet], reviews: Reviews) -> str:
     data["agreement"] = json.loads(agreement_json(found, reviews))
     files = {name: content.decode() for name, content in static_files().items()}
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    text = text.translate(
-        {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-    )  # so that no text can end the script
+    # so that no text can end the script
+    text = text.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"})
     inside = f'<script type="application/json" id="data">{text}</script>\n'
     scripts = "".join(f"<script>{files[name]}</script>\n" for name in SCRIPTS)
     policy = POLICY.format(

@@ -26,6 +26,7 @@ from qagen_dagster.records.problems.result import (
     TaskResult,
 )
 from qagen_dagster.records.review import BY_REVIEWER, MOST_TEXT, problem_set_key
+from qagen_dagster.records.run import cost_of
 from qagen_dagster.web import review_set
 from qagen_dagster.web.review_set import Entry, Section
 
@@ -149,7 +150,7 @@ class ProblemItems(review_set.ReviewSet):
             type=item.made,
             reason=why,
             model=model,
-            usd=review_set.total(call.usd for task in one.tasks for call in task.calls),
+            usd=cost_of(call for task in one.tasks for call in task.calls),
             place=place,
         )
 

@@ -211,9 +211,3 @@ def with_pictures(sections: Iterable[Section], figures: Mapping[str, bytes]) -> 
         return entry.model_copy(update={"markup": with_figures(entry.markup.encode(), figures).decode()})
 
     return tuple(one.model_copy(update={"entries": tuple(map(shown, one.entries))}) for one in sections)
-
-
-def total(prices: Iterable[float | None]) -> float | None:
-    """The sum of the prices; None if one of them is unknown."""
-    known = list(prices)
-    return None if None in known else float(sum(price or 0.0 for price in known))

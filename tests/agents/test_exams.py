@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.agents import exams
@@ -49,7 +49,6 @@ def test_without_an_idea_that_is_said() -> None:
     assert shown_ideas([]) == "(none yet)"
 
 
-@settings(max_examples=100, deadline=None)
 @given(sizes=st.lists(st.integers(1, 2_500), max_size=60))
 def test_shown_ideas_keep_their_budget_and_none_is_lost_silently(sizes: list[int]) -> None:
     ideas = [f"{place}" + "x" * size for place, size in enumerate(sizes)]

@@ -17,7 +17,7 @@ from qagen_dagster.definitions import open_graph
 from qagen_dagster.defs import in_process
 from qagen_dagster.errors import StoreError
 from tests.defs.test_in_process import Told
-from tests.support import waterworks
+from tests.support import quick_dagster, waterworks
 from tests.support.project import Project
 
 HOLD = """
@@ -48,6 +48,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("DAGSTER_HOME", str(project.home))
     with open_graph(project.settings(), Told()) as graph:
         assert graph.documents("water") == []
+    quick_dagster.close()  # before files are damaged: what is in memory must not mend them
     return project
 
 

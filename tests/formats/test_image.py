@@ -7,7 +7,7 @@ import struct
 import zlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 from PIL import Image as Pillow
@@ -213,7 +213,6 @@ def page_picture(width: int, height: int, *, noise: bool = False) -> PageImage:
     return PageImage("image/png", buffer.getvalue(), width, height)
 
 
-@settings(max_examples=40)
 @given(
     left=st.floats(0, 0.97),
     top=st.floats(0, 0.97),

@@ -1,8 +1,9 @@
 """Dagster's databases in tests: the same tables and statements, without what costs time and is not looked at.
 
-They do not wait for the disk: what they hold outlives a killed process, not a power cut. And what is thrown away and made
-again for each event, of which a run has a hundred, is kept: the engine of a database, the list of known migrations.
-The database of a run begins as a copy of an empty one.
+They do not wait for the disk, and neither does the store: what they hold outlives a killed process, not a power cut. And
+what is thrown away and made again for each event, of which a run has a hundred, is kept: the connection to a database,
+until something else changes its file, and the list of known migrations. The database of a run begins as a copy of an empty
+one. A test that damages the files calls `close` first.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
+from collections import OrderedDict
+from functools import partial
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from alembic.config import Config
@@ -18,8 +22,12 @@ from alembic.script import ScriptDirectory
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-_engines: dict[tuple[str, bool], Engine] = {}
+_MOST = 8  # databases whose connections are kept
+_engines: OrderedDict[tuple[str, bool], Engine] = OrderedDict()
+_taking = Lock()
 _migrations: dict[str | None, ScriptDirectory] = {}
 _empty: list[bytes] = []  # the database of a run without events
 _from_config = ScriptDirectory.from_config
@@ -29,6 +37,7 @@ _make_tables = _Storage._initdb
 
 def hurry() -> None:
     """Do so in this process, from now on."""
+    os.fsync = lambda fd: None
     event.listen(Engine, "connect", _relax)
     storages: Any = (sqlite_event_log, sqlite_run_storage)
     for storage in storages:
@@ -42,6 +51,13 @@ def prepare() -> None:
     """Make what all processes that are forked from this one need."""
     with tempfile.TemporaryDirectory() as folder, _Storage(folder).run_connection("none"):
         pass
+    close()
+
+
+def close() -> None:
+    """End the connections, so that the files hold everything."""
+    while _engines:
+        Engine.dispose(_engines.popitem()[1])
 
 
 def _relax(connection: sqlite3.Connection, _record: object) -> None:
@@ -50,9 +66,35 @@ def _relax(connection: sqlite3.Connection, _record: object) -> None:
 
 def _engine(url: str, **options: Any) -> Engine:
     key = url, "connect_args" in options
-    if key not in _engines:
-        _engines[key] = create_engine(url, **options)
-    return _engines[key]
+    with _taking:
+        if key not in _engines:
+            kept: Any = create_engine(url, **options | {"poolclass": QueuePool, "pool_size": 0})
+            kept.dispose = lambda: None  # Dagster does so after each event
+            path = Path(str(kept.url.database))
+            event.listen(kept, "checkin", partial(_note, path))
+            event.listen(kept, "checkout", partial(_compare, path))
+            _engines[key] = kept
+            if len(_engines) > _MOST:
+                Engine.dispose(_engines.popitem(last=False)[1])
+        _engines.move_to_end(key)
+        return _engines[key]
+
+
+def _note(path: Path, _connection: object, record: ConnectionPoolEntry) -> None:
+    record.info["file"] = _state(path)
+
+
+def _compare(path: Path, _connection: object, record: ConnectionPoolEntry, _proxy: object) -> None:
+    if record.info.get("file", _state(path)) != _state(path):
+        raise DisconnectionError  # the pool connects again
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _begin(storage: Any, engine: Engine, for_index_shard: bool = False) -> None:

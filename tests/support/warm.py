@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from tests.support.warm_process import LENGTH
-
 ROOT = Path(__file__).resolve().parents[2]
+LENGTH = 8  # bytes that say how long an order is; the descriptors of its output and status come with them
 
 
 class Command:

@@ -35,7 +35,7 @@ from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.plan import RunOptions, blind_combinations, check_usable
 from qagen_dagster.loop.refresh.products import Product, Scope
 from qagen_dagster.loop.refresh.tasks import OutOfDate, Task, find_out_of_date, refresh_fields
-from qagen_dagster.loop.shared_budget import unique_prices
+from qagen_dagster.loop.shared_budget import unique_calls
 from qagen_dagster.loop.unfinished import is_unfinished
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
@@ -50,7 +50,7 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     ValidatedSet,
 )
-from qagen_dagster.records.run import CallSummary
+from qagen_dagster.records.run import CallSummary, cost_of
 from qagen_dagster.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -280,10 +280,10 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
                 too_long.update(one for one in details if ended_by(one, GiveUpReason.OUTPUT_LIMIT))
                 yield from result.calls
 
-    prices = unique_prices(chain(read(), validated.calls if validated else ()))
+    calls = unique_calls(chain(read(), validated.calls if validated else ()))
     key = CorpusGenerationResult.key(combination)
     at_least = unfinished or DocumentEnd.BUDGET_EXHAUSTED.value in outcomes
-    known = None if None in prices else round(float(sum(price or 0.0 for price in prices)), 6)
+    usd = cost_of(calls) if calls or not at_least else None
     return CombinationReport(
         combination=combination.key,
         documents=outcomes.total(),
@@ -291,8 +291,8 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
         accepted=len(asked),
         distinct=len(set(asked)),
         rejected=dict(rejected.most_common()),
-        model_calls=len(prices),
-        usd=known if prices or not at_least else None,
+        model_calls=len(calls),
+        usd=None if usd is None else round(usd, 6),
         at_least=at_least,
         published=space.store.path(key) if space.store.exists(key) else None,
         too_long=max(too_long, default=None),

@@ -37,21 +37,6 @@ _CHECKS = {
 class ExamRunConfig(ModelConfig, ExamOptions):
     """The settings of exam.yaml that a launch may override. Fields that are not set keep their configured value."""
 
-    items: int | None = Field(None, description="Goal for the number of slots of the whole exam.")
-    seed: int | None = Field(None, description="Another seed leads to another bank.")
-    weights: dict[str, float] | None = Field(None, description="Weights of easy, medium and hard.")
-    schema_prefixes: list[str] | None = Field(
-        None, description="Use only schemas whose id starts with one of these."
-    )
-    max_designer_retries: int | None = Field(None, description="Retries when a design cannot be used.")
-    max_implementer_retries: int | None = Field(None, description="Further questions for an idea.")
-    models: dict[str, str] | None = Field(None, description="MODEL or PROVIDER:MODEL by role.")
-    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
-    refresh: bool = Field(
-        False,
-        description="Use the goal and the options of the last launch, and make only the changed results again.",
-    )
-
 
 class BankConfig(dg.Config):
     """The option of a launch that makes the bank."""

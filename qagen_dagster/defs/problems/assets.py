@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import dagster as dg
-from pydantic import Field
 
 from qagen_dagster.configuration.problems import ProblemSet, find_problem_set
 from qagen_dagster.configuration.yaml_files import Loaded
@@ -60,12 +59,6 @@ _CHECKS = {
 
 class ProblemConfig(ShardConfig, ProblemOptions):
     """The settings of problems.yaml that a launch may override. Fields that are not set keep their configured value."""
-
-    seed: int | None = Field(None, description="Another seed leads to other model responses.")
-    replace: bool = Field(False, description="Replace earlier results. If false, a run only adds results.")
-    refresh: bool = Field(
-        False, description="Use the options of the last launch, and make only the changed results again."
-    )
 
     def plan(self, space: Workspace, key: str) -> SetPlan:
         return plan_problem_set(space, find_problem_set(space.settings.corpora, key), self)

@@ -135,9 +135,8 @@ _EACH_PROOF = DOCUMENTS + 3.5
 SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
 # The use of a judge that grades the pool of a question in four calls.
 LABELS = Use(calls=4.0, input_tokens=12_000.0, output_tokens=400.0, seconds=16.0)
-PANEL = Use(
-    calls=1.0, input_tokens=1_200.0, output_tokens=60.0, seconds=3.0
-)  # an answer of the panel from five passages
+# an answer of the panel from five passages
+PANEL = Use(calls=1.0, input_tokens=1_200.0, output_tokens=60.0, seconds=3.0)
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
 TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {
     (Strategy.AGENT, Mode.TEXTUAL): {

@@ -41,9 +41,8 @@ class Document:
     size: float  # characters of its text
     subjects: float  # characters that questions of the mode can be about
     target: int
-    staged: int = field(
-        default=0, kw_only=True
-    )  # part of the target: questions without an answer and across documents
+    # part of the target: questions without an answer and across documents
+    staged: int = field(default=0, kw_only=True)
     imported: int = field(default=0, kw_only=True)  # part of the target: questions that people asked
 
     @property

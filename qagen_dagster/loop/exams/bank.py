@@ -40,6 +40,7 @@ from qagen_dagster.records.exams.bank import (
 from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import ExamPart, Severity
 from qagen_dagster.records.review import BY_REVIEWER, Decision, exam_key
+from qagen_dagster.records.run import cost_of
 
 FILES = ("accepted.jsonl", REJECTED, "logs.jsonl", "stats.json")
 EXPORTS = "exports"
@@ -61,7 +62,6 @@ def stats_of(
         for one in group
     ]
     calls = unique_calls(call for result in results for call in result.calls)
-    prices = [call.usd for call in calls]
     return BankStats(
         exam=exam.key,
         name=exam.config.name,
@@ -80,7 +80,7 @@ def stats_of(
         calls=len(calls),
         input_tokens=sum(call.input_tokens for call in calls),
         output_tokens=sum(call.output_tokens for call in calls),
-        usd=None if None in prices else float(sum(price or 0.0 for price in prices)),
+        usd=cost_of(calls),
         models=_models(sets, results),
     )
 
@@ -175,7 +175,8 @@ def gather(workspace: Workspace, key: str, *, former: bool = True, draw: bool = 
     """
     exam = find_exam(workspace.settings.corpora, key)
     parts = (*exam.parts(), *(former_parts(workspace, exam) if former else ()))
-    published = _published(workspace, key)
+    lines = workspace.store.get(ItemBank.file_key(key, FILES[0])) or b""
+    published = {one.decode() for one in re.findall(rb'^\{"id":"([^"]+)"', lines, re.MULTILINE)}
     by_part = {part: part_set(workspace, part) for part in parts}
     sets = tuple(one for one in by_part.values() if one is not None)
     results = tuple(
@@ -187,7 +188,9 @@ def gather(workspace: Workspace, key: str, *, former: bool = True, draw: bool = 
     left_out = (*duplicates, *withdrawn)
     rejected = (*(one.rejected for one in results if one.rejected is not None), *left_out)
     figures = draw_figures(workspace, map(Drawing, item_texts(items).values()), draw=draw)
-    bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=_latest(items), figures=figures)
+    # exports have the date of the newest item, so that the same items give the same files
+    newest = max((datetime.fromisoformat(item.timestamp) for item in items), default=_NEVER)
+    bank = ItemBank(exam=key, name=exam.config.name, items=items, timestamp=newest, figures=figures)
     return Bank(bank, rejected, results, stats_of(exam, sets, results, items, left_out), sets)
 
 
@@ -273,12 +276,6 @@ def schema_library(exam: Exam) -> bytes:
     return f"{json.dumps(rows, indent=1, ensure_ascii=False)}\n".encode()
 
 
-def _published(workspace: Workspace, key: str) -> set[str]:
-    """The ids of the items in the bank's file."""
-    lines = workspace.store.get(ItemBank.file_key(key, FILES[0])) or b""
-    return {one.decode() for one in re.findall(rb'^\{"id":"([^"]+)"', lines, re.MULTILINE)}
-
-
 def _with_edits(results: Sequence[SlotResult], edits: Mapping[str, Decision]) -> tuple[SlotResult, ...]:
     """The results, with the items that reviewers edited in place of the originals."""
     found = list(results)
@@ -343,11 +340,6 @@ def _left_out(result: SlotResult, stage: str, failure_type: str, why: str) -> Re
         severity=Severity.FIXABLE,
         reasons=(why,),
     )
-
-
-def _latest(items: Sequence[ExamItem]) -> datetime:
-    """The time at which the newest item was accepted. Exports have this date, so that the same items give the same files."""
-    return max((datetime.fromisoformat(item.timestamp) for item in items), default=_NEVER)
 
 
 def is_part_current(workspace: Workspace, plan: PartPlan) -> bool:

@@ -60,9 +60,8 @@ _METRE, _SECOND = BASES.index("m"), BASES.index("s")
 _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
 _POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
 _FACTOR = re.compile(r"(?<![\w.])(?!(?:[1-4]|0?\.5)(?![\w.]))[\d.]")  # a number that may convert units
-_PRIMES = tuple(
-    Fraction(one) for one in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-)  # one for each of BASES
+# one for each of BASES
+_PRIMES = tuple(Fraction(one) for one in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from qagen_dagster.agents.exams import ExamContext, prompts
 from qagen_dagster.agents.prompts import Prompt, own_prompts
@@ -137,15 +137,24 @@ class ExamOptions(Allowance):
     """
 
     profile: str | None = None
-    items: int | None = None
-    seed: int | None = None
-    weights: dict[str, float] | None = None
-    schema_prefixes: list[str] | None = None
-    max_designer_retries: int | None = None
-    max_implementer_retries: int | None = None
-    models: dict[str, str] | None = None
-    replace: bool = False
-    refresh: bool = False
+    items: int | None = Field(default=None, description="Goal for the number of slots of the whole exam.")
+    seed: int | None = Field(default=None, description="Another seed leads to another bank.")
+    weights: dict[str, float] | None = Field(default=None, description="Weights of easy, medium and hard.")
+    schema_prefixes: list[str] | None = Field(
+        default=None, description="Use only schemas whose id starts with one of these."
+    )
+    max_designer_retries: int | None = Field(
+        default=None, description="Retries when a design cannot be used."
+    )
+    max_implementer_retries: int | None = Field(default=None, description="Further questions for an idea.")
+    models: dict[str, str] | None = Field(default=None, description="MODEL or PROVIDER:MODEL by role.")
+    replace: bool = Field(
+        default=False, description="Replace earlier results. If false, a run only adds results."
+    )
+    refresh: bool = Field(
+        default=False,
+        description="Use the goal and the options of the last launch, and make only the changed results again.",
+    )
 
     @property
     def given(self) -> Given:

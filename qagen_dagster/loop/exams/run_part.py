@@ -4,7 +4,7 @@ Designs run one after another, because the designer is shown the earlier ideas. 
 stored in the journal before the next step.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,6 +14,7 @@ from qagen_dagster.agents import exams
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import EXAM_ROLES, Role
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
+from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.loop.configuration import model_names
 from qagen_dagster.loop.exams import state_machine
 from qagen_dagster.loop.exams.plan import ItemWork, PartPlan, finished_slot
@@ -27,7 +28,6 @@ from qagen_dagster.records.exams.config import StyleThresholds
 from qagen_dagster.records.exams.submissions import IdeaPlan
 
 _STOP_AFTER = 3  # a part ends early after this many permanent model failures without any success
-_Progress = Callable[[int, int, str], None]
 _ValueT = TypeVar("_ValueT")
 
 
@@ -35,7 +35,7 @@ def run_part(
     workspace: Workspace,
     plan: PartPlan,
     run_id: str,
-    progress: _Progress | None = None,
+    progress: Progress | None = None,
     spending_id: str | None = None,
     *,
     design_only: bool = False,
@@ -107,7 +107,7 @@ class _PartRun:
     plan: PartPlan
     run_id: str
     spending_id: str
-    progress: _Progress | None
+    progress: Progress | None
     ideas: dict[int, str] = field(default_factory=dict[int, str])  # by slot
     stop: EarlyStop = field(default_factory=lambda: EarlyStop(_STOP_AFTER))
 

@@ -280,10 +280,7 @@ def grade_file(
             progress(len(asked), given.file.name)
 
     documents = [
-        DocumentAnswers(
-            given.name, "", given.text, lambda asked=asked: [one.asked for one in asked], len(asked)
-        )
-        for given, asked in work
+        DocumentAnswers(given.name, "", given.text, [one.asked for one in asked]) for given, asked in work
     ]
     grade_all(documents, grader, done)
     whole = report(

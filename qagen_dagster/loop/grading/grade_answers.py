@@ -58,14 +58,12 @@ def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:
 
 @dataclass(frozen=True)
 class DocumentAnswers:
-    """A document with `count` answers. The text and the answers are read when the grading of the document starts. `text` may raise
-    DocumentError."""
+    """The answers of a document. Its text is read when the grading of the document starts. `text` may raise DocumentError."""
 
     document_id: str
     title: str
     text: Callable[[], str]
-    asked: Callable[[], Sequence[AnswerToGrade]]
-    count: int
+    asked: Sequence[AnswerToGrade]
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,7 @@ def grade_all(documents: Sequence[DocumentAnswers], grader: Grader, done: Done) 
 
     If a document cannot be read, `done` gets the error instead of answers. Other errors end the work and are raised.
     """
-    chunks = [-(-document.count // CHUNK) or 1 for document in documents]
+    chunks = [-(-len(document.asked) // CHUNK) or 1 for document in documents]
     opened = [_OpenDocument(document, count) for document, count in zip(documents, chunks, strict=True)]
     units = [(index, number) for index, count in enumerate(chunks) for number in range(count)]
 
@@ -147,21 +145,19 @@ class _OpenDocument:
         self._document, self._left = document, chunks
         self._reading, self._counting = threading.Lock(), threading.Lock()
         self._source: Source | DocumentError | None = None
-        self._asked: Sequence[AnswerToGrade] = ()
         self._found: dict[int, GradedAnswer] = {}
 
     def grade(self, grader: Grader, number: int) -> Sequence[GradedAnswer] | DocumentError | None:
         """Grade one chunk. Returns the grades of all chunks after the last chunk, and None before that."""
         source, start = self._read(), number * CHUNK
         if isinstance(source, Source):
-            for place, asked in enumerate(self._asked[start : start + CHUNK], start):
+            for place, asked in enumerate(self._document.asked[start : start + CHUNK], start):
                 self._found[place] = grader.grade(source, self._document.document_id, asked)
         with self._counting:
             self._left -= 1
             if self._left:
                 return None
-        self._source, self._asked = None, ()
-        found, self._found = self._found, {}
+        self._source, found, self._found = None, self._found, {}
         return source if isinstance(source, DocumentError) else [found[place] for place in sorted(found)]
 
     def _read(self) -> Source | DocumentError:
@@ -169,7 +165,6 @@ class _OpenDocument:
             if self._source is None:
                 try:
                     self._source = Source(self._document.text())
-                    self._asked = self._document.asked()
                 except DocumentError as error:
                     self._source = error
             return self._source

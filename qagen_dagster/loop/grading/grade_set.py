@@ -5,7 +5,7 @@ questions, method, claim rules and judge. Grades that are stored under the key a
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -24,6 +24,7 @@ from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.grading import grade_answers
 from qagen_dagster.loop.parallel import worker_count
@@ -32,13 +33,12 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus_options import NoAnswerKind
-from qagen_dagster.records.document import Document, LineRange, joined
+from qagen_dagster.records.document import Document, joined
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method
 from qagen_dagster.records.ids import Combination, Mode, fingerprint, question_id
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
     CandidateSet,
-    Evidence,
     GenerationResult,
     QAPair,
     RejectedQA,
@@ -189,15 +189,13 @@ def document_answers(
     asked = tuple(
         replace(
             _accepted(pair) if isinstance(pair, QAPair) else _ungrounded(combination, pair),
-            quotes=_quotes(pair.evidence, wrapped),
+            quotes=tuple(
+                joined(one.quote.split("\n"), wrapped, one.start_line or 1)[0] for one in pair.evidence
+            ),
         )
         for pair in pairs
     )
-    return grade_answers.DocumentAnswers(name, title, text, lambda: asked, len(asked)), result.finished
-
-
-def _quotes(evidence: Iterable[Evidence], wrapped: Sequence[LineRange]) -> tuple[str, ...]:
-    return tuple(joined(one.quote.split("\n"), wrapped, one.start_line or 1)[0] for one in evidence)
+    return grade_answers.DocumentAnswers(name, title, text, asked), result.finished
 
 
 def _accepted(pair: QAPair) -> grade_answers.AnswerToGrade:
@@ -243,7 +241,6 @@ _UNHEARD = tuple(  # beginnings of failures that a later run retries
     f"{kind.__name__.removesuffix('Error')}:"
     for kind in (BudgetExhaustedError, TransientModelError, RateLimitedError, PermanentModelError)
 )
-Progress = Callable[[int, int, str], None]  # documents graded, all documents, id of the last document
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from pydantic import Field
+
 from qagen_dagster.agents.problems import prompts
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.configuration.problems import ProblemSet
@@ -35,9 +37,14 @@ class ProblemOptions(Allowance):
     """
 
     profile: str | None = None
-    seed: int | None = None
-    replace: bool = False
-    refresh: bool = False
+    seed: int | None = Field(default=None, description="Another seed leads to other model responses.")
+    replace: bool = Field(
+        default=False, description="Replace earlier results. If false, a run only adds results."
+    )
+    refresh: bool = Field(
+        default=False,
+        description="Use the options of the last launch, and make only the changed results again.",
+    )
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ class _TaskRun:
             Stage.CLASSIFY: self._classify,
             Stage.SCAN: self._scan,
             Stage.DIAGRAM: self._draw,
-            Stage.IDEA: self._read_ideas,
+            Stage.IDEA: lambda: self._ask(self._shown_parts(), code_checks.idea_breaches),
             Stage.ALTERNATE: self._solve_again,
             Stage.VARIANT: self._vary,
             Stage.CONVERT: self._convert,
@@ -167,9 +167,6 @@ class _TaskRun:
         if found.end is TaskEnd.DECLINED:
             return found.model_copy(update={"breaches": (items.Breach(property=4, detail=found.detail),)})
         return found
-
-    def _read_ideas(self) -> TaskResult:
-        return self._ask(self._shown_parts(), code_checks.idea_breaches)
 
     def _shown_parts(self) -> dict[str, str]:
         item = inputs.item_of(self.work.problem, self.state)

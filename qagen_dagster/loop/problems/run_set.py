@@ -1,11 +1,12 @@
 """Runs stages over the problems of a set in parallel, and derives the record of each problem from the results of its tasks."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ModelError
+from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome, counter, work_on_each
 from qagen_dagster.loop.problems.inputs import ROLE_OF, ProblemWork
 from qagen_dagster.loop.problems.plan import PlaceholderModel, SetPlan
@@ -27,7 +28,6 @@ from qagen_dagster.records.problems.submissions import Problem, VariantKind
 
 _MORE = (Stage.ALTERNATE, Stage.VARIANT, Stage.CONVERT)
 STOP_AFTER = 3  # a run ends early after this many permanent model failures without any success
-Progress = Callable[[int, int, str], None]
 
 
 def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> ProblemRecord:

@@ -25,7 +25,7 @@ from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
 from qagen_dagster.loop.questions.across_documents import AcrossStage
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
 from qagen_dagster.loop.questions.document_work import DocumentPool, DocumentWork, QAModels, question_models
-from qagen_dagster.loop.questions.imported.stage import ImportStage, Matched, match_log
+from qagen_dagster.loop.questions.imported.stage import DOCUMENTS, ImportStage, Matched
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import loop_limits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
@@ -188,9 +188,10 @@ class CombinationRun:
     @cached_property
     def _matched(self) -> tuple[Matched, ...]:
         """The imported questions with the passages that a search finds for them."""
-        if self.planned.log is None or self._passages is None:
+        log, corpus = self.planned.log, self._passages
+        if log is None or corpus is None:
             return ()
-        return match_log(self.planned.log, self._passages)
+        return tuple((one, corpus.best(one.question, "", 1)[:DOCUMENTS]) for one in log.questions)
 
     @property
     def _shared_meter(self) -> BudgetMeter | None:

@@ -238,19 +238,17 @@ def _answered_from_text(
         return Controlled.of(judged, _REASON, "the validator found the answer without looking at a picture")
     textual = replace(work, context=replace(work.context, mode=Mode.TEXTUAL))
     found = answer_blind(step, textual, models)
-    judged = judged.model_copy(update={"calls": (*judged.calls, *found.calls)})
-    if is_malformed(found.failure):
-        return judged.model_copy(update={"verdict": None, "failure": found.failure})
     blind = found.found.get(step.candidate.question)
-    if blind is None or not blind.answerable or not blind.answer.strip():
-        return judged
-    same, failure, calls = same_fact(step, work, models, blind.answer)
+    same, failure, calls, given = False, found.failure, found.calls, ""
+    if blind is not None and blind.answerable and blind.answer.strip():
+        given = blind.answer
+        same, failure, more = same_fact(step, work, models, given)
+        calls = (*calls, *more)
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
         return judged.model_copy(update={"verdict": None, "failure": failure})
-    if not same:
-        return judged
-    return Controlled.of(judged, _REASON, f"without pictures the validator answered {blind.answer[:300]!r}")
+    told = f"without pictures the validator answered {given[:300]!r}"
+    return Controlled.of(judged, _REASON, told) if same else judged
 
 
 def compare(
@@ -266,15 +264,11 @@ def compare(
     """
     known = [dedupe.Known(one.candidate.question, one.candidate.answer) for one in state.accepted]
     new = dedupe.Known(step.candidate.question, step.candidate.answer)
-    return dedupe.compare(
-        models.deduplicator,
-        new,
-        known,
-        models.encode,
-        document_id=work.context.view.document.id,
-        attempt=step.attempt,
-        before_asking=before_asking,
-    )
+    found = dedupe.links(new, known, models.encode)
+    if dedupe.undecided(found):
+        before_asking()
+    document = work.context.view.document.id
+    return dedupe.decide(models.deduplicator, new, known, found, document_id=document, attempt=step.attempt)
 
 
 def answer_blind(

@@ -9,7 +9,6 @@ from typing import Any
 
 from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer as excerpts_answerer
-from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
@@ -51,8 +50,9 @@ def prompt_hashes(
     """
     staged = staged if mode is Mode.TEXTUAL else ()
     spans = strategy is Strategy.ACROSS or Span.ACROSS in staged
+    batch = (questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), judge.judge_prompt())
     prompts = (
-        *(_batch_prompts() if strategy is Strategy.BATCH else ()),
+        *(batch if strategy is Strategy.BATCH else ()),
         *((generator.prompt_for(mode),) if strategy is Strategy.AGENT else ()),
         *((across.prompt(),) if spans else ()),
         *(
@@ -68,10 +68,6 @@ def prompt_hashes(
         *((excerpts_answerer.prompt(), evaluation.marking_prompt()) if mode is Mode.TEXTUAL else ()),
     )
     return {prompt.name: prompt.hash for prompt in prompts}
-
-
-def _batch_prompts() -> tuple[Prompt, ...]:
-    return (questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), judge.judge_prompt())
 
 
 def specs_of(profile: Profile, mode: Mode, strategy: Strategy = Strategy.AGENT) -> dict[Role, ModelSpec]:

@@ -114,12 +114,8 @@ def batch_limits(scenario: corpus_options.ScenarioConfig, target_count: int | No
     return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
 
 
-_LEAST_OUTPUT = {
-    Role.GENERATOR: 400,
-    Role.VALIDATOR: 400,
-    Role.ANSWERER: 400,
-    Role.JUDGE: 250,
-}  # tokens of one result
+# tokens of one result
+_LEAST_OUTPUT = {Role.GENERATOR: 400, Role.VALIDATOR: 400, Role.ANSWERER: 400, Role.JUDGE: 250}
 
 
 def staged_of(
@@ -144,9 +140,7 @@ def loop_limits(limits: QALimits, staged: int, missing: int = 0) -> QALimits:
     return limits.model_copy(update={"target_count": limits.target_count - staged + missing})
 
 
-def room_notes(
-    scenario: corpus_options.ScenarioConfig, profile: Profile, target_count: int | None = None
-) -> list[str]:
+def room_notes(scenario: corpus_options.ScenarioConfig, profile: Profile) -> list[str]:
     """Lines for models whose `max_output_tokens` are too few for what the scenario asks, with the setting to raise."""
     batch = scenario.strategy is corpus_options.Strategy.BATCH
     roles = (Role.GENERATOR, Role.VALIDATOR, *((Role.ANSWERER, Role.JUDGE) if batch else ()))
@@ -160,7 +154,7 @@ def room_notes(
     ]
     if not batch or Role.GENERATOR not in specs or notes:
         return notes
-    limits = batch_limits(scenario, target_count)
+    limits = batch_limits(scenario, None)
     asked = sum(questioner.asked_for(dict(limits.wanted("")), Fit().questions).values())
     for role, size, count in (
         (Role.GENERATOR, _QUESTION, asked),

@@ -12,7 +12,6 @@ from qagen_dagster.records.ids import Combination, normalise, question_id
 from qagen_dagster.records.questions.results import (
     CandidateSet,
     Evidence,
-    QAPair,
     RejectedQA,
     RejectionReason,
     ValidatedSet,
@@ -67,7 +66,8 @@ def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> It
     results = results_of(workspace, candidates) if candidates else ()
     accepted = validated.questions if validated else ()
     removed = validated.removed if validated else ()
-    every = [_accepted(combination, pair) for pair in accepted]
+    named = {"combination": combination.key, "outcome": Outcome.ACCEPTED}
+    every = [ListedQuestion(**pair.shared(ListedQuestion, **named)) for pair in accepted]
     every += [_rejected(combination, one) for result in results for one in result.rejected]
     every += [_rejected(combination, one) for one in removed]
     return (one for one in every if wanted.includes(one))
@@ -87,12 +87,6 @@ def rejected_question(workspace: Workspace, beginning: str) -> ListedQuestion | 
     if len(found) > 1 and beginning not in found:
         raise StoreError(f"more than one question begins with {beginning!r}: give more of its id")
     return found.get(beginning) or next(iter(found.values()), None)
-
-
-def _accepted(combination: Combination, pair: QAPair) -> ListedQuestion:
-    return ListedQuestion(
-        **pair.shared(ListedQuestion), combination=combination.key, outcome=Outcome.ACCEPTED
-    )
 
 
 def _rejected(combination: Combination, one: RejectedQA) -> ListedQuestion:

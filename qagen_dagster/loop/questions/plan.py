@@ -210,6 +210,7 @@ def plan_without_documents(
     profile = workspace.profile(name)
     _check_models(scenario, profile, name, combination.mode)
     log = workspace.store.find_valid(QuestionLog.key(combination), QuestionLog)
+    searches = scenario.searches_corpus and combination.mode is Mode.TEXTUAL
     return CombinationPlan(
         combination=combination,
         corpus=corpus,
@@ -219,13 +220,9 @@ def plan_without_documents(
         fingerprint=work_fingerprint(profile, corpus.config, combination.scenario, combination.mode),
         documents=(),
         budget=effective_budget(profile, options.limits),
-        texts=_texts(workspace, combination.corpus) if log or _searches(scenario, combination.mode) else "",
+        texts=_texts(workspace, combination.corpus) if log or searches else "",
         log=log,
     )
-
-
-def _searches(scenario: ScenarioConfig, mode: Mode) -> bool:
-    return scenario.searches_corpus and mode is Mode.TEXTUAL
 
 
 def _texts(workspace: Workspace, corpus: str) -> str:

@@ -5,7 +5,7 @@ validator answers the question of a candidate while a model compares it with the
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Protocol, Self, TypeVar
+from typing import Self
 
 from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.batch import questioner
@@ -104,14 +104,6 @@ def why_unusable(
     return None
 
 
-class _WithCalls(Protocol):
-    @property
-    def calls(self) -> tuple[results.CallSummary, ...]: ...
-
-
-_Found = TypeVar("_Found", bound=_WithCalls)
-
-
 class DocumentSteps:
     """Performs the steps of one document. It is a context manager, which waits at its end for all calls that it started."""
 
@@ -207,7 +199,7 @@ def refusal(step: qa.Mend) -> str:
     return generator.REFUSED[step.reason]
 
 
-def _unused(begun: Future[_Found] | None) -> tuple[results.CallSummary, ...]:
+def _unused(begun: Future[qa.Event] | Future[Replies[BlindAnswer]] | None) -> tuple[results.CallSummary, ...]:
     """Wait for a started step that is not used, and return its calls, marked as unused. A ModelError is ignored."""
     try:
         calls = begun.result().calls if begun is not None else ()

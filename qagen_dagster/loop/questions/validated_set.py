@@ -21,7 +21,7 @@ from qagen_dagster.loop.questions.no_answer.stage import distrust
 from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged
 from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of
-from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget
+from qagen_dagster.loop.shared_budget import effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
@@ -252,9 +252,9 @@ def validate_set(
     profile = workspace.profile(candidates.profile)
     models = question_models(workspace, profile, combination.mode)
     budget = effective_budget(profile, run_budget)
-    if not budget.unlimited:
-        spending = RunSpending(workspace.store, combination.spending_folder(spending_id or candidates.run_id))
-        models = models.metered(BudgetMeter(budget.model_copy(update={"document": Allowance()}), spending))
+    spending = combination.spending_folder(spending_id or candidates.run_id)
+    meter = partition_meter(workspace.store, budget, spending)
+    models = models if meter is None else models.metered(meter)
     workers = worker_count(
         models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
     )

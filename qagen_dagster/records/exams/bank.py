@@ -227,9 +227,8 @@ class ItemBank(Record):
     exam: Name
     name: str
     items: tuple[ExamItem, ...]
-    timestamp: (
-        AwareDatetime  # of the bank, not of an export, so that exports of one bank always have the same bytes
-    )
+    # of the bank, not of an export, so that exports of one bank always have the same bytes
+    timestamp: AwareDatetime
     figures: dict[str, bytes] = Field(default_factory=dict)
 
     def sections(self) -> list[tuple[tuple[str, str], list[ExamItem]]]:

@@ -78,9 +78,8 @@ class PublishedQuestion(Record):
     visuals: tuple[PublishedVisual, ...] = ()
     verdict: PublishedVerdict | None = None  # None: the strategy has no validator
     grade: PublishedGrade | None = None  # None: never graded
-    answerable: bool = (
-        True  # if False, `evidence` has the nearest passages, and `answer` is the reply of a good system
-    )
+    # if False, `evidence` has the nearest passages, and `answer` is the reply of a good system
+    answerable: bool = True
     no_answer: NoAnswer | None = None  # why the question has no answer, and the searches that prove this
     origin: results.Origin = results.origin_field()
 

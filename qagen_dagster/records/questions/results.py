@@ -59,9 +59,8 @@ class RejectionReason(StrEnum):
     UNGROUNDED = "ungrounded"  # the document supports no attempt at the answer; the best attempt is kept
     NOT_WANTED = "not_wanted"  # the mix of the scenario wants no more questions of this kind
     REJECTED_BY_REVIEWER = "rejected_by_reviewer"
-    EDITED_BY_REVIEWER = (
-        "edited_by_reviewer"  # the question before the edit; the edited question is another candidate
-    )
+    # the question before the edit; the edited question is another candidate
+    EDITED_BY_REVIEWER = "edited_by_reviewer"
 
 
 # Reasons for which code rejects a candidate after the validator has agreed with its answer.
@@ -291,10 +290,8 @@ class GenerationResult(Record):
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
     no_answer_target: int = 0  # part of the target: questions without an answer or across documents
-    controls: tuple[int, int] = (
-        0,
-        0,
-    )  # number of questions that tested the validator, and the number that it answered
+    # number of questions that tested the validator, and the number that it answered
+    controls: tuple[int, int] = (0, 0)
 
     @staticmethod
     def key(combination: Combination, document_id: str, fingerprint: str) -> str:
@@ -329,9 +326,8 @@ class ValidatedSet(OfCombination):
     run_id: str
     questions: tuple[QAPair, ...]
     removed: tuple[RejectedQA, ...]
-    undecided: int = (
-        0  # removed questions that were not compared or judged because the budget ended; the next run does it
-    )
+    # removed questions that were not compared or judged because the budget ended; the next run does it
+    undecided: int = 0
     calls: tuple[CallSummary, ...] = ()
     review: AppliedReview | None = None  # None: there were no decisions
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.errors import DocumentError
@@ -458,7 +458,6 @@ TREES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=200)
 @given(TREES)
 def test_any_nesting_keeps_positions_true(tree: str) -> None:
     xml = article(f"<p>start</p>{tree}")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from qagen_dagster.loop.problems.state_machine import (
@@ -35,7 +35,6 @@ def ended(task: Task, end: TaskEnd) -> TaskResult:
     return TaskResult(task=task, end=end, breaches=broken)
 
 
-@settings(max_examples=200, deadline=None)
 @given(wishes=WISHES, data=st.data())
 def test_every_way_of_events_ends_once_and_for_a_reason(wishes: Wishes, data: st.DataObject) -> None:
     tasks = tasks_of(photo(), wishes)
@@ -66,7 +65,6 @@ def test_every_way_of_events_ends_once_and_for_a_reason(wishes: Wishes, data: st
         transition(state, ended(Task(stage=Stage.SCAN, number=9), TaskEnd.DONE), tasks)
 
 
-@settings(max_examples=120, deadline=None)
 @given(wishes=WISHES)
 def test_tasks_have_different_names_and_the_order_of_stages(wishes: Wishes) -> None:
     tasks = tasks_of(typed("x"), wishes)

@@ -50,23 +50,6 @@ def vetoed(question: str, other: str) -> bool:
     return examine(Known(question, ""), Known(other, "")).ruling is Ruling.DIFFERENT
 
 
-def compare(
-    model: Model,
-    new: Known,
-    accepted: Sequence[Known],
-    encode: Encode,
-    *,
-    document_id: str,
-    attempt: int,
-    before_asking: Callable[[], None] = lambda: None,
-) -> Compared:
-    """The accepted question that `new` is a duplicate of. If a model decides, `before_asking` runs first. Raises ModelError."""
-    found = links(new, accepted, encode)
-    if undecided(found):
-        before_asking()
-    return decide(model, new, accepted, found, document_id=document_id, attempt=attempt)
-
-
 def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
     """The questions that `new` may repeat, the surest first. Embeddings are computed only if words do not decide."""
 

@@ -15,9 +15,8 @@ from qagen_dagster.records.questions import imported
 from qagen_dagster.records.questions.results import CandidateSet, RejectionReason, ValidatedSet
 from qagen_dagster.untrusted_file import read_file
 
-ALIKE = (
-    0.7  # from this cosine on, questions ask for the same, unless numbers, names or kinds of answers differ
-)
+# from this cosine on, questions ask for the same, unless numbers, names or kinds of answers differ
+ALIKE = 0.7
 
 
 def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:

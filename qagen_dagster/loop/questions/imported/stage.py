@@ -18,24 +18,19 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.no_answer import stage as stages
-from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, DocumentPassages
+from qagen_dagster.loop.questions.no_answer.prove import DocumentPassages
 from qagen_dagster.loop.questions.state import Judged, Validate
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.batch import AnsweredQuestion
-from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion, QuestionLog
+from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
 DOCUMENTS = 3  # maximum documents that are asked one question
 _MOST = 600  # characters of a reason
 _NOT_HERE = ("unanswerable", "evidence_not_found", "answer_not_supported")  # reasons to ask the next document
 Matched = tuple[LoggedQuestion, Sequence[DocumentPassages]]  # the likeliest document first
-
-
-def match_log(log: QuestionLog, corpus: CorpusPassages) -> tuple[Matched, ...]:
-    """Find the likeliest passages of each question. Raises ModelError."""
-    return tuple((one, corpus.best(one.question, "", 1)[:DOCUMENTS]) for one in log.questions)
 
 
 @dataclass

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
@@ -24,10 +25,11 @@ from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Meter
+from qagen_dagster.records.base import Record
 from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import ChunkHit, Document, IndexEntry, LineRange, Ranking, merged_lines
 from qagen_dagster.records.questions.no_answer import NoAnswer, Searched
-from qagen_dagster.records.questions.results import BY_READER, Candidate, RejectionReason
+from qagen_dagster.records.questions.results import BY_READER, Candidate, RejectionReason, VerdictRecord
 from qagen_dagster.records.questions.submissions import BlindAnswer, JudgingAnswer
 from qagen_dagster.records.run import CallSummary
 
@@ -147,13 +149,15 @@ class CorpusPassages:
         return tuple(text.split("\n")), document.metadata.title or document.source
 
 
-@dataclass(frozen=True)
-class Proved:
-    """The candidate with its proof, or the reason for its refusal, and the calls."""
+class Decided(Record):
+    """A candidate was proved, or refused for a reason."""
 
+    kind: Literal["decided"] = "decided"
     candidate: Candidate
     reason: RejectionReason | None = None
     detail: str = ""
+    duplicate_of: str | None = None
+    verdict: VerdictRecord | None = None
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -172,7 +176,7 @@ class Prover:
     corpus: CorpusPassages
     calls: list[CallSummary] = field(default_factory=list[CallSummary])
 
-    def prove(self, candidate: Candidate, claim: NoAnswer, attempt: int) -> Proved:
+    def prove(self, candidate: Candidate, claim: NoAnswer, attempt: int) -> Decided:
         """The candidate with its proof, or the reason for its refusal. Raises ModelError."""
         searched: list[Searched] = []
         try:
@@ -181,10 +185,12 @@ class Prover:
             else:
                 self._search(candidate, claim, attempt, searched)
         except _Refused as refused:
-            return Proved(candidate, refused.reason, refused.detail, self._taken())
+            return Decided(
+                candidate=candidate, reason=refused.reason, detail=refused.detail, calls=self._taken()
+            )
         proof = {"documents": len(self.corpus.documents), "searched": tuple(searched)}
         proved = candidate.model_copy(update={"no_answer": claim.model_copy(update=proof)})
-        return Proved(proved, calls=self._taken())
+        return Decided(candidate=proved, calls=self._taken())
 
     def finds_answers(self, questions: Sequence[str]) -> tuple[int, list[str], tuple[CallSummary, ...]]:
         """Ask questions that have an answer in the same way. Returns the number of questions asked, those without an answer, and the calls."""

@@ -18,7 +18,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.questions.controls import compare
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Prover
+from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Decided, Prover
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of, shortfalls
 from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate
 from qagen_dagster.loop.questions.state_machine import wanted_only
@@ -32,7 +32,6 @@ from qagen_dagster.records.questions.results import (
     QAPair,
     RejectedQA,
     RejectionReason,
-    VerdictRecord,
     spans_documents,
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
@@ -58,18 +57,6 @@ class Drafted(Record):
     candidates: tuple[Candidate, ...]
     failure: str = ""
     carried: bool = False
-    calls: tuple[CallSummary, ...] = ()
-
-
-class Decided(Record):
-    """A candidate was proved, or refused for a reason."""
-
-    kind: Literal["decided"] = "decided"
-    candidate: Candidate
-    reason: RejectionReason | None = None
-    detail: str = ""
-    duplicate_of: str | None = None
-    verdict: VerdictRecord | None = None
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -286,7 +273,8 @@ class Stage(JournaledStage):
             why = tested.fault
             if earlier and not why:
                 known = tuple(pair.candidate() for pair in earlier)
-                self._decide_all(self._carried or self.kept(Drafted(candidates=known, carried=True)))
+                drafts = (one for one in self.journal.events if isinstance(one, Drafted) and one.carried)
+                self._decide_all(next(drafts, None) or self.kept(Drafted(candidates=known, carried=True)))
             for number in range(0 if why else ROUNDS):
                 if self._missing:
                     drafted = self.drafted(number, partial(self._propose, number + 1))
@@ -300,11 +288,6 @@ class Stage(JournaledStage):
         whole = self.with_share(self.added(result, accepted, ended), found, mix, ended or why)
         controls = (0, 0) if tested is None else (tested.asked, tested.answered)
         return whole.model_copy(update={"controls": controls})
-
-    @property
-    def _carried(self) -> Drafted | None:
-        drafted = (one for one in self.journal.events if isinstance(one, Drafted))
-        return next((one for one in drafted if one.carried), None)
 
     @property
     def _missing(self) -> dict[NoAnswerKind, int]:
@@ -343,12 +326,7 @@ class Stage(JournaledStage):
             return early
         prover = Prover(self.work, self.models, self.corpus)
         proved = prover.prove(candidate, claim, self.state.attempts + 1)
-        return Decided(
-            candidate=proved.candidate,
-            reason=proved.reason,
-            detail=proved.detail,
-            calls=(*before, *proved.calls),
-        )
+        return proved.model_copy(update={"calls": (*before, *proved.calls)})
 
 
 def _with_answers(result: GenerationResult) -> list[str]:

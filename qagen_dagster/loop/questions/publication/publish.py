@@ -92,7 +92,8 @@ def publish(
     changed: list[str] = []
     for path, data in (file for export in SET_FILES for file in export(eval_set).items()):
         files[path] = content_hash(data)
-        if _put(workspace, combination, run_id, path, data):
+        if workspace.store.write_if_changed(CorpusGenerationResult.file_key(combination, path), data):
+            workspace.store.write_bytes(combination.history_key(run_id, path), data)
             changed.append(path)
         key = CorpusGenerationResult.version_key(combination, version, path)
         if not workspace.store.exists(key):
@@ -107,14 +108,6 @@ def publish(
         workspace.store.write(LatestVersion.key(combination), latest)
     paths = (workspace.store.path(CorpusGenerationResult.file_key(combination, path)) for path in files)
     return Published(eval_set, version, tuple(paths), tuple(changed))
-
-
-def _put(workspace: Workspace, combination: Combination, run_id: str, path: str, data: bytes) -> bool:
-    """Write a file of the set, and write it to the history of the run, if it changed. Returns whether it changed."""
-    changed = workspace.store.write_if_changed(CorpusGenerationResult.file_key(combination, path), data)
-    if changed:
-        workspace.store.write_bytes(combination.history_key(run_id, path), data)
-    return changed
 
 
 def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:

@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SetFacts
 from qagen_dagster.records.corpus_options import Span, Strategy
-from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Visual, VisualManifest
+from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, VisualManifest
 from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions import results as result_records
@@ -130,9 +130,10 @@ class PublishedRows:
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
 
     def _question(self, pair: result_records.QAPair) -> PublishedQuestion:
+        folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
         return PublishedQuestion(
             **pair.shared(PublishedQuestion),
-            text_path=self._text_path(pair.document_id),
+            text_path=posixpath.relpath(Document.text_key(self.combination.corpus, pair.document_id), folder),
             row=self._sources.get(pair.document_id, ("", None))[1],
             mode=pair.category,
             hops=hops(pair.evidence),
@@ -177,17 +178,14 @@ class PublishedRows:
         documents = store.rows(key, GroundingReport, DocumentGrades) if known else ()
         return {one.id: _grade(one.grading) for document in documents for one in document.answers}
 
-    def _text_path(self, document_id: str) -> str:
-        folder = posixpath.dirname(CorpusGenerationResult.key(self.combination))
-        return posixpath.relpath(Document.text_key(self.combination.corpus, document_id), folder)
-
     def _visuals(self, pair: result_records.QAPair) -> tuple[PublishedVisual, ...]:
         if not pair.labels:
             return ()
         key = VisualManifest.key(self.combination.corpus, pair.document_id)
         manifest = self.space.store.find_valid(key, VisualManifest)
         known = {one.label: one for one in manifest.visuals} if manifest is not None else {}
-        return tuple(_visual(known[label]) for label in pair.labels if label in known)
+        shown = (known[label] for label in pair.labels if label in known)
+        return tuple(PublishedVisual(**one.shared(PublishedVisual)) for one in shown)
 
     def _verdict_on(self, pair: result_records.QAPair) -> PublishedVerdict | None:
         edited = None if self.validated.review is None else self.validated.review.verdicts.get(pair.id)
@@ -201,10 +199,6 @@ class PublishedRows:
             if (one.attempt, one.question) == (attempt, question):
                 return PublishedVerdict.of(one)
         return None
-
-
-def _visual(visual: Visual) -> PublishedVisual:
-    return PublishedVisual(**visual.shared(PublishedVisual))
 
 
 def _grade(found: AnswerGrade) -> PublishedGrade:

@@ -22,7 +22,7 @@ from qagen_dagster.loop.questions.duplicates.similarity import (
     Encode,
     Known,
     Link,
-    compare,
+    decide,
     links,
     links_among,
     vetoed,
@@ -56,7 +56,8 @@ def run(
     new: Known, accepted: Sequence[Known], *turns: Turn, cosine: float = 0.9
 ) -> tuple[Compared, FakeModel]:
     model = FakeModel(turns)
-    return compare(model, new, accepted, Encoder(cosine), document_id="d", attempt=1), model
+    found = links(new, accepted, Encoder(cosine))
+    return decide(model, new, accepted, found, document_id="d", attempt=1), model
 
 
 def duplicate(number: int) -> Turn:
@@ -70,14 +71,9 @@ MADE = Known("Who made the probe?", "Ida Holm")
 
 def test_the_same_words_need_neither_model_nor_similarity() -> None:
     encoder = Encoder(0.9)
-    found = compare(
-        FakeModel(()),
-        Known("What is  the RANGE?", "4 m"),
-        [BUILT, RANGE],
-        encoder,
-        document_id="d",
-        attempt=1,
-    )
+    new, accepted = Known("What is  the RANGE?", "4 m"), [BUILT, RANGE]
+    near = links(new, accepted, encoder)
+    found = decide(FakeModel(()), new, accepted, near, document_id="d", attempt=1)
     assert found == Compared(duplicate_of=1, detail="the same words", score=1.0, step="exact")
     assert encoder.seen == []
 
@@ -173,7 +169,7 @@ def test_of_many_only_the_most_alike_are_shown() -> None:
 
     model = FakeModel((duplicate(MAX_COMPARED),))
     new = Known("Who designed the big probe?", "a bell")
-    found = compare(model, new, accepted, encode, document_id="d", attempt=1)
+    found = decide(model, new, accepted, links(new, accepted, encode), document_id="d", attempt=1)
     assert (found.duplicate_of, found.score) == (60, 1.0)
     assert told(model.requests[0]).count("[answer: a bell]") == MAX_COMPARED
 
