@@ -6,7 +6,8 @@ sees, and it reads or searches only what it does not see yet. By the content of 
 wording and one in ten is wrong. The server counts a token per four characters and caches prefixes in blocks of 128 tokens. The time
 is the server's, from the first request to the last response. The module runs on older commits too, for comparison.
 
-`--batch` asks for three single facts and three comparisons with the batch strategy instead, and shows the tokens of each kind of call.
+`--questions` is the number of questions. `--batch` asks for them with the batch strategy: half of them are single facts, the others
+comparisons. Each run shows the tokens of each kind of call.
 """
 
 from __future__ import annotations
@@ -40,13 +41,11 @@ from tests.support.wire_reader import read
 from tests.support.wire_server import Reply, Seen, wire_body
 
 COMBINATION = Combination(corpus="trials", scenario="facts", mode=Mode.TEXTUAL)
-QUESTIONS = 10
-QUESTIONS_OF_A_TYPE = 3  # with `--batch`
-CORPUS = f"""\
+CORPUS = """\
 name: Field trials
 corpus_context: Reports on the field trials of an invented institute.
 scenarios:
-  facts: {{name: Facts, description: Single facts of the trials., modes: [textual], target_count: {QUESTIONS}}}
+  facts: {{name: Facts, description: Single facts of the trials., modes: [textual], target_count: {questions}}}
 """
 PROFILE = """\
 roles:
@@ -56,7 +55,7 @@ roles:
   judge: {{provider: openai_compatible, model: judge, base_url: "{url}"{more}}}
   answerer: {{provider: openai_compatible, model: asker, base_url: "{url}"{more}}}
 """
-BATCH = f"""\
+BATCH = """\
 name: Field trials
 corpus_context: Reports on the field trials of an invented institute.
 scenarios:
@@ -65,7 +64,7 @@ scenarios:
     description: Single facts of the trials, and comparisons of plots.
     modes: [textual]
     strategy: batch
-    batch: {{mix: {{factual: {QUESTIONS_OF_A_TYPE}, comparison: {QUESTIONS_OF_A_TYPE}}}}}
+    batch: {{mix: {{factual: {facts}, comparison: {others}}}}}
 """
 LATENCIES = {"50 ms": (0.05, 0.05), "0.2-0.8 s": (0.2, 0.8)}  # of a call, drawn by the hash of the request
 _CHARACTERS, _BLOCK, _LEAST = (
@@ -85,7 +84,8 @@ class Server(LoopbackServer):
         self._fast, self._slow, self._lock = fast, slow, threading.Lock()
         self._cached: set[str] = set()
         self.first, self.last = 0.0, 0.0
-        self.tokens: dict[str, list[int]] = {}  # of each request, by the tool that ends its task
+        # of each request, also without the cached ones, by the tool that ends its task
+        self.tokens: dict[str, list[tuple[int, int]]] = {}
 
     def answer(self, seen: Seen) -> dict[str, Any]:
         asked, begun = read(seen), time.monotonic()
@@ -98,11 +98,12 @@ class Server(LoopbackServer):
         reply = play(asked)
         share = (draw(text) % 1_000) / 1_000
         time.sleep(self._fast + share * (self._slow - self._fast))
-        usage = (size, 60, hits if hits >= _LEAST else 0, 0)
+        cached = hits if hits >= _LEAST else 0
+        usage = (size, 60, cached, 0)
         with self._lock:
             self._cached |= set(prefixes)
             self.last = time.monotonic()
-            self.tokens.setdefault(asked.tools[-1], []).append(size)
+            self.tokens.setdefault(reply.calls[-1].name, []).append((size, size - cached))
         return wire_body(seen.path, Reply(calls=reply.calls, usage=usage), seen.body, draw(text))
 
 
@@ -136,11 +137,13 @@ class Cost(NamedTuple):
 
     span: float
     result: GenerationResult
-    tokens: dict[str, list[int]]  # input of each request, by the tool that ends its task
+    tokens: dict[
+        str, list[tuple[int, int]]
+    ]  # input of each request, also without the cached, by the called tool
     told: CombinationEstimate  # before the work
 
 
-def measure(pages: int, latency: str, more: str = "", corpus: str = CORPUS) -> Cost:
+def measure(pages: int, latency: str, corpus: str, more: str = "") -> Cost:
     """Work a document of so many pages alone. `more`: keys of the profile for generator and validator."""
     command = [sys.executable, "-m", "benchmarks.chain", "--serve", latency]
     with (
@@ -191,7 +194,8 @@ def show(title: str, cost: Cost) -> None:
             f"expected {role.calls.expected:.1f} calls, {expected:,.0f} tokens"
         )
     for terminal, sizes in cost.tokens.items():
-        print(f"{'':<42} {terminal}: {len(sizes)} requests, {sum(sizes):,} tokens")
+        total, fresh = map(sum, zip(*sizes, strict=True))
+        print(f"{'':<42} {terminal}: {len(sizes)} requests, {total:,} tokens, of them not cached {fresh:,}")
 
 
 def main() -> None:
@@ -200,6 +204,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, nargs="*", default=[5, 20])
     parser.add_argument("--latency", choices=LATENCIES, nargs="*", default=list(LATENCIES))
     parser.add_argument("--tools-only", action="store_true", help="show nothing of the document unasked")
+    parser.add_argument("--questions", type=int, default=10)
     parser.add_argument("--batch", action="store_true", help="use the batch strategy")
     parser.add_argument("--serve", choices=LATENCIES, help="be the model server")
     given = parser.parse_args()
@@ -210,9 +215,10 @@ def main() -> None:
     for pages in given.pages:
         for latency in given.latency:
             more = ", opening_characters: 0" if given.tools_only else ""
-            asked = 2 * QUESTIONS_OF_A_TYPE if given.batch else QUESTIONS
-            found = measure(pages, latency, more, BATCH if given.batch else CORPUS)
-            show(f"{pages} pages, {asked} questions, {latency}", found)
+            asked = given.questions
+            counts = {"questions": asked, "facts": asked // 2, "others": asked - asked // 2}
+            corpus = (BATCH if given.batch else CORPUS).format(**counts)
+            show(f"{pages} pages, {asked} questions, {latency}", measure(pages, latency, corpus, more))
 
 
 if __name__ == "__main__":

@@ -90,9 +90,8 @@ def draw(text: str) -> int:
 
 def play(asked: Asked) -> Reply:
     """What the capable model replies."""
-    for terminal, reply in _BATCH.items():
-        if terminal in asked.tools:
-            return reply(asked)
+    if asked.terminal in _BATCH:
+        return _BATCH[asked.terminal](asked)
     if asked.role == "comparer":
         checks = dict.fromkeys((*_JUDGED, "supported", "premise_holds", "unambiguous"), True)
         pairs = [(_ASKED.findall(one) or [("", "")])[0] for one in asked.user.split("\nPair ")[1:]]
@@ -137,7 +136,9 @@ def _ask_many(asked: Asked) -> Reply:
         *_ASKED.findall(asked.user),
         *(pair for one in _DIFFER.findall(asked.user) for pair in (one[:2], one[2:])),
     }
-    left = iter([key for key in facts if key not in taken][:: max(1, len(facts) // 20)])
+    most = wanted.get("factual", 0) + 2 * wanted.get("comparison", 0)
+    fresh = [key for key in facts if key not in taken]
+    left = iter(fresh[:: max(1, len(fresh) // max(20, most))])
     asks = [
         {
             "question": f"What was the mean yield of the {plot} plot under {crop}?",
@@ -224,11 +225,17 @@ def _answer_blind(asked: Asked) -> Reply:
     )
 
 
+def _guess(asked: Asked) -> Reply:
+    numbers = [int(number) for number, _ in _NUMBERED.findall(asked.user)]
+    return _call(asked.terminal, answers=[{"number": number, "answer": "unknown"} for number in numbers])
+
+
 _BATCH: dict[str, Callable[[Asked], Reply]] = {
     "submit_questions": _ask_many,
     "submit_grounded_answers": _answer_many,
     "submit_document_answer": _answer_passages,
     "submit_answers": _answer_blind,
+    "submit_closed_book_answers": _guess,
     "submit_closed_book_answer": lambda _: _call("submit_closed_book_answer", answer="unknown"),
     "submit_verdict": lambda _: _call(
         "submit_verdict", verdict="SUPPORTED", confidence=0.9, reason="So it says."

@@ -7,7 +7,7 @@ grades agree with those of the graders of TREC. Several passages are graded in o
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
@@ -16,6 +16,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record, Share
 from qagen_dagster.records.evaluation import Grade
+from qagen_dagster.records.questions.submissions import in_list
 from qagen_dagster.records.run import Outcome
 from qagen_dagster.toolkit.excerpt import block, enclose, one_line
 
@@ -33,6 +34,20 @@ class SubmittedGuess(Record):
     confidence: Share = Field(default=0.0, description="How sure you are that it is right, from 0 to 1.")
 
 
+class NumberedGuess(SubmittedGuess):
+    """The answer to one of the questions."""
+
+    number: int = Field(ge=1, description="Number of the question.")
+
+
+class SubmittedGuesses(Record):
+    """Give the answer to every question from what you know."""
+
+    answers: tuple[NumberedGuess, ...] = Field(min_length=1, max_length=40)
+
+    _single = model_validator(mode="before")(in_list("answers", NumberedGuess))
+
+
 class Mark(Record):
     """Say whether the given answer is right."""
 
@@ -47,17 +62,28 @@ def prompts() -> tuple[Prompt, ...]:
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
     """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
-    return _outcome(SubmittedGuess, guessing(model, "answerer", question, corpus_context))
+    return _outcome(SubmittedGuess, guessing(model, "answerer", (question,), corpus_context))
 
 
-def guessing(model: Model, role: str, question: str, corpus_context: str) -> AgentRun:
-    """The run that answers without the document; its result is a `SubmittedGuess`. Raises ModelError."""
-    terminal = Terminal("submit_closed_book_answer", SubmittedGuess)
-    spec = without_tools(
-        "closed-book answerer", role, load_prompt("evaluation/closed_book"), terminal, max_nudges=1
-    )
-    values = {"question": one_line(question, _MOST), "corpus_context": one_line(corpus_context, _MOST)}
-    return run_agent(spec, model, {}, values)
+def several_prompt() -> Prompt:
+    """The prompt of the agent that answers several questions without the document."""
+    return load_prompt("evaluation/closed_book_several")
+
+
+def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: str) -> AgentRun:
+    """The run that answers questions without the document. Raises ModelError.
+
+    Its result is a `SubmittedGuess` for one question, else `SubmittedGuesses` with numbers from 1.
+    """
+    shown = [one_line(one, _MOST) for one in questions]
+    if len(shown) > 1:
+        prompt, terminal = several_prompt(), Terminal("submit_closed_book_answers", SubmittedGuesses)
+        asked = {"questions": block(f"{number}. {one}" for number, one in enumerate(shown, 1))}
+    else:
+        prompt, terminal = prompts()[0], Terminal("submit_closed_book_answer", SubmittedGuess)
+        asked = {"question": shown[0]}
+    spec = without_tools("closed-book answerer", role, prompt, terminal, max_nudges=1)
+    return run_agent(spec, model, {}, {**asked, "corpus_context": one_line(corpus_context, _MOST)})
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:

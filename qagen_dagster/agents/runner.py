@@ -136,7 +136,7 @@ def _run_all(
 
 def _run(tools: dict[str, Tool], names: str, call: messages.ToolCall) -> messages.ToolResult:
     if call.name not in tools:
-        return _error(call, f"There is no tool {call.name!r}. The tools are: {names}.")
+        return _error(call, f"This task has no tool {call.name!r}. Its tools are: {names}.")
     return _answered(call, tools[call.name].call)
 
 
@@ -262,6 +262,8 @@ def run_agent(
     another sample. `opening` precedes the user prompt. Many runs share this prefix, so that providers can cache it.
     """
     system, user = spec.prompt.fill(values)
+    if spec.beginning is not None:
+        system, user = spec.beginning.system, f"{system}\n\n{user}"
     texts = tuple(messages.Text(text=text) for text in (opening, user) if text)
     content: tuple[messages.Content, ...] = (*texts, *pictures)
     allowed = {name: tools[name] for name in spec.tools if name in tools}
@@ -334,7 +336,7 @@ def _turn(
     request = messages.Request(
         system=system,
         messages=tuple(state.messages),
-        tools=specs,
+        tools=specs if spec.beginning is None else spec.beginning.tools,
         tool_choice=messages.ToolChoice.REQUIRED if not tools else messages.ToolChoice.AUTO,
         sample=sample,
     )
@@ -350,7 +352,7 @@ def _turn(
         step = from_text(step, response, spec.terminals)
     step = after_cut(step, response, state, spec, model.spec.max_output_tokens)
     if isinstance(step, RunTools):
-        fault = fault_of(request, response)
+        fault = fault_of(request.model_copy(update={"tools": specs}), response)
         state.refusal = fault or ""
         if fault is not None and state.faulty + 1 >= spec.limits.max_faulty_turns:
             return GiveUp(GiveUpReason.FAULTY_CALLS, f"{state.faulty + 1} turns in a row, the last: {fault}")

@@ -88,6 +88,17 @@ def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """What the requests of several agents about one document begin with, so that providers cache the document once for all of them.
+
+    What `AgentSpec.prompt` has as system text then stands below the document. Of the `tools` each agent accepts only its own terminals.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+
+
+@dataclass(frozen=True)
 class AgentSpec:
     """One agent. `tools` names the tools of the toolbox that the agent may use.
 
@@ -101,6 +112,7 @@ class AgentSpec:
     terminals: tuple[Terminal, ...]
     limits: AgentLimits = field(default_factory=AgentLimits)
     reads_text: bool = False
+    beginning: Beginning | None = None  # of an agent without `tools`
 
     @property
     def ends(self) -> str:

@@ -123,7 +123,7 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all documents if `document_id` is None. Raises StoreError."""
+        """The best chunks of one document, or of all documents if `document_id` is None. By words, each has a word of the query. Raises StoreError."""
         if not self.holds(document_id):
             return []
         try:
@@ -146,7 +146,7 @@ class ChunkTable:
                 bm25=float(total[row]),
             )
             for row in order
-            if columns[ranking][row] >= threshold
+            if columns[ranking][row] >= threshold and (ranking is not Ranking.WORDS or shares[row] > 0)
         ]
 
     def chunks(self, document_id: str) -> list[Chunk]:

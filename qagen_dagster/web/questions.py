@@ -277,6 +277,7 @@ class QuestionSet(review_set.ReviewSet):
             question=one.question,
             answer=one.answer,
             type=one.question_type or "",
+            origin="" if isinstance(one, RetiredQuestion) else one.origin,
             reason=reason,
             grade=grade,
             model=model,

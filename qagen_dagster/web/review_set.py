@@ -31,6 +31,7 @@ class Row(Record):
     question: str
     answer: str
     type: str = ""
+    origin: str = ""  # "imported" if people asked it
     reason: str = ""
     grade: str = ""
     model: str = ""

@@ -62,7 +62,9 @@ def test_no_more_calls_than_the_limit_run_at_once() -> None:
 def test_an_unknown_tool_is_answered_with_the_tools_there_are(tools: dict[str, Tool]) -> None:
     (result,) = dispatch([tool_call("fetch")], tools, TERMINALS).results
     assert result.is_error
-    assert words(result) == "There is no tool 'fetch'. The tools are: look, show, crash, submit, give_up."
+    assert (
+        words(result) == "This task has no tool 'fetch'. Its tools are: look, show, crash, submit, give_up."
+    )
 
 
 @pytest.mark.parametrize("name", ["look", "submit"])

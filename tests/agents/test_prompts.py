@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -10,12 +11,19 @@ from qagen_dagster.agents import prompts
 from qagen_dagster.agents.problems import role_prompt, scan_prompt, variant_prompt
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt, own_prompts
 from qagen_dagster.agents.questions import deduplicator, generator, validator
-from qagen_dagster.agents.questions.batch import answerer, questioner
+from qagen_dagster.agents.questions.batch import answerer, one_reply, questioner
 from qagen_dagster.configuration.profiles import PROBLEM_ROLES, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.problems.submissions import QuestionKind, VariantKind
 from qagen_dagster.records.questions.submissions import BlindAnswer
+
+
+def _below(load: Callable[[], Prompt]) -> Prompt:
+    """A prompt of the batch strategy with the system text before it."""
+    prompt = load()
+    return replace(prompt, system=f"{one_reply.beginning_prompt().user}\n{prompt.system}")
+
 
 ALL: list[Callable[[], Prompt]] = [
     lambda: generator.prompt_for(Mode.TEXTUAL),
@@ -24,9 +32,7 @@ ALL: list[Callable[[], Prompt]] = [
     lambda: validator.blind_prompt(Mode.VISUAL),
     lambda: validator.compare_prompts()[0],
     deduplicator.prompt,
-    questioner.prompt,
-    questioner.rewrite_prompt,
-    answerer.prompt,
+    *(partial(_below, one) for one in (questioner.prompt, questioner.rewrite_prompt, answerer.prompt)),
     *(
         partial(load_prompt, f"exams/{name}")
         for name in ("designer", "implementer", "solve", "verify", "style")

@@ -66,7 +66,7 @@ def test_an_agent_gets_only_its_own_tools_and_must_answer_when_it_has_none(tools
     few, model = run(agent_of(AgentLimits(), ("show", "not there")), tools, call("look", where="box"), DONE)
     assert isinstance(few.end, Finish)
     assert [spec.name for spec in model.requests[0].tools] == ["show", "submit", "give_up"]
-    assert "There is no tool 'look'" in told(model.requests[1])
+    assert "This task has no tool 'look'" in told(model.requests[1])
     _, alone = run(agent_of(AgentLimits(), ()), tools, DONE)
     assert alone.requests[0].tool_choice is ToolChoice.REQUIRED
 

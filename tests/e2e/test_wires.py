@@ -95,7 +95,10 @@ def _pictures_are_crops_where_the_wire_takes_them(asked: list[Asked]) -> None:
 
 STUMBLES: dict[str, tuple[Step, str]] = {
     "text": (Reply(text="I would rather talk about pumps."), "your reply called no tool"),
-    "unknown": (Reply(calls=(Call("open_valve", {"valve": "intake"}),)), "There is no tool 'open_valve'"),
+    "unknown": (
+        Reply(calls=(Call("open_valve", {"valve": "intake"}),)),
+        "This task has no tool 'open_valve'",
+    ),
     "broken": (
         Reply(calls=(Call("submit_qa", raw='{"question": "At what press'),)),
         "The arguments of submit_qa could not be read",

@@ -22,6 +22,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
+from tests.support.models import task
 
 PROFILE = Path(__file__).with_name("dry_run.yaml")
 _GAP = "____"
@@ -40,12 +41,11 @@ _CRITERIA = ("supported", "matches", "premise_holds", "unambiguous", "self_conta
 def cloze(request: Request) -> AssistantMessage:
     """Take the next step of the role that the offered tools belong to."""
     offered = {spec.name: spec for spec in request.tools}
-    for name, part in _PARTS.items():
-        if name in offered:
-            return part(request, offered)
-    for name, arguments in _ALWAYS.items():
-        if name in offered:
-            return _call(request, name, arguments)
+    for name in (task(request), *offered) if offered else ():
+        if name in _PARTS:
+            return _PARTS[name](request, offered)
+        if name in _ALWAYS:
+            return _call(request, name, _ALWAYS[name])
     return AssistantMessage(content=(Text(text="The script has no part in this conversation."),))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -130,6 +131,13 @@ def cut(turn: Turn, characters: int) -> Turn:
 def told(request: Request) -> str:
     """Everything a request says to the model, pictures aside."""
     return "\n".join((request.system, *(_words(message) for message in request.messages)))
+
+
+def task(request: Request) -> str:
+    """The tool that ends the task of a request: of several such tools, the one that the task names."""
+    offered = [tool.name for tool in request.tools]
+    named = re.findall(r"`(submit_\w+)`", told(request))
+    return next((name for name in named if name in offered), offered[-1])
 
 
 def _words(message: Message) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,12 @@ class Asked:
     later: str  # what users said after the first message
     pictures: tuple[Picture, ...]
     whole: str
+
+    @property
+    def terminal(self) -> str:
+        """The tool that ends its task: of several such tools, the one that the task names."""
+        named = re.findall(r"`(submit_\w+)`", f"{self.system}\n{self.user}")
+        return next((name for name in named if name in self.tools), self.tools[-1])
 
     @property
     def role(self) -> str:

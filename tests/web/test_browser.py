@@ -135,6 +135,26 @@ def test_criteria_that_nobody_judged_are_shown_so(tmp_path: Path) -> None:
 
 
 @needs_chromium
+def test_questions_of_people_are_marked_and_found(tmp_path: Path) -> None:
+    space = reviewed(tmp_path / "project", documents=1, questions=2)
+    key = CorpusGenerationResult.key(KEY)
+    published = space.store.read(key, CorpusGenerationResult)
+    asked, made = published.questions
+    asked = asked.model_copy(update={"origin": "imported"})
+    space.store.write(key, published.model_copy(update={"questions": (made, asked)}))
+    file = tmp_path / "report.html"
+    file.write_text(report(space), encoding="utf-8")
+    with chromium(tmp_path / "browser") as tab:
+        tab.open(file.as_uri())
+        tab.run("list.inputs.origin.value = 'imported', list.apply()")
+        assert tab.run("list.shown.map((row) => row.id)") == [asked.id]
+        for place in ("#rows .row-about", "#detail .chip"):
+            tab.wait(f"document.querySelector('{place}')")
+            texts = f"[...document.querySelectorAll('{place}')].map((one) => one.textContent).join(' · ')"
+            assert "imported" in tab.run(texts).split(" · ")
+
+
+@needs_chromium
 def test_hostile_text_stays_text_also_in_a_report(tmp_path: Path) -> None:
     space = reviewed(tmp_path / "project")
     file = tmp_path / "report.html"

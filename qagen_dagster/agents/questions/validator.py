@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
@@ -36,7 +37,9 @@ from qagen_dagster.toolkit.excerpt import Block, block, one_line, shown_label
 ROLE = "validator"
 _Asked = TypeVar("_Asked")
 _Reply = TypeVar("_Reply")
-_Given = TypeVar("_Given", bound=NumberedComparison | NumberedFinding | NumberedJudgement)
+_Given = TypeVar(
+    "_Given", bound=NumberedComparison | NumberedFinding | NumberedJudgement | evaluation.NumberedGuess
+)
 
 
 class Judged(Record):
@@ -217,6 +220,16 @@ def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: in
         return Replies({}, calls, str(run.end))
     given = _by_number(pairs, SubmitComparisons.model_validate(run.end.result).comparisons)
     return Replies({pair.key: Comparison(**one.shared(Comparison)) for pair, one in given}, calls)
+
+
+def guess(context: QAContext, model: Model, questions: Sequence[str], attempt: int) -> Replies[str]:
+    """Answer questions without the document, in one request. Raises ModelError."""
+    run = evaluation.guessing(model, ROLE, questions, context.corpus.corpus_context)
+    calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
+    if not isinstance(run.end, Finish):
+        return Replies({}, calls, str(run.end))
+    given = evaluation.SubmittedGuesses.model_validate(run.end.result.model_dump()).answers
+    return Replies({question: one.answer for question, one in _by_number(questions, given)}, calls)
 
 
 def _by_number(asked: Sequence[_Asked], given: Sequence[_Given]) -> list[tuple[_Asked, _Given]]:

@@ -12,6 +12,7 @@ from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import Models, json_option, model_options
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.cli.questions.run import materialize
+from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.questions.imported.coverage import keep_log, measure, read_log
@@ -50,7 +51,7 @@ def questions_import(
 ) -> int:
     """Add questions that people asked to a set, and tell its gaps.
 
-    FILE is JSON Lines or CSV with a question and perhaps an answer in each row. Each question is answered from the documents,
+    FILE is JSON Lines, CSV or TSV with a question and perhaps an answer in each row. Each question is answered from the documents,
     checked like a generated one, and published with `origin: imported`. Then the command lists the questions that were not
     published, with the reasons, and the subjects that people ask about and the set lacks. The next `qagen run` shows these
     gaps to the generator. FILE is added to the questions of earlier imports. Without FILE, only those are used.
@@ -90,10 +91,11 @@ def _lines(coverage: Coverage) -> Iterator[str]:
         places = [
             (f"nearest: {each.document_id or one.document_id}:{each.start_line}", each.quote)
             for each in one.passages
+            if shared_words(one.question, each.quote)
         ]
         for where, text in places or [(one.document_id, one.detail)]:
             yield f"  {where}  {textwrap.shorten(text, _SHOWN)}"
-    yield f"\n{len(coverage.gaps)} of {coverage.subjects} subjects in the documents have no question in the set"
+    yield f"\nsubjects in the log: {coverage.subjects}; in the documents, not in the set: {len(coverage.gaps)}"
     for document, questions in coverage.gaps:
         yield f"  {document}: {' / '.join(questions)}"
     if coverage.gaps:

@@ -34,7 +34,7 @@ _NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
 _NO_PERSON = re.compile(
     r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
     r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
-    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?(?!\.)|for|abstract|contents|conference|"
+    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?(?!\.)|for|of|city|office|abstract|contents|conference|"
     r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
     r"december)\b"
 )
@@ -54,6 +54,10 @@ _GOES_ON = re.compile(r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:an
 _NOTE_OF_NAME = re.compile(r"\W*a ?[A-Z]")  # an affiliation whose mark may look like a letter of the names
 _LED = re.compile(r"(?i)(?:by|von|par|por|di|authors?:) ")
 _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
+# The date or the abstract that follows the authors of an article.
+_AFTER_NAMES = re.compile(
+    r"(?i)(?:abstract|summary|zusammenfassung|r\u00e9sum\u00e9|resumen|(?:\d{1,2}(?:\.|st|nd|rd|th)?,? )?[^\W\d_]{3,12}[.,]? (?:\d{1,2}(?:st|nd|rd|th)?,? )?(?:19|20)\d\d)$"
+)
 _FRONT = 12  # number of lines below the title in which its authors stand
 
 
@@ -102,7 +106,8 @@ def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
 
 
 def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
-    """The names directly below the title on the first page, if "by", an affiliation or an e-mail address shows that these are persons.
+    """The names directly below the title on the first page, if "by", an affiliation, an e-mail address, or a date or abstract below them
+    shows that these are persons.
 
     Returns no names if more names follow further below, between affiliations, because the list would then be incomplete. Also returns no
     names if the line below may be an institute.
@@ -130,7 +135,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
     mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
     said = any(map(_LED.match, front[: len(first)]))
-    return found if said or mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
+    dated = any(map(_AFTER_NAMES.match, shown[below + len(first) :][:1]))
+    return found if said or dated or mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
 
 
 def _names(line: str) -> list[str]:

@@ -25,7 +25,7 @@ _WEIGHTS = {
     "thesis": -3.0,  # a line says that this is a thesis
     "person": -0.75,
     "sentence": -2.0,  # the group begins or ends like a part of a sentence
-    "word": -2.0,  # one short word, such as a logo
+    "word": -2.0,  # one short word, such as a logo, or only the kind of the document
     "below text": -4.0,
     "letter": -6.0,  # the page addresses a reader
 }
@@ -35,19 +35,17 @@ _SOME = 0.15  # the value of "large" for barely large print
 _LARGE = 1.15  # times the size of the running text
 _NEARLY = 0.95  # minimum size of a bold title, as a share of the size of the running text
 _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title
-_LINES = 6  # maximum lines of a title
 _GROUPS = 8  # number of groups after which "early" is 0
 _SHORT = 12  # maximum characters of a logo
-_DASH = 3  # maximum characters of a dash or symbol within a title
 _PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 # Stamps, addresses, dates, places with a year, periodicals and rules.
 _NO_TITLE = re.compile(
-    r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|\W*$|[\d\W]+$"
+    r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$"
     r"|(?:v|version|release|revision|rev\.)\.? ?\d|.*@|(?:[^\W\d_]+[.,]? +)?(?:\d{1,2}(?:\.|st|nd|rd|th)?,? +)?[^\W\d_]{3,12}[.,]? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$"
     r"|[^\W\d_]+(?:[- ][^\W\d_]+){0,3}(?: [-\u2013\u2014] |, ?)(?:19|20)\d\d$|\d{4}-\d\d-\d\d\b|confidential$|draft$|by(?: |$)"
 )
 _ORGANISATION = re.compile(
-    r"(?i)\b(?:universi\w*|department|faculty|college of|school of|institut\w*|ministry|laborator\w+|commission|ltd\b|gmbh\b|\u0161kol\w+|"
+    r"(?i)\b(?:universi\w*|department|faculty|college of|school of|institut\w*|ministry|laborator\w+|commission|court|ltd\b|gmbh\b|\u0161kol\w+|"
     r"universit\u00e4t\w*|fakult\u00e4t|departamento|facultad|minist\w+)\b"
     r"|\u0443\u043d\u0438\u0432\u0435\u0440\u0441\u0438\u0442\u0435\u0442|\u043c\u0438\u043d\u0438\u0441\u0442\u0435\u0440\u0441\u0442\u0432|\u043c\u0438\u043d\u043e\u0431\u0440|\u0444\u0430\u043a\u0443\u043b\u044c\u0442\u0435\u0442"
     r"|\u043a\u0430\u0444\u0435\u0434\u0440\u0430|\u0438\u043d\u0441\u0442\u0438\u0442\u0443\u0442|\u0443\u0447\u0440\u0435\u0436\u0434\u0435\u043d\u0438\u0435|\u5927\u5b66|\u5927\u5b78|\u062c\u0627\u0645\u0639\u0629|\u062f\u0627\u0646\u0634\u06af\u0627\u0647|\u062f\u0627\u0646\u0634\u06a9\u062f"
@@ -66,6 +64,9 @@ _NAME = (
 _PERSON = re.compile(_NAME + "$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
 _LETTER = re.compile(r"(?i)(?:dear |to whom it may|sehr geehrte|(?:yours )?(?:sincerely|faithfully|truly),)")
+_GOES_ON = re.compile(
+    r" [^\W\d_A-Z\u0410-\u042f]{1,3}$"
+)  # a line that ends with a short word, such as "of" or "e"
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters of the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:(?<=\s)\d\)|[\u2217\u2020\u2021\u22c6]|\^\(?\d\)?(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
@@ -158,37 +159,29 @@ def _groups(text: PdfText) -> list[_Group]:
     groups: list[list[int]] = []
     for n in range(text.pages[0].end_line):
         line = text.lines[n]
-        if not line or (_NO_TITLE.match(line) and len(line) > _DASH) or NAMED.fullmatch(line):
+        if not line or _NO_TITLE.match(line) or NAMED.fullmatch(line):
             continue
-        # A line of smaller print may stand between two lines of a title.
-        for place in range(len(groups) - 1, max(-1, len(groups) - 3), -1):
-            if _continues(text, groups[place], n) and all(len(group) == 1 for group in groups[place + 1 :]):
-                groups[place].append(n)
-                break
+        if groups and _continues(text, groups[-1], n):
+            groups[-1].append(n)
         else:
             groups.append([n])
     found: list[_Group] = []
     for group in groups:
         shown = " ".join(text.lines[n] for n in group)
-        if len(group) <= _LINES and _may_be_title(shown):
-            found.append(
-                _Group(tuple(group), " ".join(shown.replace(" | ", " ").split()), text.fonts[group[0]])
-            )
+        if _may_be_title(shown):
+            words = " ".join(shown.replace(" | ", " ").split())
+            found.append(_Group(tuple(group), words, text.fonts[group[0]]))
     return found
 
 
 def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
     """Whether line `n` continues a group: it is close, in the same print, and names nothing else. A short word may continue in smaller print."""
     fonts, lines, last = text.fonts, text.lines, group[-1]
+    if n == last + 1 and _GOES_ON.search(lines[last]):
+        return True
     large = fonts[n].size > _LARGE * text.body_size
-    between = list(range(last + 1, n))
-    smaller = all(fonts[m].size < _EQUAL * fonts[n].size for m in between if lines[m])
-    role = _role(lines[n])
-    if (
-        len(between) > (2 if large else 0)
-        or not smaller
-        or (role != _role(lines[last]) and (role or between))
-    ):
+    between, role = n - last - 1, _role(lines[n])
+    if between > (2 if large else 0) or (role != _role(lines[last]) and (role or between)):
         return False
     names = _BETWEEN_NAMES.split(lines[n])
     apart = len(names) > 1 or (not lines[n - 1] and not _KIND.match(lines[n]))
@@ -215,6 +208,7 @@ class _Features:
         prose = {n for n in shown if is_prose(lines[n])}
         body = text.body_size
         sizes = sorted({fonts[n].size for n in shown}, reverse=True)
+        self._lines = lines
         self._body = body if prose else min([body, *sizes[1:2]])  # slides may have no running text
         self._largest = max((group.font.size for group in groups), default=0)
         large = _LARGE * self._body
@@ -232,19 +226,19 @@ class _Features:
         shown, letters, font = group.text, letters_of(group.text), group.font
         large = font.size > _LARGE * self._body
         share = (font.size - self._body) / max(self._largest - self._body, 1)
-        role = _role(shown)
+        role = _role(self._lines[group.lines[0]])
         return {
             "large": large * (_SOME + (1 - _SOME) * share),
             "bold": font.bold and not large and font.size > _NEARLY * self._body,
             "early": max(0.0, 1 - self._order[group] / _GROUPS),
-            "stated": letters == self._said,
+            "stated": bool(letters) and letters == self._said,
             "organisation": role == "organisation",
             "thesis": role == "thesis",
             "person": bool(_PERSON.match(shown)),
             "sentence": shown[0].islower()
             or shown[-1] in ":;.\u3002"
             or (not large and (is_prose(shown) or shown[0].isdigit())),
-            "word": _is_word(shown),
+            "word": _is_word(shown) or bool(_KIND.match(shown)),
             "below text": group.lines[0] >= self._text,
             "letter": self._letter,
         }

@@ -62,10 +62,8 @@ def measure_answers(found: Evaluation, progress: Progress | None = None) -> Answ
     evaluator = _AnswerEvaluator(found, place, answerer, judge, Grader(_method(found)))
     record = DocumentEvaluation[BaselineAnswer]
     questions = EvaluationRun(found, evaluator.ask, BaselineAnswer, record, progress).run(planned, answerer)
-    return make_report(
-        found, Kind.ANSWERS, questions, dict(_metrics(questions)),
-        fingerprint=planned.fingerprint, model=setup.model, judge=setup.judge_name,
-    )  # fmt: skip
+    metrics = dict(_metrics(questions))
+    return make_report(found, Kind.ANSWERS, questions, metrics, planned.fingerprint, setup)
 
 
 def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]:

@@ -8,7 +8,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.statistics import share_with_bounds
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.records import evaluation
 
 VERSION = "3"  # increase if the same responses would give another verdict
@@ -23,7 +23,8 @@ def plan_closed_book(found: run_questions.Evaluation) -> run_questions.Evaluatio
 def closed_book_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     """The setup, whose judge is the model that compares answers if code cannot decide."""
     config = found.space.corpus(found.combination.corpus).config
-    answerer, comparer = _spec(found, Role.ANSWERER), _spec(found, _comparer_of(found))
+    roles = (Role.ANSWERER, _comparer_of(found))
+    answerer, comparer = (found.profile.spec(role, found.combination.mode) for role in roles)
     identities = run_questions.identities(answerer, comparer)
     how = (VERSION, config.corpus_context, *identities, *(prompt.hash for prompt in judges.prompts()))
     specs = {Role.ANSWERER: answerer, Role.JUDGE: comparer}
@@ -35,17 +36,17 @@ def check_closed_book(
 ) -> evaluation.ClosedBookReport:
     """Ask every published question without its document and store the report. Raises ConfigError and StoreError, and ModelError if a model
     is not available or fails for several consecutive questions."""
-    planned, role = plan_closed_book(found), _comparer_of(found)
-    answerer, comparer = (found.model(_spec(found, one)) for one in (Role.ANSWERER, role))
+    planned, setup, role = plan_closed_book(found), closed_book_setup(found), _comparer_of(found)
+    answerer, comparer = (found.model(one) for one in setup.specs.values())
     context = found.space.corpus(found.combination.corpus).config.corpus_context
     evaluator = _ClosedBookEvaluator(context, answerer, comparer, role.value)
     record = evaluation.DocumentEvaluation[evaluation.ClosedBookAnswer]
     run = run_questions.EvaluationRun(found, evaluator.ask, evaluation.ClosedBookAnswer, record, progress)
     questions = run.run(planned, answerer)
+    made = _metrics(questions)
     return run_questions.make_report(
-        found, evaluation.Kind.CLOSED_BOOK, questions, _metrics(questions),
-        fingerprint=planned.fingerprint, model=answerer.spec.name, judge=comparer.spec.name,
-    )  # fmt: skip
+        found, evaluation.Kind.CLOSED_BOOK, questions, made, planned.fingerprint, setup
+    )
 
 
 def _metrics(questions: Sequence[evaluation.ClosedBookAnswer]) -> dict[str, float]:
@@ -57,10 +58,6 @@ def _metrics(questions: Sequence[evaluation.ClosedBookAnswer]) -> dict[str, floa
     shares = share_with_bounds("leaked_share", known, len(questions)) if tried else {}
     counts = {"leaked": sum(known), "undecided": len(questions) - len(known), "tried": tried}
     return shares | {name: float(count) for name, count in counts.items()}
-
-
-def _spec(found: run_questions.Evaluation, role: Role) -> ModelSpec:
-    return found.profile.spec(role, found.combination.mode)
 
 
 def _comparer_of(found: run_questions.Evaluation) -> Role:

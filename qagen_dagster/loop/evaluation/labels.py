@@ -7,6 +7,7 @@ grades the other passages. Otherwise the other passages are unjudged, but may be
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import lru_cache
 
 from qagen_dagster.agents import evaluation as judges
@@ -67,10 +68,10 @@ def measure_labels(
         ask = _Labeller(found, search, judge).ask
         run = run_questions.EvaluationRun(found, ask, evaluation.LabelledQuestion, record, progress)
         questions = run.run(planned, judge, 1 if embedder.local and judge is None else None)
+    setup = replace(setup, model=embedder.name)
     return run_questions.make_report(
-        found, evaluation.Kind.LABELS, questions, _metrics(questions),
-        fingerprint=planned.fingerprint, model=embedder.name, judge=setup.judge_name,
-    )  # fmt: skip
+        found, evaluation.Kind.LABELS, questions, _metrics(questions), planned.fingerprint, setup
+    )
 
 
 def _metrics(questions: Sequence[evaluation.LabelledQuestion]) -> dict[str, float]:
@@ -153,7 +154,7 @@ class _Labeller:
             hits = self._search.searcher.search(None, question, DEPTH, -1.0, ranking)
             for place, hit in enumerate(hits, 1):
                 text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
-                if text is None or (ranking is Ranking.WORDS and not hit.words):
+                if text is None:
                     continue
                 for one in text.passages:
                     if shared_lines(one.lines, lines) >= HELD:
@@ -185,9 +186,15 @@ def states(question: str, answer: str, passage: str, title: str) -> bool:
         return False
     if missing_names(facts(question), facts(f"{title}\n{passage}")):
         return False
-    sentences = [one.text for one in split(passage)]
-    return any(
-        unsupported("", answer, text, "") is None
-        and shared_words(question, f"{title}\n{before}\n{text}") >= SUBJECT
-        for before, text in zip(("", *sentences), sentences, strict=False)
+    return closeness(question, answer, passage, title) >= SUBJECT
+
+
+def closeness(question: str, answer: str, text: str, title: str = "") -> float:
+    """The largest share (0-1) of the words of the question that a sentence with the answer has, together with the title and the sentence before."""
+    sentences = [one.text for one in split(text)]
+    shares = (
+        shared_words(question, f"{title}\n{before}\n{sentence}")
+        for before, sentence in zip(("", *sentences), sentences, strict=False)
+        if unsupported("", answer, sentence, "") is None
     )
+    return max(shares, default=0.0)

@@ -4,7 +4,7 @@ An answerer is a reader with its input: the passages that one ranking finds firs
 nothing. The embedded reader is always in the panel, and the models of a profile join it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from math import isnan
@@ -18,6 +18,7 @@ from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
+from qagen_dagster.loop.evaluation.labels import closeness
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index.build import CorpusSearch, open_index
@@ -29,9 +30,10 @@ from qagen_dagster.records.evaluation import DocumentEvaluation, Kind, PanelAnsw
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "2"  # increase if the same responses would get different verdicts
+VERSION = "3"  # increase if the same responses would get different verdicts
 FEWEST = 8  # minimum number of answerers that read, for the two-parameter model
 STRONG = 3  # minimum number of strong answerers; of more than nine that read, the best third is strong
+RELIABLE = 0.9  # minimum share of right answers of the best answerer, among questions without a suspicion
 _HALF = 0.5  # the score of an undecided answer
 _ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
 _DEPTHS, _USUAL = (1, 3), 5  # numbers of passages that are shown
@@ -101,11 +103,9 @@ def ask_panel(found: run_questions.Evaluation, progress: run_questions.Progress 
     with closing(open_index(found.space, found.combination.corpus, found.meter)) as search:
         ask = _Panel(found, search, panel, models, setup.judge_name).ask
         run = run_questions.EvaluationRun(found, ask, PanelQuestion, record, progress)
-        questions = rated(run.run(planned, slowest))
-    return run_questions.make_report(
-        found, Kind.PANEL, questions, _metrics(questions),
-        fingerprint=planned.fingerprint, model=setup.model, judge=setup.judge_name,
-    )  # fmt: skip
+        questions = confirmed(rated(run.run(planned, slowest)), found.text)
+    metrics = _metrics(questions)
+    return run_questions.make_report(found, Kind.PANEL, questions, metrics, planned.fingerprint, setup)
 
 
 @dataclass(frozen=True)
@@ -190,6 +190,22 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
             }
         )
     return tuple(found.get(one.question_id, one) for one in questions)
+
+
+def confirmed(questions: Sequence[PanelQuestion], text: Callable[[str], str]) -> tuple[PanelQuestion, ...]:
+    """The questions with fewer suspects if even the best answerer is often wrong.
+
+    Then a question stays suspected only if its document has the other answer closer to the words of the question than the published one.
+    """
+    known = _metrics([one for one in questions if not one.suspected])
+    reliable = max((share for name, share in known.items() if name.startswith("right")), default=0.0)
+
+    def stays(one: PanelQuestion) -> bool:
+        asked, document = one.question, text(one.document_id)
+        other, key = closeness(asked, one.other, document), closeness(asked, one.answer, document)
+        return reliable >= RELIABLE or other > key
+
+    return tuple(one.model_copy(update={"suspected": one.suspected and stays(one)}) for one in questions)
 
 
 def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:

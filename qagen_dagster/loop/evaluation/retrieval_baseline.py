@@ -97,9 +97,8 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
 
         workers = 1 if spec.local else found.space.settings.document_workers
         questions = tuple(map_in_parallel(one, found.questions, workers=workers))
-    return make_report(
-        found, Kind.RETRIEVAL, questions, metrics(questions), fingerprint=version, model=spec.name
-    )
+    made_by = Setup((VERSION,), spec.name)
+    return make_report(found, Kind.RETRIEVAL, questions, metrics(questions), version, made_by)
 
 
 @dataclass(frozen=True)
@@ -140,8 +139,6 @@ class _RankFinder:
         found: list[Placement] = []
         for ranking in Ranking:
             hits = self.search.searcher.search(None, question, DEPTH, -1.0, ranking)
-            if ranking is Ranking.WORDS:  # chunks that share no word have no order
-                hits = [hit for hit in hits if hit.words > 0]
             found.append(placement(ranking, hits, document_id, holders))
         return tuple(found)
 

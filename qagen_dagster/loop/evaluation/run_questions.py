@@ -192,10 +192,8 @@ def make_report(
     kind: Kind,
     questions: tuple[EvaluatedQuestion, ...],
     metrics: Mapping[str, float],
-    *,
     fingerprint: str,
-    model: str,
-    judge: str = "",
+    setup: Setup,
 ) -> EvaluationReport[Any]:
     """Make a report of evaluated questions, and store it as the latest one and in the history of its run."""
     made = REPORTS[kind](
@@ -210,8 +208,8 @@ def make_report(
         metrics=dict(metrics),
         questions=questions,
         fingerprint=fingerprint,
-        model=model,
-        judge_model=judge,
+        model=setup.model,
+        judge_model=setup.judge_name,
     )
     found.space.store.write(found.combination.history_key(made.run_id, f"{kind.value}.json"), made)
     found.space.store.write(EvaluationReport.key(found.combination, kind), made)

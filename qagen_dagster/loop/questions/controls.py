@@ -53,25 +53,22 @@ def same_fact(
     return False, str(run.end), calls
 
 
-def without_document(step: Validate, work: DocumentWork, models: QAModels, judged: Judged) -> Judged:
-    """Let the validator answer an accepted candidate without the document. If it gives the proposed answer, the question is trivial.
-
-    Raises ModelError.
+def without_document(
+    step: Validate, work: DocumentWork, models: QAModels, judged: Judged, guess: str = ""
+) -> Judged:
+    """Let the validator answer an accepted candidate without the document, unless `guess` is its answer. If it gives the proposed answer, the
+    question is trivial. Raises ModelError.
     """
-    context, found = work.context, judged.verdict
+    context, found, asked = work.context, judged.verdict, step.candidate.question
     if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
-    run = evaluation.guessing(
-        models.validator, validator.ROLE, step.candidate.question, context.corpus.corpus_context
-    )
-    spec, document = models.validator.spec, context.view.document.id
-    calls = call_summaries(run.responses, validator.ROLE, spec, document, step.attempt)
-    same, failure, given = False, "" if isinstance(run.end, Finish) else str(run.end), ""
-    if isinstance(run.end, Finish):
-        given = evaluation.SubmittedGuess.model_validate(run.end.result).answer.strip()
-        if not says_nothing(given):
-            same, failure, more = same_fact(step, work, models, given)
-            calls = (*calls, *more)
+    made = validator.Replies({asked: guess})
+    if not guess:
+        made = validator.guess(context, models.validator, (asked,), step.attempt)
+    same, failure, calls, given = False, made.failure, made.calls, made.found.get(asked, "").strip()
+    if given and not says_nothing(given):
+        same, failure, more = same_fact(step, work, models, given)
+        calls = (*calls, *more)
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
         return judged.model_copy(update={"verdict": None, "failure": failure})
@@ -202,12 +199,13 @@ def judge(
     found: validator.Replies[BlindAnswer] | None,
     rule: str = "",
     compared: Comparison | None = None,
+    guess: str = "",
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and control it if it passes. If the scenario wants it, the validator checks that the
     question needs a picture. If the scenario's mix counts types, the validator checks the question's type. Raises ModelError.
 
-    `found` has the validator's blind answer, and `compared` its comparison; if they are None, they are made first. The `writer` may
-    correct a refused candidate.
+    `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; what is missing is
+    made first. The `writer` may correct a refused candidate.
     """
     first = state.first
     if found is None and first is not None and first.question == step.candidate.question:
@@ -223,7 +221,7 @@ def judge(
     event = control(step, work, models, event)
     if isinstance(event, Controlled):
         return event
-    judged = without_document(step, work, models, event)
+    judged = without_document(step, work, models, event, guess)
     able = writer.spec.provider != RULES
     return judged.model_copy(update={"may_mend": True}) if able else judged
 

@@ -10,7 +10,7 @@ from typing import Any
 from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
-from qagen_dagster.agents.questions.batch import answerer, questioner
+from qagen_dagster.agents.questions.batch import answerer, one_reply, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import claim_rules, judge
 from qagen_dagster.index.search import index_fingerprint
@@ -27,7 +27,7 @@ from qagen_dagster.records.corpus_options import (
 from qagen_dagster.records.ids import Mode, fingerprint
 
 LOOP_VERSION = "11"  # increase if the same responses would give another result
-BATCH_VERSION = "12"  # the same for the batch strategy, including the grading of its answers
+BATCH_VERSION = "13"  # the same for the batch strategy, including the grading of its answers
 PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
 IMPORT_VERSION = "1"  # the same for imported questions
 _OPENED = (Role.GENERATOR, Role.VALIDATOR)
@@ -50,7 +50,8 @@ def prompt_hashes(
     """
     staged = staged if mode is Mode.TEXTUAL else ()
     spans = strategy is Strategy.ACROSS or Span.ACROSS in staged
-    batch = (questioner.prompt(), questioner.rewrite_prompt(), answerer.prompt(), judge.judge_prompt())
+    asking = (one_reply.beginning_prompt(), questioner.prompt(), questioner.rewrite_prompt())
+    batch = (*asking, answerer.prompt(), judge.judge_prompt())
     prompts = (
         *(batch if strategy is Strategy.BATCH else ()),
         *((generator.prompt_for(mode),) if strategy is Strategy.AGENT else ()),
@@ -62,6 +63,7 @@ def prompt_hashes(
         ),
         deduplicator.prompt(),
         *(evaluation.prompts() if closed else ()),
+        *((evaluation.several_prompt(),) if closed and strategy is Strategy.BATCH else ()),
         *((no_answer.prompt(),) if {*staged} - {Span.ACROSS} else ()),
         *((excerpts_answerer.several_prompt(),) if spans or staged else ()),
         *((validator.blind_prompt(Mode.TEXTUAL), evaluation.marking_prompt()) if control else ()),

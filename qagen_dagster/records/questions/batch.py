@@ -34,13 +34,6 @@ class DraftQuestion(Record):
 
     question: Annotated[str, Field(description=submissions.SELF_CONTAINED)]
     question_type: Annotated[AskedType, Field(description="The type that it was asked for as.")]
-    lines: Annotated[
-        tuple[int, ...],
-        Field(
-            max_length=40,
-            description="The lines where the passages begin that its answer rests on, all of them: the answerer may see only what is near.",
-        ),
-    ] = ()
 
 
 class NotPossible(Record):

@@ -43,7 +43,7 @@ async function drawDetail(row, reviews, list) {
 function heading(row) {
   const why = row.outcome === "accepted" ? null : element("span", { class: "chip no" }, `${row.outcome}: ${row.reason}`);
   const isBank = !sets[row.set_key].versioned; // its texts are TeX, which a section of the detail sets
-  const chips = [row.type, row.grade && `grade ${row.grade}`, row.model, row.usd && money(row.usd)].filter(Boolean);
+  const chips = [row.type, row.origin === "imported" && row.origin, row.grade && `grade ${row.grade}`, row.model, row.usd && money(row.usd)].filter(Boolean);
   return element("header", { class: "asked" },
     element("h2", { dir: "auto" }, isBank ? `${row.document}, ${row.type}` : row.question || "(no question)"),
     isBank ? null : element("p", { class: "answer", dir: "auto" }, row.answer || "(no answer)"),

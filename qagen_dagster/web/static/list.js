@@ -12,6 +12,7 @@ const FILTERS = [
   { name: "outcome" },
   { name: "state", label: "review", values: STATES },
   { name: "type" },
+  { name: "origin" },
   { name: "reason" },
   { name: "grade", values: GRADES },
   { name: "model" },
@@ -141,7 +142,7 @@ class QuestionList {
   item(row, at) {
     const state = this.stateOf(row);
     const why = row.reason && `${row.outcome}: ${row.reason}`;
-    const about = [row.document, row.type, row.grade && `grade ${row.grade}`, this.order.value === "usd" && money(row.usd),
+    const about = [row.document, row.type, row.origin === "imported" && row.origin, row.grade && `grade ${row.grade}`, this.order.value === "usd" && money(row.usd),
       row.suspicion > 0 && `suspicion ${Math.round(100 * row.suspicion)} %`, why].filter(Boolean).join(" · ");
     const made = element(
       "div",

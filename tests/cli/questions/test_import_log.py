@@ -10,6 +10,7 @@ from tests.cli.conftest import Command
 from tests.loop.questions.imported.test_import import ASKED, CORPUS, TEXT, UNKNOWN
 
 KNOWN, OTHER = list(ASKED)[:2]
+NEAR = "Who paid for the filters of the Harbour Pump?"
 
 
 @pytest.fixture
@@ -24,6 +25,7 @@ def pumps(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
         {"question": KNOWN},
         {"question": OTHER, "answer": "May 2003"},
         {"question": UNKNOWN},
+        {"question": NEAR},
         {"text": "x"},
     ]
     (qagen.project.root / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -33,19 +35,21 @@ def pumps(qagen: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
 def test_a_log_is_published_and_what_is_missing_is_told(pumps: Command) -> None:
     log = str(pumps.project.root / "log.jsonl")
     kept = pumps("questions", "import", log, "--corpus", "pumps", "--no-run")
-    assert (kept.code, kept.out) == (0, "3 imported questions are kept for pumps/facts/textual\n")
-    assert "log.jsonl:4: it has no `question`" in kept.err
+    assert (kept.code, kept.out) == (0, "4 imported questions are kept for pumps/facts/textual\n")
+    assert "log.jsonl:5: it has no text in `question` (fields: text)" in kept.err
     assert pumps("estimate", "--corpus", "pumps").code == 0
     ended = pumps("questions", "import", log, "--corpus", "pumps")
     assert ended.code == 0, ended.err
-    assert "3 imported questions: " in ended.out
-    assert f"unanswerable: {UNKNOWN}\n  nearest: " in ended.out
+    assert "4 imported questions: " in ended.out
+    assert f"unanswerable: {NEAR}\n  nearest: harbour.md:" in ended.out
+    assert "nearest: " not in ended.out.split(UNKNOWN)[1].split("\n\n")[0], "no passage shares a word with it"
     assert f"wrong_answer: {OTHER}" in ended.out
-    assert f"have no question in the set\n  river.md: {OTHER}\n" in ended.out
+    gap = f"subjects in the log: 4; in the documents, not in the set: 1\n  river.md: {OTHER}\n"
+    assert gap in ended.out
     assert pumps("run", "--corpus", "pumps").code == 0
     again = pumps("questions", "import", "--corpus", "pumps", "--json")
     found = json.loads(again.out)
-    assert {one["question"] for one in found["questions"]} == {KNOWN, OTHER, UNKNOWN}
+    assert {one["question"] for one in found["questions"]} == {KNOWN, OTHER, UNKNOWN, NEAR}
     listed = json.loads(pumps("questions", "--corpus", "pumps", "--json").out)
     assert any(one["question"] == KNOWN and one["outcome"] == "accepted" for one in listed)
 

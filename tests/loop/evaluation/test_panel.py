@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
-from qagen_dagster.loop.evaluation.panel import answerers, ask_panel, rated
+from qagen_dagster.loop.evaluation.panel import answerers, ask_panel, confirmed, rated
 from qagen_dagster.loop.index.build import build_index
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.publication.published_set import read_published
@@ -64,6 +64,30 @@ def test_a_key_is_suspected_if_all_strong_answerers_agree_on_another_answer(
 def test_undecided_answers_count_half_and_accuse_nobody() -> None:
     found = rated([*GOOD, asked(9, *[answer("Selby", None)] * 4)])[-1]
     assert (found.share_right, found.suspicion, found.difficulty) == (0.5, 0, None)
+
+
+TEXT = "Ida Holm built the mill at Arden. It burned in 1874. The bridge at Selby opened in 1901."
+
+
+@pytest.mark.parametrize(
+    ("question", "key", "other", "suspected"),
+    [
+        ("When did the bridge at Selby open?", "1874", "1901", True),
+        ("When did the bridge at Selby open?", "1901", "1874", False),
+        ("Who built the mill at Arden?", "Selby", "Ida Holm", True),
+        ("Who built the mill at Arden?", "Ida Holm", "the bridge at Selby", False),
+        ("Who sold the mill at Arden?", "Bo Lund", "Per Falk", False),
+    ],
+)
+def test_answerers_that_are_often_wrong_need_the_document_to_accuse(
+    question: str, key: str, other: str, suspected: bool
+) -> None:
+    doubted = asked(9, *[answer(other, False)] * 4).model_copy(
+        update={"question": question, "answer": key, "other": other, "suspected": True}
+    )
+    good, wrong = asked(1, *RIGHT), asked(2, *[answer("b", False)] * 3)
+    assert confirmed([good, wrong, doubted], lambda _: TEXT)[-1].suspected == suspected
+    assert confirmed([good, doubted], lambda _: TEXT)[-1].suspected
 
 
 def test_eight_answerers_have_a_two_parameter_model() -> None:

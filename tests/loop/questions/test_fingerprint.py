@@ -203,4 +203,11 @@ def test_options_of_the_batch_strategy_move_it_and_how_many_of_what_does_not() -
 def test_the_batch_strategy_does_not_depend_on_the_explorers_prompt() -> None:
     agent, batch = (set(prompt_hashes(Mode.TEXTUAL, one)) for one in (Strategy.AGENT, Strategy.BATCH))
     assert agent - batch == {"generator_textual"}
-    assert batch - agent == {"batch_questions", "batch_rewrite", "batch_answer", "judge"}
+    assert batch - agent == {
+        "batch_document",
+        "batch_questions",
+        "batch_rewrite",
+        "closed_book_several",
+        "batch_answer",
+        "judge",
+    }

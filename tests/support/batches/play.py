@@ -13,7 +13,7 @@ from typing import Any
 from qagen_dagster.loop.questions.document_work import QAModels
 from qagen_dagster.models.messages import AssistantMessage, Request
 from tests.support.documents import MANUAL
-from tests.support.models import CRITERIA, FakeModel, Turn, call, cut, say, told
+from tests.support.models import CRITERIA, GUESS, FakeModel, Turn, call, cut, say, task, told
 
 LINES = MANUAL.split("\n")
 FALSE = "Forty keepers of the lighthouse sold their boats to merchants from Peru."
@@ -37,6 +37,7 @@ class Fate(StrEnum):
     WRONG = "wrong"  # the validator has another answer
     NOWHERE = "nowhere"  # the validator has none
     MENDED = "mended"  # the validator refuses its first answer, and not the second
+    KNOWN = "known"  # the validator gives the answer without the document
     LOOKUP = "lookup"  # the validator finds that it is not of its type
 
 
@@ -59,17 +60,15 @@ class BatchPlay:
         rewrites: Callable[[str], str] = lambda _question: "",
         first: int | None = None,
         server: bool = False,
-        lines: Sequence[int] = (),
         characters: int = 1_000_000,
     ) -> None:
         """`first` numbers the questions of every round from it on, so that rounds repeat each other.
 
-        `server`: the validator is a model on a server, which is shown the document. `lines`: where the generator says that the
-        answers rest. `characters`: where a reply is cut off.
+        `server`: the validator is a model on a server, which is shown the document. `characters`: where a reply is cut off.
         """
         self._rounds, self._before = rounds, before
         self._characters = characters
-        self._impossible, self._rewrites, self._first, self._lines = impossible, rewrites, first, lines
+        self._impossible, self._rewrites, self._first = impossible, rewrites, first
         validator = "openai" if server else "scripted"
         self.log: list[tuple[str, str]] = []
         self.models = QAModels(
@@ -91,16 +90,16 @@ class BatchPlay:
             self.log.append((role, request.canonical()))
             return cut(play(request), self._characters)
 
-        return FakeModel(respond, role, provider)
+        return FakeModel(respond, role, provider, plays_closed_book=True)
 
     def _generate(self, request: Request) -> AssistantMessage:
-        if request.tools[0].name == "submit_rewrite":
+        if task(request) == "submit_rewrite":
             rejected = told(request).partition("The rejected question:\n")[2].partition("\n")[0]
             return call("submit_rewrite", question=self._rewrites(rejected))
         before = sum(len(one) for one in self._rounds[: request.sample - 1])
         this = self._rounds[request.sample - 1] if request.sample <= len(self._rounds) else ()
         questions = [
-            {"question": question(fate, number), "question_type": kind, "lines": list(self._lines)}
+            {"question": question(fate, number), "question_type": kind}
             for number, (kind, fate) in enumerate(this, self._first or before + 1)
         ]
         gone = [{"question_type": kind, "reason": why} for kind, why in self._impossible]
@@ -126,6 +125,11 @@ class BatchPlay:
                 "submit_comparisons", comparisons=[_compared(fate) | {"number": n} for n, fate in heard]
             )
         found = [(int(n), Fate(fate), int(at)) for n, fate, at in _BLIND.findall(told(request))]
+        if request.tools[-1].name in (GUESS, f"{GUESS}s"):
+            asked = [one[1:] for one in found] or [_asked(request)]
+            said = [_line(at) if fate is Fate.KNOWN else "unknown" for fate, at in asked]
+            several = [{"number": number, "answer": one} for number, one in enumerate(said, 1)]
+            return call(f"{GUESS}s", answers=several) if len(said) > 1 else call(GUESS, answer=said[0])
         several = [_blind(fate, at) | {"number": n} for n, fate, at in found if fate is not Fate.UNHEARD]
         return call("submit_answers", **{"answers": several} if found else _blind(*_asked(request)))
 

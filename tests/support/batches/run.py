@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.journal import DocumentJournal
@@ -35,9 +36,16 @@ def limits_of(
 
 
 def run(
-    play: BatchPlay, store: Store | None = None, limits: BatchLimits | None = None, text: str | None = None
+    play: BatchPlay,
+    store: Store | None = None,
+    limits: BatchLimits | None = None,
+    text: str | None = None,
+    *,
+    closed_book: bool = False,
 ) -> GenerationResult:
     context = context_of() if text is None else context_of(view_of(text))
+    scenario = context.scenario.model_copy(update={"closed_book": closed_book})
+    context = replace(context, scenario=scenario)
     work = DocumentWork(COMBINATION, context, limits or limits_of(MIX), fingerprint="f" * 16)
     return run_document(work, play.models, DocumentJournal(store or fresh(), KEY, "w"))
 

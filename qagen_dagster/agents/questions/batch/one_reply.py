@@ -1,20 +1,22 @@
 """Runs an agent without tools on a shown text, and reads its reply.
 
-A model whose context is too small is asked again with less text. Some models call no tool. Then their plain text is read for type tags,
-`Answer:` and quotes, or JSON. The reader is deliberately tolerant, and it ignores text that is no question and no answer.
+All requests have the same system text and tools, and then the shown text, so that providers cache these once for all agents. A model whose
+context is too small is asked again with less text. Some models call no tool. Then their plain text is read for type tags, `Answer:` and
+quotes, or JSON. The reader is deliberately tolerant, and it ignores text that is no question and no answer.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pydantic import ValidationError
 
+from qagen_dagster.agents.prompts import Prompt, load_addition
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, GiveUp, GiveUpReason
+from qagen_dagster.agents.spec import AgentSpec, Beginning, GiveUp, GiveUpReason, Terminal
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
@@ -22,7 +24,9 @@ from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.batch import (
     DraftQuestion,
     SubmitGroundedAnswer,
+    SubmitGroundedAnswers,
     SubmitQuestions,
+    SubmitRewrite,
     as_type,
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
@@ -40,6 +44,11 @@ _EVIDENCE = re.compile(
 )
 _QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,1500})["\u201d]')
 _SHORTEST = 8
+_TERMINALS = (
+    Terminal("submit_questions", SubmitQuestions),
+    Terminal("submit_grounded_answers", SubmitGroundedAnswers),
+    Terminal("submit_rewrite", SubmitRewrite),
+)
 _KINDS = frozenset(kind.value for kind in QuestionType)
 
 
@@ -148,18 +157,24 @@ class Task:
     sample: int
 
 
+def beginning_prompt() -> Prompt:
+    """The system text of all these agents."""
+    return load_addition("questions/batch/document")
+
+
 def ask(
     spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task, values: dict[str, str]
 ) -> Reply:
     """Run the agent with these prompt values. Raises ModelError, and ValueError when the task has no choice."""
     shown: list[tuple[int, ...]] = []
+    tools = tuple(one.spec() for one in _TERMINALS)
+    agent = replace(spec, beginning=Beginning(beginning_prompt().user, tools))
 
     def show(parts: tuple[int, ...]) -> AgentRun:
         shown.append(parts)
-        whole = not parts or reading.is_most(parts)
-        shown_values = values | {"document_card": context.document_card(whole=whole)}
+        told = values | {"document_card": context.document_card(whole=reading.has_body(parts))}
         opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
-        return run_agent(spec, model, {}, shown_values, sample=task.sample, opening=opening)
+        return run_agent(agent, model, {}, told, sample=task.sample, opening=opening)
 
     run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))
     calls = call_summaries(run.responses, spec.role, model.spec, context.view.document.id, task.attempt)

@@ -88,8 +88,6 @@ BUDGETS = (
     6_000,
 )  # characters; tried in order until a model accepts the text
 PART = 3_000  # characters
-PASSAGE = 500  # characters of a part that is shown around a line
-MOST = 0.75  # a larger share of a document counts as nearly the whole document
 NEAR = 4  # parts of a long document that are added because they share words with a question
 _GOES_ON = " [line {number} goes on]"
 _WORD = re.compile(r"\w{3,}")
@@ -118,19 +116,16 @@ class Part:
 
 
 class Reading:
-    """One document in parts. A choice of parts is a tuple of their indexes; an empty tuple means all parts.
+    """One document in parts. A choice of parts is a tuple of their indexes; an empty tuple means all parts. A line longer than PART is split."""
 
-    A line longer than PART is split; a shorter one stays whole, even if `part`, the size of parts, is smaller.
-    """
-
-    def __init__(self, view: DocumentView, part: int = PART) -> None:
-        self._view, self._part = view, part
+    def __init__(self, view: DocumentView) -> None:
+        self._view = view
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         starts = {section.start_line for section in self._view.document.sections}
         edges = {edge for one in self._view.back_matter for edge in (one.start, one.end + 1)}
-        return tuple(_parts(unpadded(self._view.lines), starts, edges, self._part))
+        return tuple(_parts(unpadded(self._view.lines), starts, edges))
 
     def choose(self, round_: int, budget: int) -> tuple[int, ...]:
         """The parts to show in a round (from 1): all but long back matter, or else the whole body, if this fits `budget` characters.
@@ -147,14 +142,11 @@ class Reading:
     def near(self, words: str, budget: int) -> tuple[int, ...]:
         """As `choose` if the whole body fits. Otherwise the parts that share most rare words with `words`; if none does, as `choose`."""
         chosen = self.choose(1, budget)
-        if not chosen or (self._body and set(self._body) <= set(chosen)):
-            return chosen
-        return self.about(words, budget // PART) or chosen
+        return chosen if self.has_body(chosen) else self.about(words, budget // PART) or chosen
 
-    def is_most(self, chosen: tuple[int, ...]) -> bool:
-        """Whether the chosen parts are nearly the whole document, so that leaving out the rest saves little."""
-        whole = sum(part.size for part in self.parts)
-        return sum(self.parts[index].size for index in chosen) >= MOST * whole
+    def has_body(self, chosen: tuple[int, ...]) -> bool:
+        """Whether the chosen parts hold the whole body of the document."""
+        return not chosen or (bool(self._body) and set(self._body) <= set(chosen))
 
     def beside(self, chosen: tuple[int, ...], question: str) -> tuple[int, ...]:
         """`chosen` and the parts of the body that share most of the question's rare words. An empty tuple stays empty."""
@@ -175,15 +167,6 @@ class Reading:
         near.sort(key=lambda index: (index not in self._body, -scores[index]))
         return tuple(sorted(near[:most]))
 
-    def around(self, lines: Iterable[int]) -> tuple[int, ...]:
-        """The parts that hold these lines, and the part before and after each of them."""
-        wanted = set(lines)
-        found = [
-            i for i, one in enumerate(self.parts) if not wanted.isdisjoint(range(one.start, one.end + 1))
-        ]
-        near = {index for i in found for index in (i - 1, i, i + 1)}
-        return tuple(sorted(near & set(range(len(self.parts)))))
-
     def show(self, chosen: tuple[int, ...]) -> str:
         """The numbered lines of the chosen parts between delimiters; `[...]` stands for what is left out."""
         rows: list[str] = []
@@ -203,7 +186,7 @@ class Reading:
         if not chosen:
             return _WHOLE.format(total=total)
         lines = ", ".join(f"{span.start}-{span.end}" for span in self.spans(chosen))
-        how = _BODY if self._body and set(self._body) <= set(chosen) else _PARTS
+        how = _BODY if self.has_body(chosen) else _PARTS
         return how.format(lines=lines, total=total) + self._left_out(chosen)
 
     def spans(self, chosen: Iterable[int]) -> tuple[LineSpan, ...]:
@@ -250,16 +233,16 @@ def _words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(word.casefold() for text in texts for word in _WORD.findall(text))
 
 
-def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int], most: int) -> Iterator[Part]:
-    """Parts of about `most` characters. A part begins at each line in `edges`, and at a line in `section_starts` if the part before is
+def _parts(lines: Sequence[str], section_starts: set[int], edges: set[int]) -> Iterator[Part]:
+    """Parts of about PART characters. A part begins at each line in `edges`, and at a line in `section_starts` if the part before is
     more than half full."""
     rows: list[str] = []
     start = size = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        begins = number in edges or (number in section_starts and size > most // 2)
-        if rows and (begins or size + len(line) > most):
+        begins = number in edges or (number in section_starts and size > PART // 2)
+        if rows and (begins or size + len(line) > PART):
             yield Part(start, number - 1, tuple(rows))
             rows, size = [], 0
         *whole, rest = _pieces(line)

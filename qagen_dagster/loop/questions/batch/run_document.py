@@ -11,7 +11,7 @@ from functools import cached_property, partial, singledispatchmethod
 from qagen_dagster.agents.questions import requirements, validator
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
-from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, PASSAGE, Reading
+from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
 from qagen_dagster.agents.questions.requirements import Mix
@@ -89,10 +89,6 @@ class DocumentRun:
     @cached_property
     def reading(self) -> Reading:
         return Reading(self.work.context.view)
-
-    @cached_property
-    def _narrow(self) -> Reading:
-        return Reading(self.work.context.view, PASSAGE)
 
     @cached_property
     def source(self) -> Source:
@@ -198,7 +194,7 @@ class DocumentRun:
             self.reading,
             rejection,
             questioner.Told(known),
-            self._passages(state, old, tries),
+            self._passages(state, old, tries, self.models.generator),
         )
         others, why = [one for one in (*_every(state), old) if one not in own], ""
         if found.question in own:
@@ -221,37 +217,17 @@ class DocumentRun:
     @perform.register
     def _prepare(self, step: batch.Prepare, state: batch.BatchState) -> batch.Prepared:
         asked = [answerer.Asked(one.question, one.question_type) for one in step.drafts]
-        near = self._near(step.drafts)
-        if near:
-            task, reading = _sampled(state, [near], 0), self._narrow
-        else:
-            words = " ".join(one.question for one in step.drafts)
-            task, reading = self._task(state, step.drafts[0].parts, words, 0), self.reading
-        found = answerer.answer_all(self.work.context, self._answerer, reading, asked, task)
-        # If a few passages do not answer a question, it is asked again later, alone and with more passages.
-        kept = [
-            None if near and one is not None and one.gate is results.RejectionReason.UNANSWERABLE else one
-            for one in found.candidates
-        ]
+        words = " ".join(one.question for one in step.drafts)
+        task = self._task(state, step.drafts[0].parts, words, 0)
+        found = answerer.answer_all(self.work.context, self._answerer, self.reading, asked, task)
         answers = tuple(
             batch.PreparedAnswer(number=one.number, candidate=given)
-            for one, given, whole in zip(step.drafts, kept, found.candidates, strict=True)
-            if whole is not None
+            for one, given in zip(step.drafts, found.candidates, strict=True)
+            if given is not None
             or not found.was_cut  # answers that were cut off are requested again in a smaller group
         )
         fit = _fit("answers", found.was_cut, len(answers), len(asked))
         return batch.Prepared(answers=answers, fit=fit, calls=found.calls)
-
-    def _near(self, drafts: tuple[batch.Draft, ...]) -> tuple[int, ...]:
-        """The small parts around the lines that the generator named.
-
-        Empty if a draft has no lines, if a draft asks for a count, which needs the whole document, or if the parts are most of the document.
-        """
-        counts = any(one.question_type is QuestionType.AGGREGATION for one in drafts)
-        if counts or not all(one.lines for one in drafts):
-            return ()
-        near = self._narrow.around(line for one in drafts for line in one.lines)
-        return () if self._narrow.is_most(near) else near
 
     @perform.register
     def _answer_blind(self, step: batch.AnswerBlind, _state: batch.BatchState) -> batch.BlindAnswered:
@@ -260,7 +236,11 @@ class DocumentRun:
         # Questions without an answer are asked again together. If none has an answer, each is asked alone, unless the reply was cut off.
         asked = () if found.was_cut else step.questions
         answers = {one: given for one, given in found.found.items() if isinstance(given, JudgingAnswer)}
-        return batch.BlindAnswered(answers=answers or dict.fromkeys(asked), fit=fit, calls=found.calls)
+        guesses, known = Replies[str]({}), [one for one, given in answers.items() if given.answerable]
+        if known and self.work.context.scenario.closed_book:
+            guesses = validator.guess(self.work.context, self.models.validator, known, step.attempt)
+        calls, answers = (*found.calls, *guesses.calls), answers or dict.fromkeys(asked)
+        return batch.BlindAnswered(answers=answers, guesses={**guesses.found}, fit=fit, calls=calls)
 
     @perform.register
     def _compare_answers(self, step: batch.CompareAnswers, state: batch.BatchState) -> batch.BlindAnswered:
@@ -276,7 +256,8 @@ class DocumentRun:
         found = None if pair is None else Replies({one.question: pair.blind})
         compared = None if pair is None else state.compared.get(pair.key)
         rule, writer = questioner.rule_of(one.question_type), self._answerer
-        return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared)
+        guess = state.guesses.get(one.question, "")
+        return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared, guess)
 
     @perform.register
     def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:
@@ -323,14 +304,16 @@ class DocumentRun:
         return grade_answer(candidate.question, candidate.answer, source, self.limits.method, judge)
 
     def _task(self, state: batch.BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
-        """The parts that the question was written from, and the parts that share its words. If these are too long, fewer parts are chosen."""
+        """The parts that the question was written from. If the provider has not cached them for the answerer, the parts that share the
+        words of the question are added. If these are too long, fewer parts are chosen."""
+        shown = parts if self._is_cached(self._answerer) else self.reading.beside(parts, question)
         fewer = [self.reading.near(question, budget) for budget in BUDGETS[1:]]
-        return _sampled(state, [self.reading.beside(parts, question), *fewer], tries)
+        return _sampled(state, [shown, *fewer], tries)
 
     def _answer_task(
         self, state: batch.BatchState, draft: batch.Draft, asked: answerer.Asked, tries: int
     ) -> Task:
-        """The task for an answer. The first answer gets the parts of `_task`. A later answer or a new wording gets the passages that share its words.
+        """The task for an answer. The first answer gets the parts of `_task`. A later answer or a new wording gets the `_passages`.
 
         A question that asks for a count always gets the parts of `_task`.
         """
@@ -338,10 +321,21 @@ class DocumentRun:
         first = not tries and asked.question == draft.question
         if first or draft.question_type is QuestionType.AGGREGATION:
             return self._task(state, draft.parts, words, tries)
-        return self._passages(state, words, tries)
+        return self._passages(state, words, tries, self._answerer)
 
-    def _passages(self, state: batch.BatchState, words: str, tries: int) -> Task:
-        return _sampled(state, [self.reading.near(words, budget) for budget in BUDGETS[2:]], tries)
+    def _passages(self, state: batch.BatchState, words: str, tries: int, model: Model) -> Task:
+        """The passages that share these words, or the whole body if the provider has cached it for the model."""
+        whole = self._is_cached(model) and self.reading.has_body(self.reading.choose(1, BUDGETS[0]))
+        budgets = BUDGETS if whole else BUDGETS[2:]
+        return _sampled(state, [self.reading.near(words, budget) for budget in budgets], tries)
+
+    def _is_cached(self, model: Model) -> bool:
+        """Whether the provider is likely to have cached for the model what the generator was shown, since both are the same model.
+
+        A batch of the provider takes so long that the cache has lost it.
+        """
+        spec, writer = model.spec, self.models.generator.spec
+        return spec.execution == "direct" and (spec.name, spec.base_url) == (writer.name, writer.base_url)
 
 
 def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:

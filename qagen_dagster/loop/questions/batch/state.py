@@ -64,8 +64,7 @@ class Draft(Record):
     question: str
     question_type: QuestionType
     parts: tuple[int, ...] = ()  # the parts that the generator saw; empty for all parts
-    # the first lines of the passages with its answer, as the generator named them
-    lines: tuple[int, ...] = ()
+    lines: tuple[int, ...] = ()  # unused; older journals have it
 
 
 class DuplicateDraft(Record):
@@ -122,12 +121,13 @@ class Prepared(Record):
 class BlindAnswered(Record):
     """The validator answered several questions in one request without seeing their answers, or compared its answers with theirs.
 
-    None means that a question got no answer, or that a pair of answers got no comparison. Comparisons are by the key of the pair.
+    `guesses` are its answers without the document, by question. None means that a question got no answer, or that a pair of answers got no comparison. Comparisons are by the key of the pair.
     """
 
     kind: Literal["blind_answered"] = "blind_answered"
     answers: dict[str, JudgingAnswer | None]  # by question
     comparisons: dict[str, Comparison | None] = Field(default_factory=dict[str, Comparison | None])
+    guesses: dict[str, str] = Field(default_factory=dict[str, str])
     fit: Fit = Fit()
     calls: tuple[CallSummary, ...] = ()
 
@@ -223,6 +223,8 @@ class BatchState(Record):
     blind: dict[str, JudgingAnswer | None] = Field(default_factory=dict[str, JudgingAnswer | None])
     # Comparisons of the validator, by the keys of the pairs.
     compared: dict[str, Comparison | None] = Field(default_factory=dict[str, Comparison | None])
+    # Answers of the validator without the document, by question.
+    guesses: dict[str, str] = Field(default_factory=dict[str, str])
     current: Current | None = None
     rounds: int = 0
     forgiven_rounds: int = 0  # rounds that do not count, because no reply of their run could be used

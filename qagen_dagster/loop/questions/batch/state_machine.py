@@ -200,7 +200,7 @@ def _answered_ahead(state: batch.BatchState, event: batch.Prepared | batch.Blind
     fit = state.fit.smaller(event.fit)
     if isinstance(event, batch.BlindAnswered):
         known = {"blind": state.blind | event.answers, "compared": state.compared | event.comparisons}
-        return state.model_copy(update={**known, "fit": fit})
+        return state.model_copy(update={**known, "guesses": state.guesses | event.guesses, "fit": fit})
     prepared = {one.number: one.candidate for one in event.answers}
     return state.model_copy(update={"prepared": state.prepared | prepared, "fit": fit})
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from qagen_dagster.errors import ConfigError, StoreError, TooLargeError
+from qagen_dagster.formats.decoding import decode
 from qagen_dagster.loop.grading.answer_file import MOST_BYTES, lines, read_object
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.validated_set import results_of
@@ -20,16 +21,16 @@ ALIKE = 0.7
 
 
 def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
-    """The questions of a JSON Lines or CSV file, and a line for each row left out. Raises ConfigError if no question can be read."""
+    """The questions of a JSON Lines, CSV or TSV file, and a line for each row left out. Raises ConfigError if no question can be read."""
     found: list[imported.LoggedQuestion] = []
     faults: list[str] = []
     try:
-        for number, row in _csv_rows(path) if path.suffix.lower() == ".csv" else lines(path):
+        for number, row in _csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else lines(path):
             try:
                 found.append(_logged(row if isinstance(row, Mapping) else read_object(row)))
             except ValueError as error:
                 faults.append(f"{path}:{number}: {error}")
-    except (OSError, UnicodeDecodeError, TooLargeError, csv.Error) as error:
+    except (OSError, TooLargeError, csv.Error) as error:
         raise ConfigError(f"cannot be read: {error}", file=path) from None
     if not found:
         raise ConfigError(f"it has no question ({'; '.join(faults[:1]) or 'it is empty'})", file=path)
@@ -37,20 +38,23 @@ def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
-    table = csv.DictReader(io.StringIO(read_file(path, MOST_BYTES).decode("utf-8-sig"), newline=""))
+    text = decode(read_file(path, MOST_BYTES)).text
+    header = text.partition("\n")[0]
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))
     for row in table:
-        yield table.line_num, {str(name).strip().lower(): value for name, value in row.items()}
+        yield table.line_num, row
 
 
 def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
     """The question of a row. Raises ValueError with a description of the fault."""
-    texts = {name: row.get(name) or "" for name in imported.LoggedQuestion.model_fields}
+    fields = {str(name).strip().lower(): value for name, value in row.items()}
+    texts = {name: fields.get(name) or "" for name in imported.LoggedQuestion.model_fields}
     for name, text in texts.items():
-        if not isinstance(text, str):
+        if not isinstance(text, str | int | float):
             raise ValueError(f"`{name}` is not text")
     one = imported.LoggedQuestion(**{name: " ".join(str(text).split()) for name, text in texts.items()})
     if not one.question:
-        raise ValueError("it has no `question`")
+        raise ValueError(f"it has no text in `question` (fields: {', '.join(fields) or 'none'})")
     return one
 
 

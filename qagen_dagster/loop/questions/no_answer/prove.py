@@ -137,10 +137,9 @@ class CorpusPassages:
 
     def _hits(self, document: str | None, query: str, most: int, ranking: Ranking) -> list[ChunkHit]:
         try:
-            found = self._search.search(document, query, most, -1.0, ranking)
+            return self._search.search(document, query, most, -1.0, ranking)
         except StoreError as error:
             raise ModelError(str(error)) from None
-        return [hit for hit in found if ranking is not Ranking.WORDS or hit.words > 0]
 
     def _read(self, name: str) -> tuple[tuple[str, ...], str]:
         store = self._space.store

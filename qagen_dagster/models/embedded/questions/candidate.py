@@ -34,15 +34,15 @@ LONG = 1_500  # lines; a longer document has many subjects
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
+    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one|following)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
 # A text with such an end is cut off, because a formula follows.
-_CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a)\??$")
+_CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
     r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
-STRUCTURED = frozenset({"key", "cell", "acronym"})  # families whose questions are not made from sentences
+STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
 _MAX_ANSWER_WORDS = 30
 
@@ -89,8 +89,8 @@ def _file_title(file: str) -> str:
     return re.sub(r" V\.? ", " v. ", cased(words.upper())) if words else file
 
 
-def _confirmed(title: str, lines: Sequence[Line]) -> bool:
-    """Whether the title is a Markdown heading at the top, or the rest of the text has at least a third of the title's longer words."""
+def _confirmed(title: str, lines: Sequence[Line], share: int) -> bool:
+    """Whether the title is a Markdown heading at the top, or the rest of the text has at least one of `share` of the title's longer words."""
     if any(line.text.startswith("# ") and title in cased(line.text) for line in lines[:5]):
         return True
     wanted = {
@@ -99,16 +99,17 @@ def _confirmed(title: str, lines: Sequence[Line]) -> bool:
     rest = (line.text.lower() for line in lines if line.text.strip(" #*").lower() not in title.lower())
     said = frozenset(word for text in rest for word in re.findall(r"\w+", text))
     near = sum(word in said or word.removesuffix("s") in said or f"{word}s" in said for word in wanted)
-    return bool(wanted) and 3 * near >= len(wanted)
+    return bool(wanted) and share * near >= len(wanted)
 
 
 def read_context(about: Card, lines: Sequence[Line]) -> Context:
-    """The names of a document, from its card and the lines that are known. The file name serves as a title if the document has none.
+    """The names of a document, from its card and the lines that are known. The file name serves as a title if the document has none
+    and says all of its words.
 
     A title that the text does not confirm, or that any document could have, is left out.
     """
     title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
-    if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines):
+    if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines, 3 if about.title else 1):
         title = ""
     return Context(title, headings=tuple(about.headings.items()), long=about.lines > LONG)
 
@@ -218,9 +219,9 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
     made = candidate.family not in STRUCTURED
     if (made and len(asked.split()) > _MAX_QUESTION_WORDS) or len(answer.split()) > _MAX_ANSWER_WORDS:
         return True
-    if not (balanced(asked) and balanced(answer)):
+    if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family in ("complement", "who")  # "what is it based on?"
+    stranded = candidate.family == "complement"  # "what is it based on?"
     broken = (
         (_CUT.search(asked) and not stranded)
         or _CUT.search(answer)
@@ -241,14 +242,16 @@ def names_something(asked: str) -> bool:
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
+    if candidate.family == "key":
+        return not candidate.frame
     words = len(set(content_stems(candidate.asked)))
     if names_something(candidate.asked) or (candidate.family in STRUCTURED and candidate.frame):
         return words < 3 and candidate.family in ("object", "complement", "when", "who")
     return (
-        words < 4
+        words < (3 if candidate.family == "who" else 4)
         or not candidate.frame
         or context.long
-        or (candidate.family == "why" and not any(map(str.isdigit, candidate.asked)))
+        or candidate.asked.lower().startswith(("what", "why"))
     )
 
 

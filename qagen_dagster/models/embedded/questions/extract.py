@@ -1,6 +1,6 @@
 """The candidates of consecutive lines: the questions of every family in a varied order, without questions that a check refuses.
 
-The families of this file are from the form of a text: spelled-out abbreviations, table cells, labelled lines such as "Resolution: 1 mm".
+The families of this file are from the form of a text: table cells, labelled lines such as "Resolution: 1 mm".
 Equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt rereads the document.
 """
 
@@ -12,8 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 
-from qagen_dagster.english.aliases import SHORT, expansion
-from qagen_dagster.english.words import content_stems, word_set
+from qagen_dagster.english.words import content_stems
 from qagen_dagster.models.embedded.conversation import Line, quoted
 from qagen_dagster.models.embedded.questions.candidate import (
     HEAD_NOUNS,
@@ -34,10 +33,6 @@ from qagen_dagster.models.embedded.questions.prose import questions
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, Row, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english, parse, read_clause
 from qagen_dagster.models.embedded.text.passages import is_prose, plain, split
-
-_COMMON = word_set(
-    "USA US UK EU UN FBI CIA PDF HTML XML JSON API CPU GPU RAM DNA RNA USB LED TV ID AI IT HTTP URL CEO NASA GPS"
-)
 
 
 def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -98,7 +93,6 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     """The questions of every family."""
     yield from _keyed(blocks, context)
     yield from cell_questions(tables(blocks), context)
-    yield from _acronyms(blocks)
     yield from prose(blocks)
 
 
@@ -124,7 +118,7 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
 
 def _one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list[Candidate]:
     """The best question of each sentence, because two questions would reveal each other's answers. All
-    questions about cells, labels and abbreviations are kept."""
+    questions about cells and labels are kept."""
     best: dict[tuple[int, str], Candidate] = {}
     for candidate in sorted(found, key=lambda item: (item.family not in wanted, -item.quality)):
         if candidate.family not in STRUCTURED:
@@ -141,31 +135,13 @@ def interleave(found: Sequence[Candidate]) -> list[Candidate]:
     if many := families.get("when"):
         families["when"] = many[: max(1, (len(found) - len(many)) // 3)]
     turns = zip_longest(*families.values())
-    return sorted((one for turn in turns for one in turn if one is not None), key=_needs_title)
+    return [one for turn in turns for one in turn if one is not None]
 
 
 def _order(candidate: Candidate) -> tuple[float, str]:
     """The best first; equally good candidates in an order that scatters them over the lines."""
     scattered = hashlib.sha256(candidate.question.encode("utf-8", "surrogatepass")).hexdigest()
     return -round(candidate.quality, 1), scattered
-
-
-def _needs_title(candidate: Candidate) -> bool:
-    """Whether only the title states the subject of a question. Such questions come last, because a title helps search."""
-    return bool(candidate.frame) and candidate.family not in STRUCTURED
-
-
-def _acronyms(blocks: Sequence[Block]) -> Iterator[Candidate]:
-    """One question for each abbreviation whose letters begin the words before it."""
-    for block in blocks:
-        for sentence in split(block.passage) if block.kind in (Kind.TEXT, Kind.ITEM) else ():
-            text = sentence.passage.text
-            for match in SHORT.finditer(text):
-                name = match.group(1)
-                long_form = expansion(text[: match.start()], name)
-                if long_form and name not in _COMMON:
-                    asked = f"what does {'the abbreviation ' if name.endswith('s') else ''}{name} stand for?"
-                    yield Candidate(asked, long_form, (sentence.passage.quote(),), "acronym", "definition")
 
 
 _EMPTY = frozenset(

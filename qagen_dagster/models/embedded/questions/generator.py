@@ -45,7 +45,6 @@ _DESCRIPTION = re.compile(
 )
 _KINDS = (
     (r"\bwhy\b|\bcauses?\b|\breasons?\b|\bexplanations?\b", "why"),
-    (r"\bdefin|\bmeanings?\b|\bconcepts?\b|\bterm(?:s|inology)\b", "acronym"),
     (r"\btables?\b|\bfigures?\b|\bdefaults?\b|\boptions?\b|\bspecifications?\b|\bvalues?\b", "cell key"),
     (r"\bhow (?:many|much|long|far)\b|\bnumbers?\b|\bsizes?\b|\bamounts?\b|\bfees?\b|\bprices?\b|\blimits?\b|\bquantit", "how_many cell key"),
     (r"\bdates?\b|\bwhen\b|\bdeadlines?\b|\bhours\b|\byears?\b|\bhistor", "when"),
@@ -160,7 +159,6 @@ HEAD_LINES = 40  # first lines of the document, which name it
 MAX_READS = 40  # reads of one attempt, well under the runner's limit on tool calls
 READS_PER_TURN = 3
 MOST_OF_VISUAL = 120  # lines of a visual that are read after its first line
-MAX_ACRONYMS = 1  # questions about abbreviations in one document
 
 _MISSING = re.compile(rf"{re.escape(NOT_COVERED)}: (.*)$", re.MULTILINE)
 _OTHER_LANGUAGE = "The document is not in English, and the embedded rules ask about English only."
@@ -275,12 +273,7 @@ def _first_fresh(found: Sequence[Candidate], conversation: Conversation) -> Cand
     """The first candidate that was not asked or tried before."""
     prompt = conversation.prompt
     tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
-    enough_acronyms = prompt.count(" stand for?") >= MAX_ACRONYMS
-    for item in found:
-        known = item.question in prompt or item.question in tried
-        if not known and not (enough_acronyms and item.family == "acronym"):
-            return item
-    return None
+    return next((one for one in found if one.question not in prompt and one.question not in tried), None)
 
 
 def _read(start: int, end: int) -> Action:

@@ -148,6 +148,10 @@ _MANY = word_set(  # words that make a noun phrase one of several
 )
 
 
+# The words of names of persons and organisations. Names such as "SciPy", "LRC" and "Loop 3" are mostly of other things.
+_OF_PERSONS = re.compile(r"(?i:the|of|and|for|de|van|von)|(?:Ma?c|O['\u2019])?[A-Z][a-z'\u2019-]+\.?|[A-Z]\.")
+
+
 def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
     """The question words for a noun phrase, such as "Which protein", and the answer; both are empty if the phrase is not a good answer."""
     phrase = clause.within(noun)
@@ -164,7 +168,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         return "", ""  # "the Secretary", "values"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
-        return "Who", answer
+        return "Who" if all(map(_OF_PERSONS.fullmatch, answer.split())) else "What", answer
     return "What", answer
 
 
@@ -173,7 +177,8 @@ def who(clause: Clause) -> Iterator[Found]:
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
-    does = wh == "Who" and root.lemma_ not in ("be", "have", "say", "include", "contain")
+    acts = wh == "Who" or (noun.dep_ == "nsubj" and noun.ent_type_ in ("PERSON", "ORG"))
+    does = acts and root.lemma_ not in ("be", "have", "say", "include", "contain")
     if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
@@ -192,7 +197,7 @@ def agent_or_complement(clause: Clause) -> Iterator[Found]:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
             if wh and noun.ent_type_ not in _TIMES and number_of(noun) is None:
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "who" if wh == "Who" else "complement", "factual", 0.8
+                yield ask(clause, wh, gap), answer, "complement", "factual", 0.8
 
 
 def thing(clause: Clause) -> Iterator[Found]:

@@ -58,7 +58,7 @@ _LOOSE = frozenset({"relcl", "appos", "acl"})
 _SIDE_MARKS = word_set("although though while whereas because since so as")
 _DISCOURSE = word_set(
     "however therefore thus also moreover furthermore additionally indeed finally hence overall notably importantly "
-    "interestingly consequently nevertheless nonetheless first second third lastly typically"
+    "interestingly consequently nevertheless nonetheless first second third lastly typically unfortunately fortunately"
 )
 
 
@@ -155,6 +155,7 @@ def _dropped(doc: Doc, root: Token) -> set[int]:
             (token.dep_ in _LOOSE and _after_comma(token))
             or (token.dep_ == "advcl" and token.head.i == root.i and _is_comment(token, root))
             or (token.dep_ == "advmod" and token.lower_ in _DISCOURSE and token.head.i == root.i)
+            or (token.dep_ == "cc" and token.i == 0)
         ):
             dropped |= _with_commas(token)
     return dropped

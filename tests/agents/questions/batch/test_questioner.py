@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.agents.questions.batch import questioner
+from qagen_dagster.agents.questions.batch.answerer import Asked
+from qagen_dagster.agents.questions.batch.answerer import answer as answer_question
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.questioner import (
     SPARE,
@@ -22,9 +24,10 @@ from qagen_dagster.agents.questions.batch.questioner import (
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.errors import ConfigError, ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import Request, Stop
+from qagen_dagster.models.wires.workarounds import shared_text
 from qagen_dagster.records.corpus_options import Complexity, QuestionType
 from tests.support.documents import context_of, view_of
-from tests.support.models import FakeModel, Turn, answer, call, say, told
+from tests.support.models import FakeModel, Turn, answer, call, say, task, told
 
 WANTED = {QuestionType.CAUSAL: 2, QuestionType.TEMPORAL: 1}
 LONG = "\n".join(f"Line {number} speaks of pump {number % 97} and of its valve." for number in range(9_000))
@@ -57,7 +60,38 @@ def test_the_prompt_holds_the_text_the_types_and_what_there_is() -> None:
     ):
         assert part in said
     assert "multi_hop" not in said
-    assert [tool.name for tool in request.tools] == ["submit_questions"]
+    assert task(request) == "submit_questions"
+
+
+def test_all_tasks_on_a_document_begin_alike_so_that_a_provider_caches_it_once() -> None:
+    context, reading = context_of(), Reading(context_of().view)
+    model = FakeModel(
+        [
+            *(call("submit_questions", questions=questions(kind)) for kind in ("causal", "temporal")),
+            call("submit_rewrite", question="Which pump?"),
+            call("submit_grounded_answers", answer="Insufficient information in the document."),
+        ]
+    )
+    for round_, kind in enumerate((QuestionType.CAUSAL, QuestionType.TEMPORAL), 1):
+        propose(context, model, reading, {kind: 1}, Told(), round_)
+    task_ = Task([()], attempt=1, sample=1)
+    rewrite(context, model, reading, Rejection("Why?", QuestionType.CAUSAL, "too short"), Told(), task_)
+    answer_question(context, model, reading, Asked("Why?", QuestionType.CAUSAL), task_)
+    first, *others = model.requests
+    for one in others:
+        assert (one.system, one.tools, one.tool_choice) == (first.system, first.tools, first.tool_choice)
+        assert shared_text(one) == shared_text(first)
+    assert [task(one) for one in model.requests] == [
+        "submit_questions", "submit_questions", "submit_rewrite", "submit_grounded_answers"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrong", ["submit_rewrite", "submit_grounded_answers", "open_valve"])
+def test_the_tool_of_another_task_is_refused(wrong: str) -> None:
+    good = call("submit_questions", questions=questions("causal"))
+    model = FakeModel([call(wrong, question="Why?", answer="So."), good])
+    assert asked(model) == ("causal Why did pump 0 stop?",)
+    assert f"This task has no tool '{wrong}'. Its tools are: submit_questions." in told(model.requests[1])
 
 
 def test_tags_go_and_so_does_what_nobody_asked_for() -> None:

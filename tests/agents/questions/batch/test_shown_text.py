@@ -52,13 +52,6 @@ def test_of_a_long_document_each_round_shows_other_parts_from_all_over_it() -> N
         assert sorted(number for span in spans for number in range(span.start, span.end + 1)) == lines
 
 
-def test_a_few_lines_are_not_left_out() -> None:
-    reading = Reading(view_of(LONG))
-    count = len(reading.parts)
-    assert reading.is_most(tuple(range(count - 2)))
-    assert not reading.is_most(tuple(range(count // 2)))
-
-
 def test_what_is_left_out_is_marked_at_both_ends() -> None:
     reading = Reading(view_of(LONG))
     text = reading.show((3, 4, 6))
@@ -207,17 +200,6 @@ def test_no_line_with_words_is_lost(texts: list[str], round_: int, budget: int) 
 def test_a_budget_is_kept(budget: int) -> None:
     reading = Reading(view_of(LONG * 3))
     assert len(reading.show(reading.choose(2, budget))) <= budget * 1.1 + 100
-
-
-def test_what_is_around_lines_is_shown_in_narrow_parts_with_their_neighbours() -> None:
-    reading = Reading(view_of(LONG), 200)
-    chosen = reading.around((1, 1500))
-    lines = shown_lines(reading.show(chosen))
-    assert {1, 1499, 1500, 1501} <= set(lines)
-    assert len(reading.show(chosen)) < 5 * 250
-    assert reading.around((99_999,)) == ()
-    paragraph = Reading(view_of("A. " * 200 + "\nB."), 100)
-    assert "goes on" not in paragraph.show(paragraph.around((1,))), "a line stays whole"
 
 
 JUSTIFIED = [

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
 from qagen_dagster.grounding import judge as grounding_judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quoted_lines
-from qagen_dagster.loop.questions.batch import run_document as run_document_module
 from qagen_dagster.loop.questions.batch.run_document import DocumentRun
 from qagen_dagster.loop.questions.batch.state import BatchState, Draft, GradeQuestion, QuestionGraded
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.models.messages import Request
+from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.document import Metadata
 from qagen_dagster.records.grading import Method
@@ -26,6 +25,17 @@ from tests.support.documents import context_of, view_of
 from tests.support.models import FakeModel, call, told
 
 WHY = QuestionType.CAUSAL
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A model under another specification."""
+
+    model: Model
+    spec: ModelSpec
+
+    def respond(self, request: Request) -> Response:
+        return self.model.respond(request)
 
 
 def test_a_rewritten_question_that_repeats_another_is_not_taken() -> None:
@@ -47,7 +57,7 @@ def test_another_wording_of_the_rejected_question_is_no_repeat_and_what_was_refu
     play = BatchPlay([[("causal", Fate.GOOD), ("causal", Fate.GOOD)]], rewrites=lambda _: next(offered, ""))
     limits = limits_of({WHY: 2}, min_question_confidence=1.0, question_regenerations=4)
     run(play, limits=limits)
-    asked = [request for _, request in play.log if "submit_rewrite" in request]
+    asked = [request for _, request in play.log if "The rejected question:" in request]
     assert "it is the rejected question again" in asked[1]
     assert f"it repeats '{second}'" in asked[2]
     assert again in asked[3]
@@ -75,16 +85,34 @@ def test_a_question_too_far_from_the_document_is_asked_for_again_and_an_empty_re
 
 
 def test_a_question_is_rewritten_and_answered_from_passages_that_share_its_words() -> None:
-    filler = (f"Chapter {number} is about the keepers of lighthouse {number}." for number in range(1_500))
+    filler = (f"Chapter {number} is about the keepers of lighthouse {number}." for number in range(2_500))
     better = "Every how many days is the probe calibrated? Which words hold good 2?"
     play = BatchPlay([[("causal", Fate.GOOD), ("causal", Fate.GOOD)]], rewrites=lambda _: better)
     limits = limits_of({WHY: 1}, min_question_confidence=0.5, question_regenerations=1)
     assert run(play, limits=limits, text="\n".join((*LINES, *filler))).accepted
-    rewritten = next(request for _, request in play.log if "submit_rewrite" in request)
+    rewritten = next(request for _, request in play.log if "The rejected question:" in request)
     answered = [request for role, request in play.log if role == "answerer"][-1]
     for request in (rewritten, answered):
         assert "Only parts of the document" in request
         assert LINES[2] in request
+
+
+@pytest.mark.parametrize(
+    ("answerer", "execution", "whole"),
+    [("generator", "direct", True), ("another", "direct", False), ("generator", "batch", False)],
+)
+def test_a_later_answer_is_shown_the_whole_document_only_if_the_provider_has_cached_it(
+    answerer: str, execution: str, *, whole: bool
+) -> None:
+    filler = (f"Chapter {number} is about the keepers of lighthouse {number}." for number in range(1_500))
+    play = BatchPlay([[("causal", Fate.LATE), ("causal", Fate.GOOD)]])
+    models = play.models
+    assert models.answerer is not None
+    spec = models.generator.spec.model_copy(update={"model": answerer, "execution": execution})
+    play.models = replace(models, answerer=Bound(models.answerer, spec))
+    run(play, limits=limits_of({WHY: 2}), text="\n".join((*LINES, *filler)))
+    answered = [request for role, request in play.log if role == "answerer"]
+    assert ["The whole document" in request for request in answered] == [True, True, whole]
 
 
 @pytest.mark.parametrize(("year", "may_be_named"), [("2013", True), ("2014", False)])
@@ -210,19 +238,3 @@ def test_the_document_is_shown_once_for_all_answers_of_a_round() -> None:
     together, *alone = [request for role, request in play.log if role == "answerer"]
     assert [question(fate, at) in together for at, fate in enumerate(kinds, 1)] == [True] * 5
     assert all(question(Fate.LATE, 2) in one or question(Fate.SILENT, 3) in one for one in alone)
-
-
-@pytest.mark.parametrize(("kind", "near"), [(HOP, True), (QuestionType.AGGREGATION, False)])
-def test_the_answerer_sees_what_is_near_the_lines_that_the_generator_names(
-    kind: QuestionType, near: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A count needs the whole document. What a few passages do not answer is asked again alone."""
-    monkeypatch.setattr(run_document_module, "PASSAGE", 10)
-    play = BatchPlay([[(kind.value, Fate.GOOD), (kind.value, Fate.HONEST)]], server=True, lines=(4,))
-    result = run(play, limits=limits_of({kind: 2}))
-    assert len(result.accepted) == 1
-    shown = [json.loads(request) for role, request in play.log if role == "answerer"]
-    assert len(shown) == 1 + near
-    text = json.dumps(shown[0]["messages"])
-    assert "5| Never open the cell" in text
-    assert ("| The probe measures" in text) is not near

@@ -41,7 +41,7 @@ from qagen_dagster.store import Store
 from tests.support.batches.play import FALSE, BatchPlay, Fate, Round, question
 from tests.support.batches.run import COMBINATION, KEY, fresh, limits_of, run
 from tests.support.documents import context_of
-from tests.support.models import FakeModel, Turn, answer, told
+from tests.support.models import FakeModel, Turn, answer, task, told
 
 HOP, WHY = QuestionType.MULTI_HOP, QuestionType.CAUSAL
 PIECE: list[Round] = [
@@ -305,7 +305,7 @@ def test_without_an_answerer_the_generator_answers() -> None:
     assert answerer is not None
 
     def either(request: Request) -> Turn:
-        return (answerer if request.tools[0].name == "submit_grounded_answers" else writer).respond(request)
+        return (answerer if task(request) == "submit_grounded_answers" else writer).respond(request)
 
     play.models = replace(play.models, generator=FakeModel(either, "both"), answerer=None)
     assert len(run(play, limits=limits_of({WHY: 1})).accepted) == 1

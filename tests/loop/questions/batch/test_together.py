@@ -16,7 +16,7 @@ from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA
 from tests.support.batches.play import LINES, BatchPlay, Fate, question
 from tests.support.batches.run import KEY, fresh, limits_of, run
-from tests.support.models import told
+from tests.support.models import GUESS, told
 
 FIRST = 21  # number of a question; smaller ones are numbers of the document
 HOP = QuestionType.MULTI_HOP
@@ -63,7 +63,7 @@ def test_only_questions_are_shown_and_not_in_the_order_in_which_they_were_writte
     assert repeated[0].canonical() == seen[0].canonical()
 
 
-HEARD = [Fate.GOOD, Fate.OVERLOOKED, Fate.UNHEARD, Fate.WRONG, Fate.NOWHERE, Fate.LOOKUP, Fate.GOOD]
+HEARD = [Fate.KNOWN, Fate.OVERLOOKED, Fate.UNHEARD, Fate.WRONG, Fate.NOWHERE, Fate.LOOKUP, Fate.GOOD]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,23 @@ def test_a_corrected_answer_is_compared_anew() -> None:
     assert compared == [2, 1], "code finds that the first answer of one contradicts the blind one"
 
 
+def test_the_questions_of_a_round_are_asked_without_the_document_in_one_request() -> None:
+    play, seen = played([Fate.GOOD, Fate.KNOWN, Fate.NOWHERE, Fate.UNHEARD, Fate.GOOD], 5)
+    result = run(play, limits=limits_of({HOP: 5}), closed_book=True)
+    guess, alone = (one for one in seen if one.tools[0].name.startswith(GUESS))
+    asked = [question(Fate.GOOD, FIRST), question(Fate.KNOWN, FIRST + 1), question(Fate.GOOD, FIRST + 4)]
+    assert all(one in told(guess) for one in asked)
+    assert question(Fate.NOWHERE, FIRST + 2) not in told(guess)
+    assert question(Fate.UNHEARD, FIRST + 3) in told(alone), "it was asked alone before, too"
+    assert not any(line in told(guess) for line in LINES[1:] if line)
+    trivial = [one.question for one in result.rejected if one.rejection_reason is RejectionReason.TRIVIAL]
+    assert trivial == [question(Fate.KNOWN, FIRST + 1)]
+    assert [one.non_trivial for one in result.verdicts if one.passed] == [True] * 3
+    again, repeated = played([Fate.GOOD, Fate.KNOWN], 2)
+    run(again, limits=limits_of({HOP: 2}))
+    assert not any(one.tools[0].name.startswith(GUESS) for one in repeated), "the scenario does not want it"
+
+
 def is_comparison(request: Request) -> bool:
     return request.tools[-1].name == "submit_comparisons"
 
@@ -105,7 +122,7 @@ class Killed(Exception):
 def test_killed_at_any_call_no_call_is_paid_twice() -> None:
     limits, kinds = limits_of({HOP: 7}), [("multi_hop", fate) for fate in HEARD]
     whole = BatchPlay([kinds], first=FIRST, server=True)
-    expected = run(whole, limits=limits)
+    expected = run(whole, limits=limits, closed_book=True)
     for at in range(len(whole.log)):
         left, store = iter(range(at)), fresh()
 
@@ -115,9 +132,9 @@ def test_killed_at_any_call_no_call_is_paid_twice() -> None:
 
         dying = BatchPlay([kinds], before, first=FIRST, server=True)
         with pytest.raises(Killed):
-            run(dying, store, limits)
+            run(dying, store, limits, closed_book=True)
         resumed = BatchPlay([kinds], first=FIRST, server=True)
-        assert run(resumed, store, limits) == expected
+        assert run(resumed, store, limits, closed_book=True) == expected
         paid = [*dying.log, *resumed.log]
         assert len({*paid}) == len({*whole.log})
         assert len(paid) - len(whole.log) <= 2, "only the calls of the step that was broken"

@@ -149,7 +149,10 @@ def test_logs_add_up_and_can_be_forgotten(space: Workspace) -> None:
         ("a.jsonl", '{"question": "Why?", "answer": " so  it is", "user": 7}\n\n{"question": "Who?"}\n', [("Why?", "so it is"), ("Who?", "")], 0),
         ("a.csv", "\ufeffQuestion,Answer,n\nWhy?,,1\n\"Who, then?\",Ida,2\n", [("Why?", ""), ("Who, then?", "Ida")], 0),
         ("a.csv", "question\nWhy?\n\n \n", [("Why?", "")], 1),
-        ("a.jsonl", '{"question": "Why?"}\n{"text": "x"}\nnonsense\n{"question": 7}\n[1]\n', [("Why?", "")], 4),
+        ("a.jsonl", '{"question": "Why?"}\n{"text": "x"}\nnonsense\n{"question": [7]}\n[1]\n', [("Why?", "")], 4),
+        ("a.jsonl", '{" Question": "How many?", "answer": 5}\n{"question": "Which?", "answer": null}\n', [("How many?", "5"), ("Which?", "")], 0),
+        ("a.csv", "nr;Question;Answer\n1;Who, then?;Ida\n2;\"So; why?\";\n", [("Who, then?", "Ida"), ("So; why?", "")], 0),
+        ("a.TSV", "question\tanswer\nWho, then?\tIda; Bo\n", [("Who, then?", "Ida; Bo")], 0),
     ],
 )  # fmt: skip
 def test_logs_are_read(
@@ -161,6 +164,14 @@ def test_logs_are_read(
     assert all(f"{name}:" in one for one in bad)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_spreadsheets_write_several_encodings(tmp_path: Path, encoding: str) -> None:
+    text = "question,answer\r\nWhen does the café on the quay - the old one - open?,“at eight”\r\n"
+    (tmp_path / "a.csv").write_bytes(text.encode(encoding))
+    (found,) = read_log(tmp_path / "a.csv")[0]
+    assert (found.question, found.answer) == tuple(text.splitlines()[1].split(","))
+
+
 @pytest.mark.parametrize(
     ("name", "data"),
     [("a.jsonl", b""), ("a.csv", b"text\nx\n"), ("a.csv", b"\xff\xfe\x00"), ("no.csv", None)],
@@ -170,3 +181,9 @@ def test_a_log_without_questions_is_one_line(tmp_path: Path, name: str, data: by
         (tmp_path / name).write_bytes(data)
     with pytest.raises(ConfigError, match=name):
         read_log(tmp_path / name)
+
+
+def test_a_row_without_a_question_says_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("query,user\nWhy?,ida\n")
+    with pytest.raises(ConfigError, match="fields: query, user"):
+        read_log(tmp_path / "a.csv")

@@ -64,7 +64,6 @@ def questions() -> dict[str, str]:
     ("question", "answer"),
     [
         ("what did Martha Kellogg design in March 1987?", "the Harbour Pump"),
-        ("what does PRV stand for?", "pressure relief valve"),
         ("what is the weight?", "412 kg"),
         ("what is the default value of the option `--rate`?", "45"),
     ],
@@ -125,7 +124,7 @@ def test_a_title_that_the_text_does_not_confirm_names_nothing(title: str) -> Non
     assert not [question for question in found if question.startswith("According to")]
 
 
-def test_at_most_a_quarter_asks_for_a_date_and_one_for_an_abbreviation() -> None:
+def test_at_most_a_quarter_asks_for_a_date() -> None:
     names = ("Ida Holm", "Martha Kellogg", "Daniel Forsyth", "Anneke Visser", "Ruth Selby", "John Orford")
     works = ("mill", "quay", "wall", "tower", "sluice", "bridge")
     text = "\n\n".join(
@@ -134,7 +133,7 @@ def test_at_most_a_quarter_asks_for_a_date_and_one_for_an_abbreviation() -> None
     )
     found = list(all_questions(Paper(f"# Works\n\n{text}\n")))
     assert sum(question.startswith(("When", "In what year")) for question in found) <= len(found) / 3, found
-    assert sum("stand for" in question for question in found) == 1, found
+    assert not [question for question in found if "stand for" in question], found
 
 
 def test_evidence_is_verbatim_and_holds_the_answer() -> None:

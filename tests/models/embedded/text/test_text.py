@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.english.aliases import expansion
 from qagen_dagster.models.embedded.conversation import Exchange, Line, document_rows, rows, section
-from qagen_dagster.models.embedded.questions.extract import expansion
 from qagen_dagster.models.embedded.text.blocks import Kind, segment, tables
 from qagen_dagster.models.embedded.text.passages import join_lines, plain, split
 
