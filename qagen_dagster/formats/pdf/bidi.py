@@ -45,20 +45,14 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
     if not f.has_rtl:
         return f
     lines = printed.letters({line for line, text in zip(f.line, f.text, strict=True) if RTL.search(text)})
-    order: list[int] = []
-    texts: list[str] = []
-    sides: list[tuple[int, int]] = []
+    found: list[tuple[int, str, int, int]] = []
     for n, text in enumerate(f.text):
         parts = [(text, f.x0[n], f.x1[n])]
         letters = lines.get(f.line[n], [])
         if RTL.search(text) and _key(clean("".join([one.text for one in letters]))) == _key(text):
             parts = [_read(part, f) for part in _parted(_in_place(letters), f.size[n])]
-        for shown, left, right in parts:
-            if shown.strip():
-                order.append(n)
-                texts.append(shown)
-                sides.append((left, right))
-    return f.chosen(order, x0=[left for left, _ in sides], x1=[right for _, right in sides], text=texts)
+        found += [(n, *part) for part in parts if part[0].strip()]
+    return f.cut(found)
 
 
 def with_brackets(line: str) -> str:

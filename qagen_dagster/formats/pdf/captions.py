@@ -7,7 +7,8 @@ also compares boxes in points.
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from statistics import mean
 
@@ -54,13 +55,19 @@ class Piece:
 
 @dataclass
 class Text:
-    """The text of one page. `prose` is the set of pieces in paragraphs, without labels, cells and headings."""
+    """The text of one page."""
 
     width: float
     height: float
     pieces: list[Piece]
     body: float  # the document's ordinary letter size
-    prose: set[Piece] = field(default_factory=set["Piece"])
+
+    @cached_property
+    def prose(self) -> set[Piece]:
+        """The pieces in paragraphs, without labels, cells and headings."""
+        shared = Counter(piece.line for piece in self.pieces)
+        blocks = _blocks(self.pieces)
+        return {piece for block in blocks if _is_prose(block, self, shared) for piece in block}
 
     def inside(self, box: Rect) -> list[Piece]:
         """The pieces whose centres lie in a box."""
@@ -86,21 +93,15 @@ def shared_height(a: Rect, b: Rect) -> float:
     return min(a[3], b[3]) - max(a[1], b[1])
 
 
-def expanded(box: Rect, by: float, up: float | None = None) -> Rect:
-    """The box with a margin of `by` points at the sides and `up` points (default: `by`) above and below."""
-    up = by if up is None else up
-    return (box[0] - by, box[1] - up, box[2] + by, box[3] + up)
+def expanded(box: Rect, by: float) -> Rect:
+    """The box with a margin of `by` points on all sides."""
+    return (box[0] - by, box[1] - by, box[2] + by, box[3] + by)
 
 
 def contains(outer: Rect, inner: Rect) -> bool:
     """Whether the centre of `inner` lies in `outer`."""
     x, y = (inner[0] + inner[2]) / 2, (inner[1] + inner[3]) / 2
     return outer[0] <= x <= outer[2] and outer[1] <= y <= outer[3]
-
-
-def touch(a: Rect, b: Rect) -> bool:
-    """Whether the boxes share any point."""
-    return shared_width(a, b) >= 0 and shared_height(a, b) >= 0
 
 
 def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
@@ -134,16 +135,6 @@ def _piece(f: Fragments, part: list[int], number: int) -> Piece:
         text += (" " if f.gap(last, n) * 8 > f.size[last] else "") + f.text[n]
     longest = max(part, key=lambda n: len(f.text[n]))
     return Piece(text, box, f.size[longest] * _TENTH, f.font[first].bold, number)
-
-
-def text_of(width: float, height: float, pieces: list[Piece], body: float) -> Text:
-    """The page's text with its prose marked."""
-    text = Text(width, height, pieces, body)
-    shared = Counter(piece.line for piece in pieces)
-    for block in _blocks(pieces):
-        if _is_prose(block, text, shared):
-            text.prose.update(block)
-    return text
 
 
 def continues_paragraph(above: Piece, below: Piece) -> bool:
@@ -211,24 +202,14 @@ def _starts(text: Text, n: int) -> re.Match[str] | None:
     match = _CAPTION.match(piece.text)
     if match is None:
         return None
-    opens = _opens(text, n)
-    first = match["rest"].lstrip()[:1]
-    if _MARKED.match(match["rest"]):
-        fits = opens or first in (":", "|") or piece.bold
-    else:
-        fits = opens and (piece.bold or first.isupper() or first.isdigit())
-    return match if fits else None
-
-
-def _opens(text: Text, n: int) -> bool:
-    """Whether the piece begins a paragraph."""
-    piece = text.pieces[n]
-    return not any(
-        continues_paragraph(above, piece)
-        and abs(above.size - piece.size) <= 0.3
-        and not above.text.rstrip().endswith((".", ":", "!", "?"))
+    opens = not any(
+        continues_paragraph(above, piece) and above.text.rstrip()[-1:] not in ".:!?"
         for above in text.pieces[max(0, n - 8) : n]
     )
+    first = match["rest"].lstrip()[:1]
+    if _MARKED.match(match["rest"]):
+        return match if opens or piece.bold or first in (":", "|") else None
+    return match if opens and (piece.bold or first.isupper() or first.isdigit()) else None
 
 
 def _caption(text: Text, n: int, match: re.Match[str], taken: set[Piece]) -> Caption:

@@ -7,16 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from qagen_dagster.formats.pdf.captions import (
-    Piece,
-    Text,
-    area,
-    contains,
-    expanded,
-    shared_height,
-    shared_width,
-    touch,
-)
+from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains, shared_height, shared_width
 from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection, union
 
 _MIN_SIDE = 16.0  # points; minimum side of a shape
@@ -108,20 +99,15 @@ def _grouped(text: Text, parts: list[tuple[Rect, Drawing | None]]) -> Iterator[S
     groups = _connected(grid) if parts else grid
     shapes: dict[int, Shape] = {}
     for (box, path), (left, top, _, _) in zip(parts, cells, strict=True):
-        _add(shapes.setdefault(int(groups[top, left]), Shape(box)), box, path)
+        shape = shapes.setdefault(int(groups[top, left]), Shape(box))
+        shape.box = union((shape.box, box))
+        shape.pictures += path is None
+        shape.items += path.items if path else 0
+        shape.curves += path.curved if path else 0
     for shape in sorted(shapes.values(), key=lambda shape: (shape.box[1], shape.box[0])):
         short, long = sorted((shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]))
         if short >= _MIN_SIDE or (long >= _LONG and short >= _MIN_SIDE / 2):
             yield shape
-
-
-def _add(shape: Shape, box: Rect, path: Drawing | None) -> None:
-    shape.box = union((shape.box, box))
-    if path is None:
-        shape.pictures += 1
-        return
-    shape.items += path.items
-    shape.curves += path.curved
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
@@ -171,7 +157,7 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
 
 def _is_label(piece: Piece, box: Rect, body: float) -> bool:
     """Whether a text touches a drawing, or is short and right beside, above or below it."""
-    if not touch(expanded(box, _LABEL_GAP), piece.box):
+    if max(-shared_width(box, piece.box), -shared_height(box, piece.box)) > _LABEL_GAP:
         return False
     if shared_height(piece.box, box) > 0:
         return True

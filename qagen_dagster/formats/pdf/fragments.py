@@ -98,6 +98,12 @@ class Fragments:
         lists = {name: [values[n] for n in which] for name in _LISTS if (values := getattr(self, name))}
         return replace(self, **{**lists, **changed})
 
+    def cut(self, parts: Sequence[tuple[int, str, int, int]]) -> "Fragments":
+        """Parts of the fragments, each with its fragment's number, its text, and its left and right edge."""
+        order, texts = [n for n, *_ in parts], [text for _, text, *_ in parts]
+        lefts, rights = [left for *_, left, _ in parts], [right for *_, right in parts]
+        return self.chosen(order, text=texts, x0=lefts, x1=rights)
+
     def gap(self, a: int, b: int) -> int:
         """The horizontal distance between two fragments of a line, in either order."""
         return max(self.x0[b] - self.x1[a], self.x0[a] - self.x1[b])
@@ -184,16 +190,13 @@ def _page_of(printed: bytes) -> _Page:
 
 def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
     """The fragments, each cut at the spaces that `cuts` names for its number. The place of a cut on the page is estimated."""
-    order: list[int] = []
-    texts: list[str] = []
-    sides: list[tuple[int, int]] = []
+    parts: list[tuple[int, str, int, int]] = []
     for n, text in enumerate(f.text):
         step = (f.x1[n] - f.x0[n]) / max(len(text), 1)
         for start, end in pairwise([-1, *cuts.get(n, ()), len(text)]):
-            order.append(n)
-            texts.append(text[start + 1 : end])
-            sides.append((f.x0[n] + int(step * (start + 1)), f.x0[n] + int(step * end)))
-    return f.chosen(order, x0=[left for left, _ in sides], x1=[right for _, right in sides], text=texts)
+            sides = f.x0[n] + int(step * (start + 1)), f.x0[n] + int(step * end)
+            parts.append((n, text[start + 1 : end], *sides))
+    return f.cut(parts)
 
 
 @lru_cache(4_096)

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.mupdf import Pdf
@@ -120,6 +121,7 @@ def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
     return begun
 
 
+@lru_cache(1_000)
 def letters_of(text: str) -> str:
     """The letters and digits of a text, with case folded."""
     return _NO_LETTER.sub("", text).casefold()

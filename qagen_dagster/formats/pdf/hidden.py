@@ -13,9 +13,7 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from itertools import count, groupby
 from operator import add, itemgetter, sub
-from typing import Any, NamedTuple
-
-from PIL import Image
+from typing import Any, cast
 
 from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect, union
@@ -26,7 +24,6 @@ _LIGHT = 0xE0  # minimum component of a colour that may be the paper's
 _TRANSPARENT = 13  # maximum opacity, of 255, of invisible letters
 _CONTRAST = 24  # minimum difference of grey between visible letters and their background
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
-_MOST_BARS = 1_500  # maximum bars of a page that is searched for bars
 _MOST_COVERS = 100  # maximum covers of a page; more covers are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
 _MIN_STRUCK = 3  # minimum letters; in formulas single letters are struck out
@@ -38,10 +35,6 @@ _LIGHT_COMMAND = rb"(?:^|[\s\]>)])(?:%b(?:%brg|g)|%bk|scn?)\b" % (_FULL, 2 * _FU
 _BETWEEN = rb"(?:\bq\b[^gkqQ(\[<]*\bQ\b|/[^\s/(\[<]+|<<[^<>]*>>|\[[\d\s.]*\]\s*\d+\s+d\b|\bgs\b|[^gkQ(\[</])*"
 _LIGHT_TEXT = _re2.compile(rb"%b%b(?:[(\[]|<[^<]|\bDo\b)|\b[1256]\s+Tr\b" % (_LIGHT_COMMAND, _BETWEEN))
 _LIGHT_COLOUR = re.compile("color:#(?:[ef].){3}")
-_FILLED = b'"stroked":0,"rectangle":1'
-_BLOCK = re.compile(rb'<(line|vector|image) bbox="([^"]+)"([^>]*)')
-_OPAQUE = re.compile(rb' stroke="0" rectangle="1".* argb="ff')
-_BAR = 4  # points; a thinner rectangle hides no letters
 _Mark = tuple[str, Rect]  # the state of letters that it hides: "struck", "doubtful" or "behind"; and its box
 _Marks = dict[int, list[_Mark]]  # by fragment
 
@@ -72,12 +65,8 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     shown: dict[int, str] = {
         n: "" for n, size in enumerate(f.size) if size <= _TINY and f.y1[n] - f.y0[n] <= 2 * _TINY
     }
-    few = 0 < printed.json.count(_FILLED) <= _MOST_BARS
     marks = _struck(printed, f)
-    if few:
-        _add_covers(marks, f, printed.blocks, b"vector", "doubtful")
-    if printed.content.covers:
-        _add_covers(marks, f, printed.blocks_and_pictures(), b"image", "behind")
+    _add_covers(marks, printed, f)
     some = sorted({*marks, *_suspects(pdf, printed, f)})
     if some:
         lines = printed.letters({f.line[n] for n in some})
@@ -122,7 +111,7 @@ def _struck(printed: Printed, f: Fragments) -> _Marks:
     strikes: _Marks = {}
     widest = max(map(sub, f.x1, f.x0)) + 2 * _END * SCALE
     level = sorted(
-        [(y0 + y1 >> 1, x0, x1) for x0, y0, x1, y1 in printed.rules if 4 * (y1 - y0) < x1 - x0 < widest]
+        [(y0 + y1 >> 1, x0, x1) for x0, y0, x1, y1 in printed.paths.rules if 4 * (y1 - y0) < x1 - x0 < widest]
     )
     at = [y for y, _, _ in level]
     for n, (top, bottom) in enumerate(zip(f.y0, f.y1, strict=True)) if level else ():
@@ -138,23 +127,16 @@ def _struck(printed: Printed, f: Fragments) -> _Marks:
     return strikes
 
 
-def _add_covers(marks: _Marks, f: Fragments, blocks: bytes, kind: bytes, state: str) -> None:
-    """Add the boxes of opaque bars (`vector`) or of pictures (`image`) over each fragment that is painted before them."""
-    painted: list[tuple[int, Rect]] = []
-    lines = 0
-    for what, sides, more in _BLOCK.findall(blocks):
-        if what == b"line":
-            lines += 1
-        elif lines and what == kind and (kind == b"image" or _OPAQUE.match(more)):
-            x0, y0, x1, y1 = map(float, sides.split())
-            if min(x1 - x0, y1 - y0) > _BAR:
-                painted.append((lines, (x0, y0, x1, y1)))
-    middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False)) if painted else []
-    for before, box in painted[-_MOST_COVERS:]:
-        x0, y0, x1, y1 = (int(side * SCALE) for side in box)
-        for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
-            if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
-                marks.setdefault(n, []).append((state, box))
+def _add_covers(marks: _Marks, printed: Printed, f: Fragments) -> None:
+    """Add the opaque bars and the pictures over each fragment that is painted before them."""
+    pictures = printed.pictures() if printed.content.covers else []
+    middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False))
+    for state, covers in (("doubtful", printed.paths.covers), ("behind", pictures)):
+        for before, box in [cover for cover in covers if cover[0]][-_MOST_COVERS:]:
+            x0, y0, x1, y1 = (int(side * SCALE) for side in box)
+            for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
+                if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
+                    marks.setdefault(n, []).append((state, box))
 
 
 @lru_cache(1_000)
@@ -179,11 +161,11 @@ def _runs(n: int, size: int, letters: Sequence[Letter], marks: Sequence[_Mark]) 
 
 def _hidden_by(marks: Sequence[_Mark], letter: Letter, size: int) -> str:
     """The state of a letter of a fragment with these marks."""
-    left, top, right, bottom = letter.box
-    x, y = (left + right) / 2, (top + bottom) / 2
-    high, low = (letter.base - share * size / SCALE for share in reversed(_STRUCK))
     for state, (x0, y0, x1, y1) in marks:
-        if x0 < x < x1 and (high < y0 < low if state == "struck" else y0 < y < y1):
+        if state == "struck" and not _STRUCK[0] < (letter.base - y0) * SCALE / size < _STRUCK[1]:
+            continue
+        left, top, right, bottom = letter.box
+        if x0 < (left + right) / 2 < x1 and (state == "struck" or y0 < (top + bottom) / 2 < y1):
             return state
     return "seen"
 
@@ -194,33 +176,16 @@ def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:
     is_scan = 2 * missing >= sum(map(len, f.text)) and _is_pictured(page)
     kept = {"seen", "unpainted", "behind"} if is_scan else {"seen"}
     boxes = {run: run.box for run in runs if run.state in {"doubtful", "behind"} - kept and run.written}
-    picture = _drawn(page, list(boxes.values())) if boxes else None
-    whole = dict.fromkeys([run.number for run in runs], "")
-    found = dict(whole)
+    visible = _contrasting(page, boxes) if boxes else set[_Run]()
+    found = dict.fromkeys([run.number for run in runs], "")
+    losing: set[int] = set()
     for run in runs:
-        text = "".join([one.text for one in run.letters])
-        whole[run.number] += text
         few = run.state == "struck" and len(run.written) < _MIN_STRUCK
-        shown = picture is not None and run in boxes and picture.has_contrast(boxes[run])
-        found[run.number] += text if shown or few or run.state in kept or not run.written else ""
-    return {n: clean(text).strip() for n, text in found.items() if text.strip() != whole[n].strip()}
-
-
-class _Drawn(NamedTuple):
-    """A picture of a part of a page, with one pixel per point, and its corner."""
-
-    picture: Image.Image
-    left: float
-    top: float
-
-    def has_contrast(self, box: Rect) -> bool:
-        """Whether letters in this box are visible, judged without the space above and below and without marks that touch their sides."""
-        x0, y0, x1, y1 = box
-        trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
-        left, right = int(x0 + side - self.left), int(x1 - side - self.left + 1)
-        part = self.picture.crop((left, int(y0 + trim - self.top), right, int(y1 - trim - self.top + 1)))
-        low, high = (int(one) for one in part.getextrema() if isinstance(one, int | float))
-        return high - low >= _CONTRAST
+        if run in visible or few or run.state in kept or not run.written:
+            found[run.number] += "".join([one.text for one in run.letters])
+        else:
+            losing.add(run.number)
+    return {n: clean(found[n]).strip() for n in losing}
 
 
 def picture_shares(page: Page) -> list[float]:
@@ -237,10 +202,21 @@ def _is_pictured(page: Page) -> bool:
     return max(picture_shares(page), default=0) >= _SCAN
 
 
-def _drawn(page: Page, boxes: Sequence[Rect]) -> _Drawn:
-    """The part of a page that holds some boxes."""
-    x0, y0, x1, y1 = union(boxes)
+def _contrasting(page: Page, boxes: dict[_Run, Rect]) -> set[_Run]:
+    """The runs whose letters are visible in a picture of the page with one pixel per point.
+
+    They are judged without the space above and below and without marks that touch their sides.
+    """
+    x0, y0, x1, y1 = union(boxes.values())
     left, top = max(x0 - 1, 0), max(y0 - 1, 0)
-    wide, high = max(min(x1 + 1, page.width) - left, 1), max(min(y1 + 1, page.height) - top, 1)
-    drawn = page.draw((left, top, left + wide, top + high), round(wide), round(high), grey=True)
-    return _Drawn(drawn, left, top)
+    width, height = max(min(x1 + 1, page.width) - left, 1), max(min(y1 + 1, page.height) - top, 1)
+    drawn = page.draw((left, top, left + width, top + height), round(width), round(height), grey=True)
+    found: set[_Run] = set()
+    for run, (x0, y0, x1, y1) in boxes.items():
+        trim, side = (y1 - y0) / 6, min((x1 - x0) / 6, 1.5)
+        edges = x0 + side - left, y0 + trim - top, x1 - side - left + 1, y1 - trim - top + 1
+        start, upper, end, lower = map(int, edges)
+        low, high = drawn.crop((start, upper, end, lower)).getextrema()
+        if cast("int", high) - cast("int", low) >= _CONTRAST:
+            found.add(run)
+    return found

@@ -13,6 +13,7 @@ from array import array
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple, cast
 
 import pymupdf as _untyped_library
@@ -36,11 +37,13 @@ SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path counts as a line
 _PATH = b'"type":"vector"'
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
-_VECTOR = re.compile(rb'<vector bbox="([^"]+)" stroke="(\d)')
+_BLOCK = re.compile(
+    rb'<line |<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..))?'
+)
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
 _TRANSPARENT = 0.05  # maximum opacity of invisible letters
-_MANY_PATHS = 1_500  # a page with more paths has no ruled tables
+_MANY_PATHS = 1_500  # a page with more paths is a drawing without ruled tables or bars over text
 _MAX_OUTLINE = 5_000  # entries; an outline may contain a cycle
 _MAX_FIELDS = 1_000  # maximum form fields of a page that are read
 _PICTURE_FILTERS = {"JBIG2Decode", "DCTDecode", "JPXDecode", "CCITTFaxDecode"}
@@ -49,7 +52,6 @@ PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or use
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
-_EVERYWHERE: Rect = (-1e9, -1e9, 1e9, 1e9)
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
@@ -88,6 +90,13 @@ class Drawing(NamedTuple):
     white: bool
 
 
+class Painted(NamedTuple):
+    """What the library meets while it reads a page's text. Covers come with the number of lines painted before them."""
+
+    rules: list[tuple[int, int, int, int]]  # the boxes of thin paths in tenths of a point
+    covers: list[tuple[int, Rect]]  # opaque rectangles that are not thin, and pictures
+
+
 class Letter:
     """A letter of a print. Everything except its text is read only when needed, because reading takes time. Positions are in points."""
 
@@ -100,7 +109,7 @@ class Letter:
         """The colour with its opacity, as ARGB, and flags for the way in which the letter is painted."""
         return int(self._char.argb), int(self._char.flags)
 
-    @property
+    @cached_property
     def box(self) -> Rect:
         """The letter's box."""
         one, other = (quad := self._char.quad).ul, quad.lr
@@ -134,6 +143,8 @@ class Pdf:
         _library.TOOLS.mupdf_display_warnings(False)
         _library.no_recommend_layout()  # otherwise the library prints an advertisement when it searches tables
         self._document = _library.open(stream=data, filetype="pdf")
+        self.is_pdf = bool(self._document.is_pdf)  # rather than another format
+        self.is_locked = bool(self._document.needs_pass)
         self._paper = _Paper()
 
     def close(self) -> None:
@@ -142,19 +153,9 @@ class Pdf:
         self._document.close()
 
     @property
-    def is_pdf(self) -> bool:
-        """Whether the library opened the bytes as a PDF, not as another format."""
-        return bool(self._document.is_pdf)
-
-    @property
     def is_repaired(self) -> bool:
         """Whether the file's structure was broken and has been reconstructed."""
         return bool(self._document.is_repaired)
-
-    @property
-    def is_locked(self) -> bool:
-        """Whether a password is required and has not been given."""
-        return bool(self._document.needs_pass)
 
     def unlock(self, password: str) -> bool:
         """Unlock the document. Returns whether the password is right."""
@@ -269,16 +270,14 @@ class _Content:
     @property
     def covers(self) -> bool:
         """Whether an opaque picture may be painted over text."""
-        masks = ("SMask", "Mask", "ImageMask")
         opaque = {
             name.encode("utf-8", "replace")
             for name, one in self._pictures.items()
-            if not any(_get(one, mask) for mask in masks)
+            if not any(_get(one, mask) for mask in ("SMask", "Mask", "ImageMask"))
         }
         start = self.commands.find(b"ET") if opaque else -1
-        return start >= 0 and any(
-            name in opaque or b"#" in name for name in _SHOWS.findall(self.commands, start)
-        )
+        shown = _SHOWS.findall(self.commands, start) if start >= 0 else []
+        return any(name in opaque or b"#" in name for name in shown)
 
     def fonts(self) -> frozenset[str]:
         """The names of the fonts. Reading them on every page would take a tenth of the time of the prints."""
@@ -360,31 +359,35 @@ class Printed:
         return not any(char.flags & PAINTED for char in ends)
 
     @cached_property
-    def blocks(self) -> bytes:
-        """The boxes of lines and paths in the order of painting, as XML."""
-        return self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
+    def paths(self) -> Painted:
+        """The paths; none for a page with too many for a table."""
+        return self._painted() if 0 < self.json.count(_PATH) <= _MANY_PATHS else Painted([], [])
 
-    def blocks_and_pictures(self) -> bytes:
-        """The same as `blocks`, with pictures. The text must be reread, because pictures would break its lines."""
+    def pictures(self) -> list[tuple[int, Rect]]:
+        """The pictures, each with the number of lines painted before it. The text is reread, because pictures would break its lines."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
-        return Printed(self.number, self.content, structured, self._paper).blocks
+        return Printed(self.number, self.content, structured, self._paper)._painted().covers
 
-    @cached_property
-    def rules(self) -> list[tuple[int, int, int, int]]:
-        """The boxes of thin paths, in tenths of a point; empty for a page with too many paths for a table."""
-        if not 0 < self.json.count(_PATH) <= _MANY_PATHS:
-            return []
-        vectors = _VECTOR.findall(self.blocks)
-        sides = b" ".join([box for box, _ in vectors]).split()
-        sides = array("f", map(float, sides))  # rounded to single precision, as in the library
-        found: list[tuple[int, int, int, int]] = []
-        for x0, y0, x1, y1, (_, stroke) in zip(*[iter(sides)] * 4, vectors, strict=True):
+    def _painted(self) -> Painted:
+        printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
+        blocks = _BLOCK.findall(self._paper.print(printer, self._structured, 0, 0))
+        printed_sides = b" ".join([box for box, *_ in blocks]).split()
+        sides = iter(array("f", map(float, printed_sides)))  # single precision, as in the library
+        found = Painted([], [])
+        lines = 0
+        for box, *style in blocks:
+            if not box:
+                lines += 1
+                continue
+            x0, y0, x1, y1 = islice(sides, 4)
             pad = min(x1 - x0, y1 - y0) / 2
-            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
+            if style[0] == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
                 x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
-            if x1 - x0 <= _RULE or y1 - y0 <= _RULE:
-                found.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+            if style[0] and min(x1 - x0, y1 - y0) <= _RULE:
+                found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
+            elif style in ([b"", b"", b""], [b"0", b"1", b"ff"]):  # a picture, or a filled opaque rectangle
+                found.covers.append((lines, (x0, y0, x1, y1)))
         return found
 
 
@@ -418,7 +421,7 @@ class Page:
         shown: list[Rect] = []  # the visible area at each level of nested clipping
         for path in self._page.get_cdrawings(extended=True):
             level = int(path["level"])
-            clip = shown[min(level, len(shown)) - 1] if level and shown else _EVERYWHERE
+            clip = shown[min(level, len(shown)) - 1] if level and shown else (-1e9, -1e9, 1e9, 1e9)
             if path["type"] in ("clip", "group"):
                 shown[level:] = [intersection(clip, path["scissor"]) if path["type"] == "clip" else clip]
                 continue
@@ -429,8 +432,7 @@ class Page:
             stroke = cast("tuple[float, ...] | None", path.get("color"))
             items = cast("list[tuple[object, ...]]", path["items"])
             white = (fill is None or min(fill) > 0.97) and (stroke is None or min(stroke) > 0.97)
-            curved = any(item[0] == "c" for item in items)
-            found.append(Drawing(self._shown(box), len(items), curved, white))
+            found.append(Drawing(self._shown(box), len(items), any(item[0] == "c" for item in items), white))
         return found
 
     def draw(self, clip: Rect, width: int, height: int, *, grey: bool = False) -> Image.Image:

@@ -219,20 +219,15 @@ def _is_marked(pdf: Pdf) -> bool:
 
 
 def _detail(text: PdfText) -> str:
-    notes: list[str] = []
-    if text.broken:
-        notes.append(f"{counted(len(text.broken))} broken: {listed(text.broken)}")
-    if text.hidden:
-        what = "text that nobody sees or that is struck out left out"
-        notes.append(f"{what} on {counted(len(text.hidden))}: {listed(text.hidden)}")
-    if text.recognised:
-        notes.append(f"text of {counted(len(text.recognised))} recognised from pictures")
-    if not text.lines and not (text.unreadable or text.garbled):
-        notes.append(f"no text on {counted(len(text.pages))}")
-    if text.garbled:
-        what = f"the text of {counted(len(text.garbled))} is not what the page shows"
-        notes.append(f"{what} ({text.note or 'a form that this reader cannot load'}): {listed(text.garbled)}")
-    if text.unreadable:
-        what = f"{counted(len(text.unreadable))} of pictures or drawn letters without readable text"
-        notes.append(f"{what} ({text.note}): {listed(text.unreadable)}")
-    return "; ".join(notes)
+    """What is missing or recognised on which pages."""
+    silent = [] if text.lines or text.unreadable or text.garbled else [page.page for page in text.pages]
+    notes = [
+        (text.broken, "{} broken: {}"),
+        (text.hidden, "text that nobody sees or that is struck out left out on {}: {}"),
+        (text.recognised, "text of {} recognised from pictures"),
+        (silent, "no text on {}"),
+        (text.garbled, "the text of {} is not what the page shows ({note}): {}"),
+        (text.unreadable, "{} of pictures or drawn letters without readable text ({note}): {}"),
+    ]
+    note = text.note or "a form that this reader cannot load"
+    return "; ".join(said.format(counted(len(on)), listed(on), note=note) for on, said in notes if on)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from operator import attrgetter, itemgetter
 from statistics import median
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 
@@ -29,6 +29,7 @@ Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
 _PROSE = 14  # average characters per line from which a run of lines is a column and not cells
 _Box = tuple[int, int, int, int]
+_Thing = TypeVar("_Thing")
 # For each direction of text, a function that turns a box so that text runs left to right and lines follow downwards.
 _FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
     "down": lambda x0, y0, x1, y1: (y0, -x1, y1, -x0),
@@ -105,18 +106,10 @@ class _Cutter:
     def bands(self, items: list[_Item]) -> list[_Band]:
         """Items grouped by overlapping height, from the top down."""
         bands: list[_Band] = []
-        for item in sorted(items):
-            if bands and item.top < bands[-1].bottom:
-                band = bands[-1]
-                band.items.append(item)
-                band.spans.append((item.x0, item.x1))
-                if item.bottom > band.bottom:
-                    band.bottom = item.bottom
-            else:
-                bands.append(_Band(item.top, item.bottom, [item], [(item.x0, item.x1)]))
-        for band in bands:
-            if len(band.spans) > 1:
-                band.spans = self._union(band.spans)
+        for group in _overlapping([(item.top, item.bottom, item) for item in sorted(items)]):
+            spans = [(item.x0, item.x1) for item in group]
+            bottom = max([item.bottom for item in group])
+            bands.append(_Band(group[0].top, bottom, group, self._union(spans) if len(spans) > 1 else spans))
         return bands
 
     def _union(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -163,21 +156,22 @@ class _Cutter:
         return columns
 
     def _are_columns(self, both: list[_Item], left: list[_Item], right: list[_Item], edge: int) -> bool:
-        rows_left, rows_right = _row_count(left), _row_count(right)
-        if min(rows_left, rows_right) < 2:
+        rows = [len(_overlapping([(item.top, item.bottom, item) for item in side])) for side in (left, right)]
+        if min(rows) < 2:
             return False
-        chars = min(_chars(left) / rows_left, _chars(right) / rows_right)
+        chars = min(_chars(left) / rows[0], _chars(right) / rows[1])
         if chars < _MIN_PROSE:
             return False
         sides = [item.x0 >= edge for item in both]
         changes = sum(a != b for a, b in pairwise(sides))
-        return changes <= max(3, 0.15 * max(rows_left, rows_right))
+        return changes <= max(3, 0.15 * max(rows))
 
     def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[Row]:
         """The rows of a table, by their baselines. Paragraphs side by side are read one after the other."""
         cells = self._stacked(items, spans)
         rows: list[Row] = []
-        for part in _side_by_side(cells):
+        edges = [(min([item.top for item in cell]), max([item.bottom for item in cell])) for cell in cells]
+        for part in _overlapping([(*edge, cell) for edge, cell in zip(edges, cells, strict=True)]):
             paragraphs = [cell for cell in part if len(cell) > 1 and _chars(cell) >= _CELL_PROSE * len(cell)]
             part.sort(key=lambda cell: cell[0].x0, reverse=self.f.rtl)
             if len(paragraphs) > 1:
@@ -223,34 +217,22 @@ def level_rows(spans: Iterable[tuple[int, int, int]], apart: int) -> list[Row]:
     return rows
 
 
-def _row_count(items: list[_Item]) -> int:
-    count = bottom = 0
-    for top, low, *_ in sorted(items):
-        if not count or top >= bottom:
-            count += 1
-            bottom = low
-        elif low > bottom:
-            bottom = low
-    return count
-
-
 def _chars(items: list[_Item]) -> int:
     return sum([item.chars for item in items])
 
 
-def _side_by_side(cells: list[list[_Item]]) -> list[list[list[_Item]]]:
-    """Cells grouped into table rows by overlapping height, from the top down."""
-    parts: list[list[list[_Item]]] = []
+def _overlapping(things: list[tuple[int, int, _Thing]]) -> list[list[_Thing]]:
+    """Things grouped by overlapping height, from the top down. Each comes with its top and its bottom."""
+    groups: list[list[_Thing]] = []
     bottom = 0
-    tops = [min([item.top for item in cell]) for cell in cells]
-    for top, cell in sorted(zip(tops, cells, strict=True), key=itemgetter(0)):
-        if parts and top < bottom:
-            parts[-1].append(cell)
+    for top, low, thing in sorted(things, key=itemgetter(0)):
+        if groups and top < bottom:
+            groups[-1].append(thing)
+            bottom = max(bottom, low)
         else:
-            parts.append([cell])
-            bottom = top
-        bottom = max(bottom, *[item.bottom for item in cell])
-    return parts
+            groups.append([thing])
+            bottom = low
+    return groups
 
 
 def parted(f: Fragments, which: Sequence[int]) -> list[Sequence[int]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from statistics import fmean
+from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import Fragments
 from qagen_dagster.formats.pdf.reading_order import level_rows
@@ -40,19 +41,16 @@ _CAPTION = 60  # a text across the table with this many characters is not a head
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
     """The spaces at which to cut, between columns, fragments that hold several cells."""
     cuts: dict[int, list[int]] = {}
-    for line in lines:
+    for line in lines if not f.rtl else ():
         spans = {n: _span(f, edges, n) for n in line}
-        full = sorted(column for a, b in spans.values() for column in range(a, b + 1)) == list(
-            range(len(edges) + 1)
-        )
-        for n, (first, last) in spans.items():
-            text = f.text[n]
-            spaces = [place for place, char in enumerate(text) if char == " "]
-            if full and spaces and not f.rtl:
-                step = (f.x1[n] - f.x0[n]) / len(text)
-                places = ((edge - f.x0[n]) / step for edge in edges[first:last])
+        columns = sorted([column for first, last in spans.values() for column in range(first, last + 1)])
+        for n, (first, last) in spans.items() if columns == list(range(len(edges) + 1)) else ():
+            spaces = [place for place, char in enumerate(f.text[n]) if char == " "] if first < last else []
+            if spaces:
+                step = (f.x1[n] - f.x0[n]) / len(f.text[n])
+                places = [(edge - f.x0[n]) / step for edge in edges[first:last]]
                 cuts[n] = sorted({min(spaces, key=lambda space: abs(space - place)) for place in places})
-    return {n: places for n, places in cuts.items() if places}
+    return cuts
 
 
 def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
@@ -90,45 +88,38 @@ class Rows:
 
     def _is_many(self, part: list[list[int]]) -> bool:
         """Whether the lines of a part are several rows, rather than the lines of the cells of one row."""
-        counts = self._counts(part)
-        most = max(counts)
+        f, columns = self._f, self._columns(part)
+        most = max(map(len, columns))
         if most < 2 or (most > _LINES_OF_A_CELL and not self._each):
             return most > 1
-        if self._is_spaced(part) or any(
+        if self._is_spaced(columns[0]) or any(
             self._spans[n][0] < self._spans[n][1] for line in part if len(line) > 1 for n in line
         ):
             return True
-        if sum(self._numbers(part, column) > 1 for column in range(len(counts))) > 1:
+        if sum(sum(map(self._is_number, cells)) > 1 for cells in columns) > 1:
             return True
-        full = [column for column, count in enumerate(counts) if count == most]
-        values = sum(self._width(part, column) <= _VALUE for column in full)
+        full = [cells for cells in columns if len(cells) == most]
+        widths = [fmean((f.x1[n] - f.x0[n]) / f.size[n] for cell in cells for n in cell) for cells in full]
+        values = sum(width <= _VALUE for width in widths)  # letter sizes
         return values > 1 or (len(full) > 1 and not self._each)
 
-    def _is_spaced(self, part: list[list[int]]) -> bool:
-        """Whether lines of the first column are too far apart to belong to one cell."""
+    def _columns(self, part: list[list[int]]) -> list[TableRow]:
+        """By column, the fragments of each line that has some there."""
+        columns: list[TableRow] = [[] for _ in range(len(self._edges) + 1)]
+        for line in part:
+            for column in {self._column[n] for n in line}:
+                columns[column].append([n for n in line if self._column[n] == column])
+        return columns
+
+    def _is_spaced(self, cells: TableRow) -> bool:
+        """Whether the lines of a column are too far apart to belong to one cell."""
         f = self._f
-        names = [n for line in part for n in line if self._column[n] == 0]
+        names = [n for cell in cells for n in cell]
         gaps = [f.y0[below] - f.y1[above] - f.size[below] for above, below in pairwise(names)]
         return bool(gaps) and 10 * max(gaps) > -2 * f.size[names[0]]
 
-    def _numbers(self, part: list[list[int]], column: int) -> int:
-        """The number of lines that have a number in a column."""
-        shown = [" ".join([self._f.text[n] for n in line if self._column[n] == column]) for line in part]
-        return sum(_NUMBER.fullmatch(text) is not None for text in shown)
-
-    def _width(self, part: list[list[int]], column: int) -> float:
-        """The average width of the fragments in a column, in letter sizes."""
-        f = self._f
-        return fmean(
-            (f.x1[n] - f.x0[n]) / f.size[n] for line in part for n in line if self._column[n] == column
-        )
-
-    def _counts(self, part: list[list[int]]) -> list[int]:
-        counts = [0] * (len(self._edges) + 1)
-        for line in part:
-            for column in {self._column[n] for n in line}:
-                counts[column] += 1
-        return counts
+    def _is_number(self, cell: list[int]) -> bool:
+        return _NUMBER.fullmatch(" ".join([self._f.text[n] for n in cell])) is not None
 
     def _row(self, inside: list[int]) -> TableRow:
         row: TableRow = [[] for _ in range(len(self._edges) + 1)]
@@ -187,8 +178,7 @@ class Ruled:
         return frozenset(n for row in self.rows for cell in row for n in cell)
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     at: int
     start: int
     end: int
@@ -201,9 +191,10 @@ def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
     if not groups:
         return []
     upright = lines_of([(x0, y0, y1) for x0, y0, x1, y1 in rules if y1 - y0 > x1 - x0])
+    middles = sorted([(y0 + y1 >> 1, n) for n, (y0, y1) in enumerate(zip(f.y0, f.y1, strict=True))])
     tables: list[Ruled] = []
     for group in groups:
-        tables += _Finder(f, group, upright).tables()
+        tables += _Finder(f, group, upright, middles).tables()
     return [table for table in tables if not any(table.fragments < other.fragments for other in tables)]
 
 
@@ -244,20 +235,25 @@ def _groups(level: Sequence[_Line]) -> list[list[_Line]]:
 class _Finder:
     """Finds the tables between lines with the same ends."""
 
-    def __init__(self, f: Fragments, group: Sequence[_Line], upright: Sequence[_Line]) -> None:
+    def __init__(
+        self,
+        f: Fragments,
+        group: Sequence[_Line],
+        upright: Sequence[_Line],
+        middles: Iterable[tuple[int, int]],
+    ) -> None:
         self._f = f
         self._left, self._right = group[0].start, group[0].end
         self._upright = [line for line in upright if self._left + 80 < line.at < self._right - 80]
-        self._at = [line.at for line in self._upright]  # ascending
+        places = [line.at for line in self._upright]  # ascending
+        # By position, the vertical lines at nearly the same place
+        self._near = {
+            at: self._upright[bisect_left(places, at - SAME) : bisect(places, at + SAME)] for at in places
+        }
         self._ruled = {line.at for line in group}
         self._level = self._with_open_ends()
-        self._inside = sorted(
-            [
-                (top + bottom >> 1, n)
-                for n, (x0, top, x1, bottom) in enumerate(zip(f.x0, f.y0, f.x1, f.y1, strict=True))
-                if self._left - _ENDS <= x0 + x1 >> 1 <= self._right + _ENDS
-            ]
-        )
+        left, right = 2 * (self._left - _ENDS), 2 * (self._right + _ENDS)
+        self._inside = [one for one in middles if left <= f.x0[one[1]] + f.x1[one[1]] <= right + 1]
 
     def _with_open_ends(self) -> list[int]:
         """The positions of the lines, and of the ends of vertical lines between or beyond them, such as below an open last row."""
@@ -327,9 +323,8 @@ class _Finder:
     def _columns_between(self, top: int, bottom: int) -> list[int]:
         """The positions of the vertical lines that cover most of the height from `top` to `bottom`."""
         positions: list[int] = []
-        for at in dict.fromkeys(self._at):
-            near = self._upright[bisect_left(self._at, at - SAME) : bisect(self._at, at + SAME)]
-            covered = sum(max(0, min(one.end, bottom) - max(one.start, top)) for one in near)
+        for at, near in self._near.items():
+            covered = sum([max(0, min(end, bottom) - max(start, top)) for _, start, end in near])
             if 10 * covered >= 6 * (bottom - top) and not any(
                 abs(other - at) <= _NARROW for other in positions
             ):

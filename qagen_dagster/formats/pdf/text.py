@@ -4,7 +4,7 @@ import io
 import resource
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions
@@ -123,6 +123,7 @@ class PdfText:
         )
 
 
+@lru_cache(1_000)
 def is_prose(line: str) -> bool:
     """Whether a line belongs to a paragraph, judged by its length and its words."""
     short = len(line) < _PROSE_CHARS
@@ -176,7 +177,7 @@ def listed(numbers: list[int]) -> str:
 def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple[list[str], list[Font]]:
     """The page's lines and their fonts."""
     printed = pdf.print_text(number)
-    found = lines_of_page(page_fragments(pdf, printed), printed.rules)
+    found = lines_of_page(page_fragments(pdf, printed), printed.paths.rules)
     fragments, lines, _ = found
     if text.kept is not None:
         text.kept[number + 1] = found

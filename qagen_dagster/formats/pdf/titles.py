@@ -7,6 +7,7 @@ is another candidate if whole lines of the first pages show it.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import itemgetter
 
 from qagen_dagster.formats.pdf.fragments import Font
@@ -147,6 +148,7 @@ def _may_be_title(shown: str) -> bool:
     )
 
 
+@lru_cache(1_000)
 def _role(line: str) -> str:
     """The kind of what a line names other than the document: an organisation or the kind of a thesis."""
     return "organisation" if _ORGANISATION.search(line) else "thesis" if _THESIS.match(line) else ""

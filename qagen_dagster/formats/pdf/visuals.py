@@ -21,7 +21,6 @@ from qagen_dagster.formats.pdf.captions import (
     pieces_of,
     shared_height,
     shared_width,
-    text_of,
 )
 from qagen_dagster.formats.pdf.mupdf import SCALE, Pdf, Rect, intersection, union
 from qagen_dagster.formats.pdf.text import PdfText, read_pages
@@ -122,10 +121,9 @@ class _Search:
         for number in range(self._pdf.count):
             with suppress(Exception):  # a broken page has no repeated marks
                 page = self._pdf.page(number)
-                marks = page.marks()
-                few = marks <= _FEW_PATHS
-                self._repeats.add([*page.pictures(), *(page.drawings() if few else [])])
-                paths += marks if few else 0
+                drawings = page.drawings() if page.marks() <= _FEW_PATHS else []
+                self._repeats.add([*page.pictures(), *drawings])
+                paths += len(drawings)
             if paths > MAX_WORK:
                 break
         found: list[_Found] = []
@@ -162,7 +160,7 @@ class _Search:
         if whole:
             return [_Found(VisualType.PAGE, span.page, page.box, None, (span.start_line, span.end_line))]
         pieces = pieces_of(fragments, lines, span.start_line)
-        text = text_of(page.width, page.height, pieces, self._body)
+        text = Text(page.width, page.height, pieces, self._body)
         self._work += len(pieces) + len(pictures) + len(drawings)
         shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
@@ -295,20 +293,16 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
             taken.append(box)
 
     pictures = _pictures(view.shapes, view.text)
-    for box in _merged([*view.tables, *_number_tables(view.text)]):
+    tables = list(view.tables)
+    for run in _number_tables(view.text):
+        near = [one for one in view.tables if area(intersection(run, one)) > 0]
+        # A run over several ruled tables does not join them.
+        tables = [union((run, one)) if [one] == near else one for one in tables] + ([] if near else [run])
+    for box in tables:
         add(VisualType.TABLE, box, _rows(view.text, box, []))
     for kind, box in pictures:
         if box[1] >= title_end:
             add(kind, box)
-    return found
-
-
-def _merged(boxes: list[Rect]) -> list[Rect]:
-    """The boxes, with overlapping boxes joined."""
-    found: list[Rect] = []
-    for box in boxes:
-        near = [one for one in found if area(intersection(box, one)) > 0.3 * min(area(box), area(one))]
-        found = [one for one in found if one not in near] + [union((box, *near))]
     return found
 
 
@@ -332,7 +326,7 @@ def _number_tables(text: Text) -> list[Rect]:
     rows = [list(row) for _, row in groupby(text.pieces, key=attrgetter("line"))]
     for row in [*rows, []]:
         full = len(row) > 2 and _numbers(row) > 1
-        near = bool(run and row) and _is_below(run[-1][0].box, row[0], 2.2)
+        near = bool(run and row) and -1 < (row[0].box[1] - run[-1][0].box[3]) / row[0].size < 2.2
         prose = any(one in text.prose and one.box[2] - one.box[0] > 0.55 * text.width for one in row)
         if (full and (near or not run)) or (near and lone < _MAX_LONE and not prose):
             run.append(row)
@@ -343,18 +337,12 @@ def _number_tables(text: Text) -> list[Rect]:
     return found
 
 
-def _is_below(above: Rect, below: Piece, sizes: float) -> bool:
-    """Whether a piece begins near the bottom of a box, not beside the box: less than one letter size above it, or less than `sizes` below it."""
-    return -below.size < below.box[1] - above[3] < sizes * below.size
-
-
 def _numbers(row: Sequence[Piece]) -> int:
     return sum(_NUMBER.fullmatch(one.text) is not None for one in row)
 
 
 def _closed(run: list[list[Piece]], rows: list[list[Piece]]) -> list[Rect]:
     """The box around a run of rows and its header rows if the run is a table, else an empty list."""
-    run = list(run)
     while run and len(run[-1]) < 3:
         run.pop()
     full = [row for row in run if _numbers(row) >= 2]
@@ -383,11 +371,8 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
     heads = 0
     for row in reversed(rows[max(0, before - _MAX_HEADS) : before]):
         head = union(one.box for one in row)
-        if (
-            not -row[0].size < reach[1] - head[3] < 1.5 * row[0].size
-            or head[2] > box[2] + 30
-            or head[0] < box[0] - (40 if len(row) > 2 else 10)
-        ):
+        near = -1 < (reach[1] - head[3]) / row[0].size < 1.5
+        if not near or head[2] > box[2] + 30 or head[0] < box[0] - (40 if len(row) > 2 else 10):
             break
         below, reach = reach, union((reach, head))
         named = _NAME.search(row[0].text) is not None  # excludes lines of dashes
@@ -403,11 +388,9 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
 def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
     """Shapes large enough to be visuals on their own, except boxes around text."""
     large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
-    found: list[tuple[VisualType, Rect]] = []
-    for one in large:
-        kind = VisualType.IMAGE if one.pictures else VisualType.DIAGRAM
-        found.append((kind, figures.with_labels(one.box, text, expanded(one.box, 30), set())))
-    return sorted(found, key=lambda one: (one[1][1], one[1][0]))
+    kinds = [VisualType.IMAGE if one.pictures else VisualType.DIAGRAM for one in large]
+    boxes = [figures.with_labels(one.box, text, expanded(one.box, 30), set()) for one in large]
+    return sorted(zip(kinds, boxes, strict=True), key=lambda one: (one[1][1], one[1][0]))
 
 
 def _is_large(shape: figures.Shape) -> bool:

@@ -14,7 +14,7 @@ PROSE = ["The gauge stands on a concrete block at the end of the pier.", "It sen
 
 def tables(draw: Draw) -> list[Ruled]:
     printed = Pdf(pdf(draw)).print_text(0)
-    return ruled_tables(fragments_of(printed.json), printed.rules)
+    return ruled_tables(fragments_of(printed.json), printed.paths.rules)
 
 
 def test_rows_of_a_grid_are_lines_without_blank_lines_between_them():

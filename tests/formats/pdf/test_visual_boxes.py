@@ -195,3 +195,19 @@ def test_lines_of_a_program_above_a_table_of_numbers_are_no_heads() -> None:
             page.insert_text((x, 214 + 12 * n), str(number), fontsize=9)
     (table,) = visuals_of(document)
     assert covers(table, (64, 195, 177, 263), slack=6)
+
+
+@pytest.mark.parametrize("apart", [9, 10, 11])
+def test_numbers_of_several_ruled_tables_do_not_join_them(apart: int) -> None:
+    document, (page,) = pages()
+    prose(page, 60, 60, 535, 140)
+    tops = [200 + n * (46 + apart) for n in range(3)]
+    for top in tops:
+        for y in (top, top + 18, top + 46):
+            page.draw_line((60, y), (400, y))
+        for row, texts in enumerate(
+            (("Pier", "Boats", "Rain"), ("North", "84", "12"), ("South", "317", "9"))
+        ):
+            for column, text in enumerate(texts):
+                page.insert_text((64 + column * 110, top + 13 + row * 14), text, fontsize=9)
+    assert [one.box.y0 for one in visuals_of(document) if one.box] == pytest.approx(tops, abs=1)
