@@ -35,7 +35,7 @@ from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.exams.code_checks import latex_fault
 from qagen_dagster.loop.grading.answer_file import read_row
-from qagen_dagster.mathematics.reading import read_unit, read_value
+from qagen_dagster.mathematics.value_reading import read_unit, read_value
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.ledger import unseal
 from qagen_dagster.toolkit import matching

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar
 
+from qagen_dagster.agents.next_step import Finish, GiveUp, GiveUpReason
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Terminal
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model

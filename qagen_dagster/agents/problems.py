@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
+from qagen_dagster.agents import next_step
 from qagen_dagster.agents import spec as agent_spec
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
@@ -47,7 +48,7 @@ UNCOMPILED = (
     "Not accepted yet: the LaTeX does not compile. Put it right and submit the whole of it once more. The engine says:\n"
     "{message}"
 )
-_SHAPELESS = (agent_spec.GiveUpReason.MAX_TURNS, agent_spec.GiveUpReason.MAX_TOOL_CALLS)
+_SHAPELESS = (next_step.GiveUpReason.MAX_TURNS, next_step.GiveUpReason.MAX_TOOL_CALLS)
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def ask(
     )
     model = _Counted(asking.model, strikes)
     run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
-    if isinstance(run.end, agent_spec.GiveUp) and agent_spec.is_unusable(str(run.end)):
+    if isinstance(run.end, next_step.GiveUp) and next_step.is_unusable(str(run.end)):
         raise unfinished(str(run.end))
     calls = call_summaries(run.responses, job.role, model.spec, asking.account, 1)
     last = strikes.last if isinstance(strikes.last, job.kind) else None
@@ -208,10 +209,10 @@ def ask(
 
 
 def _end(
-    end: agent_spec.Finish | agent_spec.GiveUp, job: Assignment[ResultT], last: ResultT | None
+    end: next_step.Finish | next_step.GiveUp, job: Assignment[ResultT], last: ResultT | None
 ) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
     """The end of the task, its result, a detail, and the properties that the result breaks."""
-    if isinstance(end, agent_spec.GiveUp):
+    if isinstance(end, next_step.GiveUp):
         detail = str(end)
         if end.reason in _SHAPELESS:
             return TaskEnd.REJECTED, last, detail, (Breach(property=job.shape, detail=detail),)

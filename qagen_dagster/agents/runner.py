@@ -18,9 +18,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from qagen_dagster import errors
-from qagen_dagster.agents.spec import (
+from qagen_dagster.agents.next_step import (
     LAST_TURNS,
-    AgentSpec,
     Finish,
     GiveUp,
     GiveUpReason,
@@ -28,10 +27,10 @@ from qagen_dagster.agents.spec import (
     RunState,
     RunTools,
     Step,
-    Terminal,
     after_cut,
     decide,
 )
+from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.configuration.yaml_files import read_text
 from qagen_dagster.models import json_reply, messages
 from qagen_dagster.models.base import Model, ModelSpec

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.agents.spec import is_unusable
+from qagen_dagster.agents.next_step import is_unusable
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import Models, OneOf, json_option, model_options

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
+from qagen_dagster.agents.next_step import Finish, GiveUp, GiveUpReason
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Terminal
 from qagen_dagster.english.sentences import claims
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.errors import ContextOverflowError, ModelError, RequestRefusedError

@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from qagen_dagster.latex.comparison import amounts_of
-from qagen_dagster.mathematics.reading import known_unit
 from qagen_dagster.mathematics.units import Unit
+from qagen_dagster.mathematics.value_reading import known_unit
 
 _DEGREE = r"\\degree(?![A-Za-z])(?:\s*(?:\\mathrm|\\text)?\s*\{?\s*C(?![A-Za-z])\}?)?"
 _NAME = r"(?:[A-Za-z\u03a9\u00b5\u03bc%]{1,20}|\\%)"

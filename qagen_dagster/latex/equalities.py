@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from qagen_dagster.latex.comparison import boxed_answers, group_of, without_layout, without_pictures
 from qagen_dagster.mathematics.floats import float_of
-from qagen_dagster.mathematics.reading import read_unit, read_value
 from qagen_dagster.mathematics.units import ONE, Unit, named_unit
+from qagen_dagster.mathematics.value_reading import read_unit, read_value
 
 _ROUNDED = 0.006  # relative difference that a rounded operand may cause
 _ABOUT = 0.05  # relative difference that an approximation sign allows

@@ -1,6 +1,6 @@
 """The value of an expression as a float, or as a fraction if the expression is our own: much faster than `evaluator.py`.
 
-`float_of` computes what `reading.py` reads, if the values of its symbols are known. The length of the expression bounds time and memory.
+`float_of` computes what `value_reading.py` reads, if the values of its symbols are known. The length of the expression bounds time and memory.
 """
 
 import ast

@@ -9,8 +9,8 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 from qagen_dagster.mathematics.evaluator import evaluate, parse_form
-from qagen_dagster.mathematics.reading import Reading, read_value
 from qagen_dagster.mathematics.units import ONE, Unit
+from qagen_dagster.mathematics.value_reading import Reading, read_value
 
 _CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
 _CLOSE = Decimal("1e-40")

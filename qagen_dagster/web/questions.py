@@ -11,7 +11,7 @@ from qagen_dagster.ingest.files import stored_text, visual_image
 from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.evaluation.run_questions import latest_report
 from qagen_dagster.loop.judges import judge_agreements, stored_lines
-from qagen_dagster.loop.questions.publication.rows import PublishedRows
+from qagen_dagster.loop.questions.publication.published_rows import PublishedRows
 from qagen_dagster.loop.review import BY_REVIEWERS, decisions_of, made_by_edits
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import REJECTED_FILE, RETIRED_FILE

@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 
+from qagen_dagster.agents.next_step import Finish, GiveUp, GiveUpReason
 from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec
 from qagen_dagster.errors import ContextOverflowError, PermanentModelError, RequestRefusedError
 from qagen_dagster.models.messages import AssistantMessage, Response, Stop, Thinking
 from qagen_dagster.toolkit.tool import Tool

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.agents.next_step import NUDGE_CUT, Finish, GiveUp, GiveUpReason
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import NUDGE_CUT, AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec
 from qagen_dagster.errors import (
     ContextOverflowError,
     MalformedResponseError,

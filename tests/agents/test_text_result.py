@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from qagen_dagster.agents.next_step import Finish, GiveUp, GiveUpReason
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.agents.runner import AgentRun, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, GiveUp, GiveUpReason, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Terminal
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.base import Record
 from tests.support.models import FakeModel, Turn, answer, call, say, told

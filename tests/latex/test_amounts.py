@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from qagen_dagster.latex.amounts import amounts
-from qagen_dagster.mathematics.reading import read_unit
+from qagen_dagster.mathematics.value_reading import read_unit
 
 
 @pytest.mark.parametrize(

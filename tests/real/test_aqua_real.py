@@ -12,8 +12,8 @@ import pytest
 
 from qagen_dagster.loop.exams import code_checks
 from qagen_dagster.mathematics.expressions import Unreadable
-from qagen_dagster.mathematics.reading import read_value
 from qagen_dagster.mathematics.sandbox import Sandbox
+from qagen_dagster.mathematics.value_reading import read_value
 from qagen_dagster.records.exams.bank import ProofStatus
 from qagen_dagster.records.exams.submissions import QuestionPackage
 

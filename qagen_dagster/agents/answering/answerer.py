@@ -7,9 +7,10 @@ from functools import partial
 
 from pydantic import Field
 
+from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_addition, load_prompt
 from qagen_dagster.agents.runner import AgentRun, call_summaries, run_agent
-from qagen_dagster.agents.spec import Finish, Terminal, without_tools
+from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Thinking

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal
 
+from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, run_agent
-from qagen_dagster.agents.spec import Finish, Terminal, without_tools
+from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions import requirements
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.runner import call_summaries, run_agent
-from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Finish, Terminal
+from qagen_dagster.agents.spec import AgentLimits, AgentSpec, Terminal
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model

@@ -14,7 +14,7 @@ import click
 from pydantic import Field
 from rich.table import Table
 
-from qagen_dagster.agents.spec import GiveUpReason, ended_by
+from qagen_dagster.agents.next_step import GiveUpReason, ended_by
 from qagen_dagster.cli.graph import Progress, open_quietly
 from qagen_dagster.cli.options import (
     Models,

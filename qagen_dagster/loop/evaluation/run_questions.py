@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from qagen_dagster.agents.spec import is_unusable
+from qagen_dagster.agents.next_step import is_unusable
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
 from qagen_dagster.grounding.judge import RecordingModel

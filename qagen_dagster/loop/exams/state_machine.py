@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from qagen_dagster.agents.exams import UNABLE
-from qagen_dagster.agents.spec import is_unusable
+from qagen_dagster.agents.next_step import is_unusable
 from qagen_dagster.loop.exams.code_checks import flaws_of
 from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from qagen_dagster.agents.next_step import is_unusable
 from qagen_dagster.agents.runner import unfinished
-from qagen_dagster.agents.spec import is_unusable
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import (
     BudgetExhaustedError,

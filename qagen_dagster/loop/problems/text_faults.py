@@ -12,8 +12,8 @@ from itertools import product
 from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.amounts import ROMAN, amounts, without
 from qagen_dagster.latex.keyed import lettered_options, pairs_of
-from qagen_dagster.mathematics.reading import known_unit, read_value
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
+from qagen_dagster.mathematics.value_reading import known_unit, read_value
 from qagen_dagster.mathematics.values import Quantity, close, equal, known_value, rounds_to, value_of
 from qagen_dagster.records.problems.submissions import Format
 

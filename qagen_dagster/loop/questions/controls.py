@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
+from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.evidence import computation
 from qagen_dagster.agents.questions.evidence.widening import head_of_table
 from qagen_dagster.agents.runner import call_summaries
-from qagen_dagster.agents.spec import Finish
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.amounts import amounts
 from qagen_dagster.english.answers import Match, match

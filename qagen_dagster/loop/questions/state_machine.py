@@ -5,9 +5,9 @@ States, order and exits follow "Single-Document Question Generator Architecture"
 `next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
 """
 
+from qagen_dagster.agents.next_step import GiveUpReason, ended_by, is_unusable
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
-from qagen_dagster.agents.spec import GiveUpReason, ended_by, is_unusable
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason

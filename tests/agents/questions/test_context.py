@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from qagen_dagster.agents.next_step import GiveUp, GiveUpReason
 from qagen_dagster.agents.questions.context import History, prompt_values, unused_parts
 from qagen_dagster.agents.questions.generator import propose
 from qagen_dagster.agents.questions.validator import answer_blind
 from qagen_dagster.agents.runner import AgentRun, call_summaries
-from qagen_dagster.agents.spec import GiveUp, GiveUpReason
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Text, Usage

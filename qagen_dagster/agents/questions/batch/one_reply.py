@@ -12,11 +12,12 @@ from functools import partial
 
 from pydantic import ValidationError
 
+from qagen_dagster.agents.next_step import GiveUp, GiveUpReason
 from qagen_dagster.agents.prompts import Prompt, load_addition
 from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
-from qagen_dagster.agents.spec import AgentSpec, Beginning, GiveUp, GiveUpReason, Terminal
+from qagen_dagster.agents.spec import AgentSpec, Beginning, Terminal
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.questions.batch import one_reply
 from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
@@ -18,7 +19,7 @@ from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.generator import listed, refused
 from qagen_dagster.agents.questions.requirements import Mix
-from qagen_dagster.agents.spec import Finish, Terminal, without_tools
+from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.base import Record

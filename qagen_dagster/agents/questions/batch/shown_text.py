@@ -167,6 +167,15 @@ class Reading:
         near.sort(key=lambda index: (index not in self._body, -scores[index]))
         return tuple(sorted(near[:most]))
 
+    def around(self, lines: Iterable[int]) -> tuple[int, ...]:
+        """The parts that hold these lines, and the part before and after each of them."""
+        wanted = set(lines)
+        found = [
+            i for i, one in enumerate(self.parts) if not wanted.isdisjoint(range(one.start, one.end + 1))
+        ]
+        near = {index for i in found for index in (i - 1, i, i + 1)}
+        return tuple(sorted(near & set(range(len(self.parts)))))
+
     def show(self, chosen: tuple[int, ...]) -> str:
         """The numbered lines of the chosen parts between delimiters; `[...]` stands for what is left out."""
         rows: list[str] = []

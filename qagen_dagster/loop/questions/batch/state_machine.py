@@ -9,11 +9,11 @@ does not, so a journal can be resumed with a higher target.
 
 from collections import Counter
 
+from qagen_dagster.agents.next_step import GiveUpReason, ended_by
 from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.batch.answerer import OF_QUESTION
 from qagen_dagster.agents.questions.batch.shown_text import ROUNDS
 from qagen_dagster.agents.questions.validator import Pair, decided_by_code
-from qagen_dagster.agents.spec import GiveUpReason, ended_by
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state as qa

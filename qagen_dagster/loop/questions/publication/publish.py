@@ -26,7 +26,7 @@ from qagen_dagster.loop.questions.plan import (
     plan_without_documents,
     wanted_questions,
 )
-from qagen_dagster.loop.questions.publication.rows import PublishedRows, set_facts
+from qagen_dagster.loop.questions.publication.published_rows import PublishedRows, set_facts
 from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace

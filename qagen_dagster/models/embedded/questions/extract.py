@@ -29,7 +29,7 @@ from qagen_dagster.models.embedded.questions.candidate import (
     row_words,
     type_of,
 )
-from qagen_dagster.models.embedded.questions.prose import questions
+from qagen_dagster.models.embedded.questions.sentence_questions import questions
 from qagen_dagster.models.embedded.text.blocks import Block, Kind, Row, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english, parse, read_clause
 from qagen_dagster.models.embedded.text.passages import is_prose, plain, split

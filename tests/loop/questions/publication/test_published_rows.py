@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from qagen_dagster.loop.questions.publication.rows import set_facts
+from qagen_dagster.loop.questions.publication.published_rows import set_facts
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import (
     CandidateSet,
