@@ -3,6 +3,7 @@ r"""References: PDF, TeX and STY files are read, cut under their headings, and f
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pymupdf
@@ -45,6 +46,12 @@ A coil is drawn by |decorate| with |coil|.
 \section[short]{Angles}
 Mark an angle by a pic.
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    PARSERS.close()
 
 
 @pytest.fixture(scope="module")
