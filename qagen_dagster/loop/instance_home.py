@@ -3,6 +3,7 @@
 import contextlib
 import os
 from pathlib import Path
+from uuid import uuid4
 
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.settings import PROJECT_ROOT, Settings, dagster_home
@@ -36,24 +37,31 @@ def open_home(settings: Settings) -> Path:
     if not home.is_dir():
         raise ConfigError("is not a folder (DAGSTER_HOME)", file=home)
     check_owner(home, settings.assets)
-    if not (home / OWNER).exists():
+    if not _owner(home):
         with contextlib.suppress(OSError):  # a read-only folder does not record its store
-            (home / OWNER).write_text(_place(home, settings.assets))
+            own = home / f"{OWNER}.{uuid4().hex}"
+            own.write_text(_place(home, settings.assets))
+            own.replace(home / OWNER)  # at once, because another process may read it now
     return home
 
 
 def check_owner(home: Path, assets: str) -> None:
     """Raise ConfigError if the instance belongs to another store than `assets`."""
-    try:
-        owner = (home / OWNER).read_text()
-    except FileNotFoundError:
-        return
-    if owner != _place(home, assets):
+    owner = _owner(home)
+    if owner and owner != _place(home, assets):
         other = owner if "://" in owner else (home / owner).resolve()
         raise ConfigError(
             f"the Dagster instance {home} belongs to the store {other}, not to {assets}: "
             "set DAGSTER_HOME to the folder of another instance"
         )
+
+
+def _owner(home: Path) -> str:
+    """The recorded store of the instance; empty if none is recorded."""
+    try:
+        return (home / OWNER).read_text()
+    except FileNotFoundError:
+        return ""
 
 
 def _place(home: Path, assets: str) -> str:
