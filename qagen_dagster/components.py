@@ -13,7 +13,6 @@ from pydantic import Field
 from qagen_dagster.configuration.corpora import TEMPLATE, load_corpora
 from qagen_dagster.configuration.exams import Exam, load_exams
 from qagen_dagster.configuration.problems import ProblemSet, load_problem_sets
-from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.configuration.yaml_files import Loaded
 from qagen_dagster.defs import automation
 from qagen_dagster.defs.catalog import build_catalog
@@ -35,6 +34,7 @@ from qagen_dagster.defs.refresh_job import build_refresh_job
 from qagen_dagster.defs.resources import WorkspaceResource, build_work
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.head_start import Work
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings, load_settings
 
 _SCAFFOLD = """\
@@ -209,7 +209,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
 def _providers(settings: Settings) -> set[str]:
     """The providers of the models of the default profile; empty for a profile that cannot be read, which is reported where it is used."""
     try:
-        profile = load_profile(settings.profile, settings.profiles)
+        profile = Workspace(settings).profile(settings.profile)
     except ConfigError:
         return set()
     return {spec.provider for spec in profile.every_spec}

@@ -1,4 +1,5 @@
-"""Spreads the work on a partition over ops: its documents or problems are split into shards, with one op for each shard."""
+"""Spreads the work on a partition over ops: its documents or problems are split into shards, with one op for each shard. `QAGEN_SHARD_SIZE`
+(`settings.py`) sets the size, else the `least` that the assets of a product pass."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

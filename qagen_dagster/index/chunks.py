@@ -1,7 +1,8 @@
 """Cuts a document into chunks of whole sentences, up to a size. Only a sentence that is longer than this size is cut.
 
-The last sentences of a chunk also begin the next chunk, as far as the configured overlap allows. Chunks are positions in the text, and
-together they cover it. They never cut a character as a reader sees it (a grapheme cluster of Unicode Annex 29).
+The last sentences of a chunk also begin the next chunk, as far as the overlap allows. Both sizes are `IndexOptions`
+(`records/corpus_options.py`). Chunks are positions in the text, and together they cover it. They never cut a character as a reader
+sees it (a grapheme cluster of Unicode Annex 29).
 """
 
 from __future__ import annotations

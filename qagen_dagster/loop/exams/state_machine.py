@@ -1,6 +1,7 @@
 """The state machine of one exam item: its events, why an attempt fails, and the next step.
 
-An attempt fails because of the verifier's verdict, or because of a rule in code, such as a minimum score.
+An attempt fails because of the verifier's verdict, or because of a rule in code, such as a minimum score. The limits have their
+defaults in `records/exams/config.py`.
 """
 
 from typing import Annotated, Literal

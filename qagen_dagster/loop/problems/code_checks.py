@@ -2,6 +2,7 @@
 
 Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, which items are selected, what is written. Each of the
 others concerns one output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property that its docstring states.
+The single rules about texts are in `text_faults.py`, `kept.py` and `latex/`.
 """
 
 import re

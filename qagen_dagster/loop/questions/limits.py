@@ -1,4 +1,5 @@
-"""The end of the work on a document: how many questions a run wants, and after how many attempts and failures it stops."""
+"""The end of the work on a document: how many questions a run wants, and after how many attempts and failures it stops. A scenario
+sets these numbers (`ScenarioConfig` in `records/corpus_options.py`)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
