@@ -148,8 +148,13 @@ _MANY = word_set(  # words that make a noun phrase one of several
 )
 
 
-# The words of names of persons and organisations. Names such as "SciPy", "LRC" and "Loop 3" are mostly of other things.
-_OF_PERSONS = re.compile(r"(?i:the|of|and|for|de|van|von)|(?:Ma?c|O['\u2019])?[A-Z][a-z'\u2019-]+\.?|[A-Z]\.")
+_PARTICLE = re.compile(r"(?i:the|of|and|for|de|van|von)|Ma?c[A-Z]\w+")
+_POSSESSIVE = re.compile(r"['\u2019]s\Z")
+
+
+def _is_of_persons(word: str) -> bool:
+    """Whether a word of a name can be of a person or an organisation. "SciPy", "LRC" and "3" are mostly of other things."""
+    return bool(_PARTICLE.fullmatch(word)) or _POSSESSIVE.sub("", word).istitle()
 
 
 def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
@@ -168,7 +173,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         return "", ""  # "the Secretary", "values"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
-        return "Who" if all(map(_OF_PERSONS.fullmatch, answer.split())) else "What", answer
+        return "Who" if all(map(_is_of_persons, answer.split())) else "What", answer
     return "What", answer
 
 

@@ -21,6 +21,12 @@ def test_a_name_of_software_answers_what_and_not_who(sentence: str, verb: str, a
     assert [item["answer"] for asked, item in found.items() if asked.startswith(f"What {verb}")] == [answer]
 
 
+@pytest.mark.parametrize("name", ["Martha Kellogg", "Jürgen Müller", "Ann McDonald"])
+def test_a_name_of_a_person_answers_who(name: str) -> None:
+    found = all_questions(Paper(f"# Notes of the Mill\n\nThe tide pump of Selby was designed by {name}.\n"))
+    assert name in [item["answer"] for asked, item in found.items() if asked.startswith("Who ")], found
+
+
 @pytest.mark.parametrize(
     "text",
     [
