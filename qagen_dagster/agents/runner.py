@@ -2,8 +2,8 @@
 
 The tool calls of a turn are answered exactly once, in call order. They run in the only thread pool of agents. A ToolError becomes
 content for the model; any other error propagates. A result that a model wrote as text (JSON or YAML, with or without a code fence)
-instead of calling the tool is read tolerantly. This module also accounts for the tokens, the cost and the time of the calls. The limits of turns and tool
-calls are in `AgentLimits` (`spec.py`) and beside each agent.
+instead of calling the tool is read tolerantly. This module also accounts for the tokens, the cost and the time of the calls. The
+limits of turns and tool calls are in `AgentLimits` (`spec.py`) and beside each agent.
 """
 
 import json
