@@ -21,7 +21,7 @@ from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.evaluation.labels import closeness
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
-from qagen_dagster.loop.index.build import CorpusSearch, open_index
+from qagen_dagster.loop.index import CorpusSearch, open_index
 from qagen_dagster.loop.response_matrix import Scores
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
