@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean
 
-from qagen_dagster.agents.answering import answerer as document_answer
+from qagen_dagster.agents import answering as document_answer
 from qagen_dagster.answering.answer_from_document import Place, answer_from_document, load_texts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import isnan
 from statistics import fmean
 
+from qagen_dagster.agents import answering as document_answer
 from qagen_dagster.agents import evaluation
-from qagen_dagster.agents.answering import answerer as document_answer
-from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.judge import RecordingModel
