@@ -177,7 +177,7 @@ class Reading:
         return tuple(sorted(near & set(range(len(self.parts)))))
 
     def show(self, chosen: tuple[int, ...]) -> str:
-        """The lines of the chosen parts between delimiters, every fifth with its number; `[...]` stands for what is left out."""
+        """The lines of the chosen parts between delimiters, most without numbers; `[...]` stands for what is left out."""
         rows: list[str] = []
         before = -1
         for index in chosen or range(len(self.parts)):

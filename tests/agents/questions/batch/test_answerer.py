@@ -119,7 +119,7 @@ def test_several_questions_are_answered_from_one_showing_of_the_document() -> No
     ]
     (request,) = model.requests
     assert "\n1. [factual] How often is it calibrated?\n2. [causal] Who built it?\n" in told(request)
-    assert told(request).count(f"| {LINE}") == 1
+    assert told(request).count(f"\n{LINE}\n") == 1
 
 
 def test_only_the_answers_that_fail_are_told_and_asked_again() -> None:
@@ -146,4 +146,4 @@ def test_all_answers_begin_with_the_same_text() -> None:
     assert shared_text(one) == shared_text(other)
     shown = shared_text(one)
     assert shown is not None
-    assert f"| {LINE}" in shown.text
+    assert f"\n{LINE}\n" in shown.text
