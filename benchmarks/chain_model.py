@@ -140,10 +140,7 @@ def _ask_many(asked: Asked) -> Reply:
     fresh = [key for key in facts if key not in taken]
     left = iter(fresh[:: max(1, len(fresh) // max(20, most))])
     asks = [
-        {
-            "question": f"What was the mean yield of the {plot} plot under {crop}?",
-            "question_type": "factual",
-        }
+        {"question": f"What was the mean yield of the {plot} plot under {crop}?", "question_type": "factual"}
         for _, (plot, crop) in zip(range(wanted.get("factual", 0)), left, strict=False)
     ]
     for _ in range(wanted.get("comparison", 0)):
