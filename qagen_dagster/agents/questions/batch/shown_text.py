@@ -15,7 +15,7 @@ from functools import cached_property, reduce
 from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import LineSpan
 from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
-from qagen_dagster.toolkit.excerpt import enclose, neutralise, with_fewer_numbers
+from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 _GAP = re.compile(r"(?<=\S)[ \u00a0\u2000-\u200a]{2,}(?=\S)")
 _DRAWN = re.compile(r"[|\t\u2500-\u257f]")
@@ -177,7 +177,7 @@ class Reading:
         return tuple(sorted(near & set(range(len(self.parts)))))
 
     def show(self, chosen: tuple[int, ...]) -> str:
-        """The lines of the chosen parts between delimiters, most without numbers; `[...]` stands for what is left out."""
+        """The numbered lines of the chosen parts between delimiters; `[...]` stands for what is left out."""
         rows: list[str] = []
         before = -1
         for index in chosen or range(len(self.parts)):
@@ -187,7 +187,7 @@ class Reading:
             before = index
         if before < len(self.parts) - 1:
             rows.append("[...]")
-        return with_fewer_numbers(enclose(rows))
+        return enclose(rows)
 
     def note(self, chosen: tuple[int, ...]) -> str:
         """A sentence that says what `show` shows."""

@@ -93,8 +93,8 @@ def test_plain_text_is_read_where_no_tool_is_called() -> None:
     assert (silent.candidate, silent.failure) == (None, "no_tool_call: Hm.")
 
 
-def together(*turns: Turn) -> tuple[Answers, FakeModel]:
-    context, model = context_of(), FakeModel(turns)
+def together(*turns: Turn, provider: str = "scripted") -> tuple[Answers, FakeModel]:
+    context, model = context_of(), FakeModel(turns, provider=provider)
     asked = [
         Asked("How often is it calibrated?", QuestionType.FACTUAL),
         Asked("Who built it?", QuestionType.CAUSAL),
@@ -119,7 +119,7 @@ def test_several_questions_are_answered_from_one_showing_of_the_document() -> No
     ]
     (request,) = model.requests
     assert "\n1. [factual] How often is it calibrated?\n2. [causal] Who built it?\n" in told(request)
-    assert told(request).count(f"\n{LINE}\n") == 1
+    assert told(request).count(f"| {LINE}") == 1
 
 
 def test_only_the_answers_that_fail_are_told_and_asked_again() -> None:
@@ -137,6 +137,17 @@ def test_a_question_that_was_left_out_has_no_answer() -> None:
     assert silent.candidates == (None, None)
 
 
+@pytest.mark.parametrize(("provider", "is_numbered"), [("scripted", True), ("openai", False)])
+def test_a_model_that_is_paid_for_is_shown_most_lines_without_their_numbers(
+    provider: str, is_numbered: bool
+) -> None:
+    _, model = together(answers(_2=LINE, _1=LINE), provider=provider)
+    (request,) = model.requests
+    assert (f"| {LINE}\n" in told(request)) is is_numbered
+    assert (f"\n{LINE}\n" in told(request)) is not is_numbered
+    assert "\n1| " in told(request)
+
+
 def test_all_answers_begin_with_the_same_text() -> None:
     """The document is a part of its own before the prompt, so providers cache it for single and joint answers."""
     _, single = answered(GOOD)
@@ -146,4 +157,4 @@ def test_all_answers_begin_with_the_same_text() -> None:
     assert shared_text(one) == shared_text(other)
     shown = shared_text(one)
     assert shown is not None
-    assert f"\n{LINE}\n" in shown.text
+    assert f"| {LINE}" in shown.text

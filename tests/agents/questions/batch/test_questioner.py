@@ -50,7 +50,7 @@ def test_the_prompt_holds_the_text_the_types_and_what_there_is() -> None:
     (request,) = model.requests
     said = told(request)
     for part in (
-        "\nThe cell constant is 1,250 per metre.\n",
+        "3| The cell constant is 1,250 per metre.",
         "- causal: 3\n- temporal: 2",
         "- Which words? [causal]",
         "- Who is it?\n  duplicate: the same words",
