@@ -27,7 +27,7 @@ from qagen_dagster.records.questions.submissions import GroundingVerdict
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
-WINDOWS = 12  # maximum passages for each claim, best first
+WINDOWS = 12  # maximum sentences that are searched for each claim, best first
 LONGEST = 2_000  # maximum characters shown of one sentence; longer ones are tables or lists
 TABLE_ROWS = 40  # rows of a table that are shown with any of its rows
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
@@ -115,11 +115,11 @@ def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:
 
 
 def _passages(source: Source, text: str) -> Iterator[Iterable[int]]:
-    """The sentences of the passages that share the most words with `text`, with one neighbour on each side."""
+    """The sentences that share the most words with `text`, each alone, then each with its neighbours."""
     windows = source.candidates(content_stems(text), WINDOWS)
-    widest = max((window.size for window in windows), default=0)
-    for window in [window for window in windows if window.size == widest][:WINDOWS]:
-        yield range(window.first - 1, window.first + window.size + 1)
+    best = [window.first for window in windows if window.size == 1][:WINDOWS]
+    yield from (range(number, number + 1) for number in best)
+    yield from (range(number - 1, number + 2) for number in best)
 
 
 def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
@@ -142,7 +142,7 @@ ROLE = "judge"
 TERMINAL = "submit_verdict"
 # Maximum characters of the document that are shown; if the model refuses a prompt, the next smaller number is tried.
 BUDGETS = (100_000, 24_000, 6_000)
-BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
+BESIDE_QUOTES = 3_000  # characters shown in addition to the quotes of an answer that has quotes
 SHORT = 16_000  # characters of a document that is shown whole even if there are quotes
 NO_JUDGE = "no judge is bound"
 

@@ -197,12 +197,12 @@ def judge(
     models: QAModels,
     writer: Model,
     found: validator.Replies[BlindAnswer] | None,
-    rule: str = "",
+    rule: str | None = None,
     compared: Comparison | None = None,
     guess: str = "",
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and control it if it passes. If the scenario wants it, the validator checks that the
-    question needs a picture. If the scenario's mix counts types, the validator checks the question's type. Raises ModelError.
+    question needs a picture. The validator checks the type by `rule`, or without a `rule`, by the rule of its type if the mix of the scenario counts types. Raises ModelError.
 
     `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; what is missing is
     made first. The `writer` may correct a refused candidate.
@@ -211,8 +211,9 @@ def judge(
     if found is None and first is not None and first.question == step.candidate.question:
         # a mended candidate: the ledger replays the earlier blind answer
         found = replace(answer_blind(step, work, models), calls=())
-    if not rule and has_types(work.context.scenario):
-        rule = questioner.rule_of(step.candidate.question_type)
+    if rule is None:
+        typed = has_types(work.context.scenario)
+        rule = questioner.rule_of(step.candidate.question_type) if typed else ""
     context, model = work.context, models.validator
     found = found or answer_blind(step, work, models)
     event = validator.judge(context, model, step.candidate, step.attempt, rule, found, compared)

@@ -20,6 +20,7 @@ from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fit
 from qagen_dagster.agents.spec import AgentSpec, Beginning, Terminal
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.batch import (
@@ -32,7 +33,7 @@ from qagen_dagster.records.questions.batch import (
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.records.run import CallSummary
-from qagen_dagster.toolkit.excerpt import single_line
+from qagen_dagster.toolkit.excerpt import single_line, with_fewer_numbers
 
 _BULLET = re.compile(r"^\s{0,20}(?:[-*\u2022]|\(?\d{1,3}[.):])\s{1,5}")
 _TAG = re.compile(r"\s{0,5}[(\[]([A-Za-z][A-Za-z _-]{3,30})[)\]][.*]{0,3}\s{0,5}$")
@@ -174,7 +175,9 @@ def ask(
     def show(parts: tuple[int, ...]) -> AgentRun:
         shown.append(parts)
         told = values | {"document_card": context.document_card(whole=reading.has_body(parts))}
-        opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
+        text = reading.show(parts)
+        text = text if model.spec.provider in FREE_PROVIDERS else with_fewer_numbers(text)
+        opening = f"{single_line(reading.note(parts))}\n{text}"
         return run_agent(agent, model, {}, told, sample=task.sample, opening=opening)
 
     run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))

@@ -24,7 +24,7 @@ from qagen_dagster.loop.grading.grade_answers import quoted_lines
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, transition
+from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, rule_of, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
@@ -255,7 +255,7 @@ class DocumentRun:
         one, pair = step.candidate, pair_of(state, step.candidate)
         found = None if pair is None else Replies({one.question: pair.blind})
         compared = None if pair is None else state.compared.get(pair.key)
-        rule, writer = questioner.rule_of(one.question_type), self._answerer
+        rule, writer = rule_of(one), self._answerer
         guess = state.guesses.get(one.question, "")
         return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared, guess)
 

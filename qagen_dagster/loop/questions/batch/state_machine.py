@@ -96,7 +96,12 @@ def _is_to_compare(state: batch.BatchState, one: Candidate) -> bool:
 def pair_of(state: batch.BatchState, one: Candidate) -> Pair | None:
     """The candidate with the blind answer to its question; None if the question was not answered together with others."""
     blind = state.blind.get(one.question)
-    return None if blind is None else Pair(one, blind, questioner.rule_of(one.question_type))
+    return None if blind is None else Pair(one, blind, rule_of(one))
+
+
+def rule_of(one: Candidate) -> str:
+    """The rule of the candidate's type. Empty for single facts, because a proven answer states the fact."""
+    return "" if one.question_type == QuestionType.FACTUAL.value else questioner.rule_of(one.question_type)
 
 
 def _join(found: list[Candidate], one: Candidate, state: batch.BatchState, most: int) -> bool:
