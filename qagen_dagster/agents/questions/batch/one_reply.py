@@ -99,12 +99,12 @@ def _answer(text: str) -> SubmitGroundedAnswer | None:
         return SubmitGroundedAnswer.model_validate(json_reply.read_object(text))
     except (ValidationError, ValueError):
         pass
-    said = _EVIDENCE.split(text, maxsplit=1)
-    begun = _ANSWER.search(said[0])
-    words = said[0][begun.end() :].strip() if begun else ""
+    sections = _EVIDENCE.split(text, maxsplit=1)
+    label = _ANSWER.search(sections[0])
+    words = sections[0][label.end() :].strip() if label else ""
     if not words:
         return None
-    quotes = _quotes(said[1]) if len(said) > 1 else []
+    quotes = _quotes(sections[1]) if len(sections) > 1 else []
     return SubmitGroundedAnswer(answer=words, evidence=tuple(EvidenceQuote(quote=one) for one in quotes[:20]))
 
 
@@ -166,16 +166,16 @@ def beginning_prompt() -> Prompt:
 def ask(
     spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task, values: dict[str, str]
 ) -> Reply:
-    """Run the agent with these prompt values. Raises ModelError, and ValueError when the task has no choice."""
+    """Run the agent with these prompt values. Raises ModelError, and ValueError if the task has no choice of parts."""
     shown: list[tuple[int, ...]] = []
     tools = tuple(one.spec() for one in _TERMINALS)
     agent = replace(spec, beginning=Beginning(beginning_prompt().user, tools))
 
     def show(parts: tuple[int, ...]) -> AgentRun:
         shown.append(parts)
-        told = values | {"document_card": context.document_card(whole=reading.has_body(parts))}
+        all_values = values | {"document_card": context.document_card(whole=reading.has_body(parts))}
         opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
-        return run_agent(agent, model, {}, told, sample=task.sample, opening=opening)
+        return run_agent(agent, model, {}, all_values, sample=task.sample, opening=opening)
 
     run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))
     calls = call_summaries(run.responses, spec.role, model.spec, context.view.document.id, task.attempt)

@@ -34,7 +34,7 @@ _FILE = Path(__file__).with_name("question_types.md")
 
 @dataclass(frozen=True)
 class Guide:
-    """The description of one type."""
+    """The description of one question type."""
 
     means: str
     ask: str
@@ -46,7 +46,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Guides:
-    """The whole file. `bad` are examples of unwanted questions; the first example is unwanted only if lookups are unwanted."""
+    """The contents of `question_types.md`. `bad` are unwanted questions; the first of them is unwanted only if lookups are unwanted."""
 
     rules: str
     complexity: str
@@ -67,17 +67,17 @@ _NOT_DESCRIBED = f"has no section (a question type has the lines {', '.join(_LIN
 
 @cache
 def guides() -> Guides:
-    """Read the file. Raises ConfigError unless it has each general section and each question type once, with all lines."""
+    """Read `question_types.md`. Raises ConfigError unless it has each general section and each question type once, with all lines."""
     text = _FILE.read_text(encoding="utf-8")
     parts = [part.partition("\n") for part in ("\n" + text).split("\n## ")[1:]]
     sections = [(name.strip(), body.strip()) for name, _, body in parts]
-    said = _exactly(sections, (*_GENERAL, *(kind.value for kind in QuestionType)), _NO_TYPE, _NOT_DESCRIBED)
+    texts = _exactly(sections, (*_GENERAL, *(kind.value for kind in QuestionType)), _NO_TYPE, _NOT_DESCRIBED)
     return Guides(
-        rules=said["rules"],
-        complexity=said["complexity"],
-        document=said["document"],
-        bad=tuple(said["bad"].splitlines()),
-        types={kind: _guide(kind, said[kind.value]) for kind in QuestionType},
+        rules=texts["rules"],
+        complexity=texts["complexity"],
+        document=texts["document"],
+        bad=tuple(texts["bad"].splitlines()),
+        types={kind: _guide(kind, texts[kind.value]) for kind in QuestionType},
         hash=digest(text)[:16],
     )
 
@@ -85,8 +85,8 @@ def guides() -> Guides:
 def _guide(kind: QuestionType, body: str) -> Guide:
     parts = [line.partition(":") for line in body.splitlines()]
     lines = [(name, value.strip()) for name, _, value in parts]
-    said = _exactly(lines, _LINES, f"is no line of {kind.value}", f"is missing in {kind.value}")
-    return Guide(*(said[name] for name in _LINES))
+    texts = _exactly(lines, _LINES, f"is no line of {kind.value}", f"is missing in {kind.value}")
+    return Guide(*(texts[name] for name in _LINES))
 
 
 def _exactly(
