@@ -58,7 +58,7 @@ def for_validator(
     """The question of the candidate, and further questions that the validator answers in the same request.
 
     If the candidate is rechecked after a change of the document, the further questions are the others to recheck. Otherwise they are waiting
-    questions with an answer, as many as `for_answerer` would choose. No question names the answer to another one.
+    questions with an answer, as many as `for_answerer` would choose. No question names the answer to another question.
     """
     found = [candidate]
     left = Counter({kind.value: count for kind, count in _with_reserve(missing).items()})
@@ -101,8 +101,8 @@ def pair_of(state: batch.BatchState, one: Candidate) -> Pair | None:
 
 def _join(found: list[Candidate], one: Candidate, state: batch.BatchState, most: int) -> bool:
     """Add the candidate if its question can be asked with the others. Returns whether it was added."""
-    known = one.question in state.blind or any(_share_chain(one, other) for other in found)
-    if not known and len(found) < most:
+    excluded = one.question in state.blind or any(_share_chain(one, other) for other in found)
+    if not excluded and len(found) < most:
         found.append(one)
         return True
     return False
@@ -237,9 +237,8 @@ def missing_of(state: batch.BatchState, wanted: Wanted) -> dict[QuestionType, in
 
 
 def _check(state: batch.BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> batch.Step:
-    """The next check of a candidate. Before the validator judges the candidate, it answers the question blind together with others, and
-    then compares the answers together with others.
-    """
+    """The next check of a candidate. Before the validator judges the candidate, it answers the question blind together with other
+    questions, and then compares the answers together with other answers."""
     if not isinstance(step, (qa.Dedupe, qa.Validate, qa.Mend)):
         raise ValueError("the candidate waits for no check")
     if not isinstance(step, qa.Validate):
@@ -344,7 +343,7 @@ def _unanswered(current: batch.Current, failure: str) -> Candidate:
 
 
 def _best_version(current: batch.Current) -> batch.Version:
-    """The best grounded wording. The first of equally good wordings wins."""
+    """The wording with the best grade; the first such wording if grades are equal."""
     return max(current.versions, key=lambda one: batch.rank_of(one.grade))
 
 

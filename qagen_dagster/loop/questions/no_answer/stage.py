@@ -96,7 +96,7 @@ def without_stages(result: GenerationResult) -> GenerationResult:
 
 
 def counted(result: GenerationResult, target: int) -> GenerationResult:
-    """The result with the counts of its questions."""
+    """The result whose statistics have the present counts of its questions, and the target."""
     reasons = Counter(one.rejection_reason.value for one in result.rejected)
     stats = {
         "target_count": target,
@@ -261,10 +261,8 @@ class Stage(JournaledStage):
     wanted: Mapping[NoAnswerKind, int]
 
     def add(self, result: GenerationResult, earlier: Sequence[QAPair] = ()) -> GenerationResult:
-        """The result with proved questions, and with the kinds of which questions are missing.
-
-        `earlier` are the unanswerable questions of an earlier result, which are proved again first. Raises ModelError.
-        """
+        """The result with proved questions, and with a shortfall for each kind that lacks questions. `earlier` are the unanswerable
+        questions of an earlier result, which are proved again first. Raises ModelError."""
         self.start(result)
         ended, why = "", ""
         tested = next((one for one in self.journal.events if isinstance(one, Tested)), None)
