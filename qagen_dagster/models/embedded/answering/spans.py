@@ -209,7 +209,7 @@ class Sentence:
 
 @lru_cache(maxsize=CACHED_SENTENCES)
 def ready(text: str) -> Sentence:
-    """The sentence, computed once."""
+    """The prepared sentence. Recent sentences are cached."""
     doc = parse([text])[0]
     words = tuple(frozenset(keys(token)) if is_content(token) else frozenset[str]() for token in doc)
     return Sentence(

@@ -67,7 +67,7 @@ def scan(prompt: str) -> Action:
 
 @_role
 def draw(prompt: str) -> Action:
-    """Always unable: it cannot draw."""
+    """Always raises UnableError, because no rule can draw."""
     raise UnableError("embedded:problem-tikz cannot draw: bind tikz to a language model")
 
 
@@ -105,7 +105,7 @@ def convert_format(prompt: str) -> Action:
 
 @_role
 def solve_otherwise(prompt: str) -> Action:
-    """Always unable: it cannot find another solution."""
+    """Always raises UnableError, because no rule can find another solution."""
     raise UnableError(
         "embedded:problem-alternate cannot think of another way: bind alternate to a language model"
     )
@@ -142,7 +142,7 @@ _FORMULA = re.compile(r"\$[^$]{3,}=[^$]*\$|\\\[|\\begin\{(?:align|equation)", re
 
 
 def _classify(latex: str) -> items.ClassificationResult:
-    """The kind of question, as far as rules can tell from the TeX."""
+    """The classification of a question, as far as rules can tell from the TeX."""
     statement, solution = (
         structure.code_of(structure.statement_of(latex)),
         structure.code_of(structure.solution_of(latex)),

@@ -3,9 +3,9 @@ reports that the document is exhausted.
 
 The embedded models cannot see pictures. In visual mode they ask about table cells and captions, and name the visual.
 
-Questions without an answer are made from the questions that a document does answer. unanswerable asks for a property, which no line of the
-document has, of a name in the document. false_premise replaces the number that a question names by a number that the document does not
-give. underspecified asks about a table cell without the name of its row.
+There are three kinds of questions without an answer. `unanswerable` asks for a property that no line mentions, of a name in the document.
+`false_premise` replaces the number that a question names by a number that the document does not give. `underspecified` asks about a table
+cell without the name of its row.
 """
 
 import re
@@ -314,8 +314,8 @@ def _made(
     readings: Sequence[_Made] = (),
 ) -> _Made:
     evidence = [{"quote": quote, "start_line": line} for quote, line in quotes]
-    said = {"kind": kind, "question": question, "reason": reason, "answer": answer}
-    return {**said, "evidence": evidence, "readings": list(readings)}
+    fields = {"kind": kind, "question": question, "reason": reason, "answer": answer}
+    return {**fields, "evidence": evidence, "readings": list(readings)}
 
 
 def _submit_without_answer(
@@ -378,7 +378,7 @@ def _without_rows(found: Sequence[Candidate]) -> Iterator[_Made]:
         if one.family == "cell":
             frame, asked = split_frame(one.question)
             columns.setdefault(frame + _ROW_OF.split(asked)[0], []).append(one)
-    for begun, cells in columns.items():
+    for beginning, cells in columns.items():
         first, second = cells[0], next((one for one in cells if one.answer != cells[0].answer), cells[0])
         if first is second:
             continue
@@ -389,4 +389,4 @@ def _without_rows(found: Sequence[Candidate]) -> Iterator[_Made]:
         ]
         reason = "It does not say which row of the table is meant."
         answer = f"That depends on what is meant: {first.answer} or {second.answer}."
-        yield _made("underspecified", f"{begun}?", reason, answer, *places, readings=readings)
+        yield _made("underspecified", f"{beginning}?", reason, answer, *places, readings=readings)
