@@ -62,10 +62,8 @@ def grade_question(
 
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
-    """The names, values and quotations of the question, as it writes them, that neither the document nor `metadata` has.
-
-    Limits ("at least 5") are ignored. For a `hypothetical` question, all amounts and dates are ignored.
-    """
+    """The names, values and quotations of the question, as it writes them, that neither the document nor `metadata` has. Limits ("at least
+    5") are ignored. For a `hypothetical` question, all amounts and dates are ignored."""
     mine, beside, whole = (
         one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
     )

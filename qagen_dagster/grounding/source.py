@@ -70,7 +70,7 @@ def _stated(head: str, cell: str) -> str:
     return f"{name}: {cell}{'' if written == '%' else ' '}{written}"
 
 
-LEAST_COPIED = 4  # minimum words of a copy, or 2 of a statement; a shorter copy ("No.") must follow a copy of the sentence before it
+LEAST_COPIED = 4  # minimum words of a copy, or 2 if `is_statement` holds; a shorter copy ("No.") must follow a copy of the sentence before it
 _STOPPED = re.compile(r"[.!?…。\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
@@ -98,9 +98,7 @@ class Copies:
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
         """For each claim of the answer, the number of the document's sentence that its first word copies; None if the claim is no copy.
-
-        Copies are searched in the whole answer, because it may be split into sentences differently from the document.
-        """
+        Copies are searched in the whole answer, because it may be split into sentences differently from the document."""
         words, starts = zip(*_words_at(answer), strict=True) if answer.strip() else ((), ())
         numbers: dict[int, int] = {}  # number of the copied sentence, by the position of each word
         at, last = 0, -2

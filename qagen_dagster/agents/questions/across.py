@@ -121,7 +121,7 @@ def _fault(draft: DraftAcross, found: Sequence[Evidence], members: Sequence[Memb
 
 
 def _enough(draft: DraftAcross, found: Sequence[Evidence]) -> str:
-    """The fault that the quotes of one document have the answer and all content words of the question. Empty without such a document."""
+    """The fault that the quotes of one document have the answer and all content words of the question. Empty if there is no such fault."""
     for name in dict.fromkeys(one.document_id for one in found):
         text = "\n".join(one.quote for one in found if one.document_id == name)
         own = unsupported(draft.question, draft.answer, text, "factual") is None

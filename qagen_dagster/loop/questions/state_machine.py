@@ -47,7 +47,7 @@ def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa
 
 def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
     """The end of a document after too many consecutive failures or too many attempts; None if the work goes on. If no reply was usable, or
-    the last replies were all cut off, MOST_USELESS consecutive failures are too many. If both hold, one is."""
+    the last replies were all cut off, MOST_USELESS consecutive failures are too many. If both hold, one failure is too many."""
     count, useless = state.consecutive_failures, _nothing_of_use(state)
     last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
     too_long = bool(last) and all(ended_by(one, GiveUpReason.OUTPUT_LIMIT) for one in last)

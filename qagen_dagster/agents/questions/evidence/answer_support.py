@@ -145,7 +145,7 @@ def unsupported(
 def unhedged(
     question: str, answer: str, numbers: Sequence[str], evidence: str, *, computed: bool = False
 ) -> str | None:
-    """The fault that the quotes give a number only as an estimate or an average, but neither question nor answer says so; None without it.
+    """The fault that the quotes give a number only as an estimate or an average, but neither question nor answer says so. None if there is no such fault.
     Rounded values count only if the answer is `computed` from them."""
     plain = evidence.replace(",", "")
     for number in numbers:

@@ -51,7 +51,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
-    """A sort key for grades of attempts. Ungraded attempts come first, then ungrounded attempts, then grounded ones; each by confidence."""
+    """A sort key for grades of attempts. Ungraded attempts come first, then ungrounded attempts, then the others; confidence orders equals."""
     if grade is None:
         return False, False, 0.0
     return True, grade.is_grounded is not False, grade.confidence or 0.0

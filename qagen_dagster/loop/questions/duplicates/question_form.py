@@ -142,12 +142,15 @@ def swapped(one: Form, other: Form) -> bool:
 
 def _words(text: str) -> list[str]:
     """`Form.words` of a text."""
-    exact = facts(text)
+    stated = facts(text)
     spans = sorted(
-        [(one.start, one.end, f"#{one.value:.9g}{one.unit if one.measured else ''}") for one in exact.amounts]
+        [
+            (one.start, one.end, f"#{one.value:.9g}{one.unit if one.measured else ''}")
+            for one in stated.amounts
+        ]
         + [
             (one.start, one.end, f"@{one.year or ''}-{one.month or ''}-{one.day or ''}")
-            for one in exact.dates
+            for one in stated.dates
         ]
     )
     found, at = list[str](), 0

@@ -1,5 +1,5 @@
-"""Finds the accepted question that a new question repeats. Word rules decide some pairs. Of the rest, similarity drops the unlike pairs and
-merges the most alike, and a model decides the others."""
+"""Finds the accepted question that a new question repeats. Word rules decide some pairs. Similarity drops the least similar of the other
+pairs, and merges the most similar pairs. A model decides the remaining pairs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -191,7 +191,7 @@ class DuplicateMatch:
 def find_duplicates(
     new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
 ) -> list[DuplicateMatch | None]:
-    """For each new question, the most similar question that it repeats, from `known` or the earlier new questions; None without one.
+    """For each new question, the most similar question that it repeats, from `known` or the earlier new questions, or None.
 
     Two questions are duplicates if their cosine is at least `similarity`, unless numbers, names, negation, direction or the kind of
     answer differ. The cosine alone is not enough, because all questions about one document are similar.

@@ -219,7 +219,7 @@ def _covered(work: _Work) -> Numbers:
 
 
 def _nearness(work: _Work) -> list[NDArray[np.generic]]:
-    """Numbers that are larger the nearer the question's words are to the span."""
+    """The nearness of the question's words to the span. Nearer words give larger numbers."""
     exact, right = work.met.exact[None, :], work.outside & ~work.left
     mass = float(work.met.exact.sum()) or 1.0
     near = np.where(work.outside, exact / (work.far + 1.0), 0.0)

@@ -104,7 +104,7 @@ def _confirmed(title: str, lines: Sequence[Line], share: int) -> bool:
 
 def read_context(about: Card, lines: Sequence[Line]) -> Context:
     """The names of a document, from its card and the lines that are known. If the document has no title, the file name serves as its title.
-    A title that the text does not confirm, or that any document could have, is left out. The text must have all words of a file name."""
+    A title that the text does not confirm, or that any document could have, is left out. The text must confirm all words of a file name."""
     title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
     if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines, 3 if about.title else 1):
         title = ""
@@ -213,8 +213,8 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 def _bad_form(candidate: Candidate, context: Context) -> bool:
     """Whether the question or the answer is too long, is broken off, or has a formula or an unpaired bracket or quote."""
     asked, answer = candidate.asked, candidate.answer
-    prosaic = candidate.family not in STRUCTURED
-    if (prosaic and len(asked.split()) > _MAX_QUESTION_WORDS) or len(answer.split()) > _MAX_ANSWER_WORDS:
+    from_prose = candidate.family not in STRUCTURED
+    if (from_prose and len(asked.split()) > _MAX_QUESTION_WORDS) or len(answer.split()) > _MAX_ANSWER_WORDS:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
@@ -225,7 +225,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         or _FORMULA.search(asked)
         or _FORMULA.search(answer)
     )
-    return prosaic and bool(broken)
+    return from_prose and bool(broken)
 
 
 _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]+\d|\d[a-z]{2,}|\s--?[a-z]")

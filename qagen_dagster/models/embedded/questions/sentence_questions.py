@@ -178,7 +178,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
 
 
 def who(clause: Clause) -> Iterator[Found]:
-    """Questions whose answer is the subject: a person or an acting organisation. For other subjects, the rest of the clause would reveal the answer."""
+    """Questions whose answer is the subject, a person or an acting organisation. With other subjects, the rest would reveal the answer."""
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
