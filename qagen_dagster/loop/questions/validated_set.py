@@ -164,7 +164,7 @@ class _Judge:
         self, pair: results.QAPair, before: tuple[results.RejectedQA, ...], edited_in: str
     ) -> _Outcome:
         """The outcome for an edited question. `edited_in` is the id that its document had when it was edited."""
-        fault = None if pair.no_answer is None else "an edited question without an answer is not proved"
+        fault = None if pair.no_answer is None else "an edit of a question without an answer cannot be proved"
         fault = fault or self._unsupported(pair)
         if fault is not None:
             row = left_out(pair, results.RejectionReason.ANSWER_NOT_SUPPORTED, fault)

@@ -163,7 +163,7 @@ def next_step(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> b
     open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
     if not open_types:
         return qa.Done(
-            end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator said so of every type that is missing"
+            end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator found no material for the missing types"
         )
     most = limits.fit.smaller(state.fit).questions
     if state.rounds - state.forgiven_rounds >= ROUNDS + (limits.target_count - 1) // most:

@@ -23,7 +23,7 @@ GREY_FROM = {Match.SAME: 0.55, Match.CLOSE: 0.65, Match.APART: 0.8}
 CROSSED_THRESHOLD = 0.4  # the threshold for "Who wrote X?" and "What did Y write?"
 # From this cosine on, pairs are compared whatever their answers are, because the words of both may be equal.
 EQUAL_WORDS = 0.95
-UNLIKE = "no accepted question comes near it that the guard lets pass"
+UNLIKE = "no accepted question is similar enough, or the word rules tell it apart from the similar ones"
 MAX_COMPARED = 40  # maximum number of questions that are shown to the model
 # Maximum number of questions that the word rules compare with a new one. The most similar questions are chosen.
 MAX_EXAMINED = 400
