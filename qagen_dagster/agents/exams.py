@@ -42,7 +42,7 @@ LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 _AT_ONCE = (GiveUpReason.MALFORMED, GiveUpReason.CONTEXT_OVERFLOW)  # ends that another attempt cannot change
 ResultT = TypeVar("ResultT", bound=Record)
 _NONE = "(none)"
-_IDEA_CHARACTERS = 2_000  # maximum of all shown ideas together
+_IDEA_CHARACTERS = 2_000  # maximum of all ideas in a prompt together
 _CONCRETE = re.compile(r"[^\s]{0,20}[0-9=][^\s]{0,20}")
 _OTHER_SCHEMA = "schema_id must be {wanted}, the schema you were given."
 _TOO_CONCRETE = (
@@ -177,7 +177,7 @@ def _check_idea(schema_id: str, result: Record) -> None:
 def implement(
     context: ExamContext, model: Model, plan: IdeaPlan, attempt: int, failed: Failed | None
 ) -> Reply[QuestionPackage]:
-    """Ask for the attempt with the number `attempt`, from 1. The model is told why the attempt in `failed` failed. Raises ModelError."""
+    """Ask for the attempt with the number `attempt`, from 1. The prompt states why the attempt in `failed` failed. Raises ModelError."""
     values = context.exam() | context.style() | context.target()
     values["plan"] = shown_plan(plan)
     thresholds = context.config.thresholds

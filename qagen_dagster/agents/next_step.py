@@ -126,7 +126,7 @@ RAISE = "cut off at {most} output tokens: raise `max_output_tokens` of the {role
 
 
 def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, most: int) -> Step:
-    """The step after a reply that was cut off: its complete items are the result, or else the model is told of the cut.
+    """The step after a reply that was cut off: its complete items are the result, or else a message to the model states the cut.
 
     A second cut ends the run. A run for several items ends at the first cut, because the caller then asks for fewer items.
     `most` is the number of output tokens that the model may write.

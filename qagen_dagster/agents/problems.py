@@ -283,7 +283,7 @@ def variant_prompt(kind: VariantKind) -> Prompt:
 def solve_blind(
     model: Model, account: str, question: str, options: str, prompt: Prompt | None = None, sample: int = 0
 ) -> Reply[BlindSolution]:
-    """Solve a problem from its question and options alone; `prompt` replaces the shipped one. Raises ModelError."""
+    """Solve a problem from its question and options alone; `prompt` replaces the shipped prompt. Raises ModelError."""
     values = {"question": shown(question), "options": shown(options)}
     asking = Asking[BlindSolution](model, account, sample=sample)
     return ask(SOLVE, prompt or role_prompt(Role.SOLVER), asking, values)

@@ -111,7 +111,7 @@ def load_addition(path: str) -> Prompt:
 
 
 def own_prompts(shipped: Iterable[Prompt], texts: Mapping[str, str]) -> dict[str, Prompt]:
-    """The prompts that a user wrote in place of shipped ones, by name. `texts` maps the stems of shipped files to new texts.
+    """The prompts that a user wrote in place of shipped prompts, by name. `texts` maps the stems of shipped files to new texts.
 
     Raises ConfigError for a text that replaces no prompt, lacks a part, or differs in its fields or in the fields between tags.
     """

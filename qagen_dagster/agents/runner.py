@@ -67,7 +67,7 @@ _REPEATED = "[You have made this very call before and this is the same answer. D
 
 @dataclass(frozen=True)
 class TurnOutcome:
-    """All tool results of a turn, and the submitted result if a terminal tool accepted one."""
+    """All tool results of a turn, and the submitted result if a terminal accepted a result."""
 
     results: tuple[messages.ToolResult, ...]
     finished: tuple[str, Record] | None
@@ -76,7 +76,7 @@ class TurnOutcome:
 def dispatch(
     calls: Sequence[messages.ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
 ) -> TurnOutcome:
-    """Run ordinary tools in parallel, then terminal ones in order; the first success ends the run.
+    """Run ordinary tools in parallel, then terminals in order. The first terminal that accepts a result ends the run.
 
     After a refusal, later calls of that terminal in the turn are not run, because the model wrote them before it knew of the refusal.
     """

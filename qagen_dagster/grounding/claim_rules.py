@@ -295,7 +295,7 @@ def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
 
 
 def _span(words: Sequence[str], stems: Sequence[str]) -> int | None:
-    """The length of the shortest part of `stems` that has all of `said` in order; None if there is no such part."""
+    """The length of the shortest part of `stems` that has all of `words` in order; None if there is no such part."""
     found: list[int] = []
     for start in (place for place, word in enumerate(stems) if word == words[0]):
         place = start

@@ -28,7 +28,7 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 WINDOWS = 12  # maximum passages for each claim, best first
-LONGEST = 2_000  # maximum characters shown of one sentence; longer ones are tables or lists
+LONGEST = 2_000  # maximum characters shown of one sentence; longer sentences are tables or lists
 TABLE_ROWS = 40  # rows of a table that are shown with any of its rows
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
 PARTS = (

@@ -228,7 +228,7 @@ class Source:
         return range(from_here, bisect_left(self.sentences, end, key=lambda one: one.start))
 
     def windows(self) -> list[Window]:
-        """Every window, small ones first."""
+        """Every window, small windows first."""
         count = len(self.sentences)
         return [Window(first, size) for size in SIZES for first in range(count - size + 1)]
 

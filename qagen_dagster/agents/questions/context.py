@@ -1,6 +1,6 @@
 """Parts of the agents' prompts: the corpus and scenario, the document, and the earlier attempts.
 
-Only the generator is told of earlier attempts.
+Only the generator's prompt has the earlier attempts.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The deduplicator: a cheap model decides whether a new question asks the same as an accepted one."""
+"""The deduplicator: a cheap model decides whether a new question asks the same as an accepted question."""
 
 from collections.abc import Sequence
 from functools import partial

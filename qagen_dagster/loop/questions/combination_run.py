@@ -201,7 +201,7 @@ class CombinationRun:
 
     @cached_property
     def _meanings(self) -> SemanticSearch | None:
-        """The semantic search, if the scenario wants one."""
+        """The semantic search; None if the scenario does not use it."""
         planned = self.planned
         if not planned.scenario.search_meaning:
             return None

@@ -52,7 +52,7 @@ class Work:
         return DocumentPool(self.space.settings.document_workers)
 
     def parsing(self, corpus: str, run_id: str) -> "CorpusParsing":
-        """The parsing that was announced for the run. Without one, a new parsing, which starts at the first request for its results."""
+        """The parsing that was announced for the run. Otherwise a new parsing, which starts at the first request for its results."""
         return self._parsings.get(run_id) or CorpusParsing(self.space, corpus, run_id)
 
     def questions(

@@ -1,4 +1,4 @@
-"""The questions of combinations as one list: the accepted ones, and the rejected ones with their reasons."""
+"""The questions of combinations as one list: accepted questions, and rejected questions with the reasons."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Wanted:
 
 
 def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> Iterator[ListedQuestion]:
-    """The questions of the combination's current set, accepted ones first. There are none if there is no set."""
+    """The questions of the combination's current set, accepted questions first. Empty if there is no set."""
     validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
     results = results_of(workspace, candidates) if candidates else ()

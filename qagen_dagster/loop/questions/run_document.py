@@ -127,13 +127,13 @@ class DocumentSteps:
             self._generation = self._threads.submit(self._generate, ahead, state)
         match step:
             case qa.Generate():
-                begun, self._generation = self._generation, None
-                return begun.result() if begun is not None else self._generate(step, state)
+                started, self._generation = self._generation, None
+                return started.result() if started is not None else self._generate(step, state)
             case qa.Dedupe():
                 return self._compare(step, state)
             case qa.Validate():
-                begun, self._answer = self._answer, None
-                found = begun.result() if begun is not None else None
+                started, self._answer = self._answer, None
+                found = started.result() if started is not None else None
                 writer = self._writer(step.attempt)
                 return controls.judge(step, state, self._work, self._models, writer, found)
             case qa.Mend():

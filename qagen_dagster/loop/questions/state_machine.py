@@ -238,12 +238,12 @@ def _mended(state: qa.QAState, event: qa.Mended) -> qa.QAState:
     mend, corrected = state.mend, event.candidate
     if mend is None:
         raise ValueError(f"{event.kind} without a candidate to mend")
-    going = state.model_copy(update={"mend": None})
+    unmended = state.model_copy(update={"mend": None})
     if corrected is None:
-        return _reject(going, mend.candidate, mend.reason, mend.detail)
+        return _reject(unmended, mend.candidate, mend.reason, mend.detail)
     same = corrected.question == mend.candidate.question
-    changed = {"current": corrected, "first": mend.candidate, "is_unique": going.is_unique and same}
-    kept = going.model_copy(update=changed)
+    changed = {"current": corrected, "first": mend.candidate, "is_unique": unmended.is_unique and same}
+    kept = unmended.model_copy(update=changed)
     return kept if corrected.gate is None else _reject(kept, corrected, corrected.gate, corrected.gate_detail)
 
 

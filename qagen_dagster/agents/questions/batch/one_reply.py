@@ -1,8 +1,8 @@
 """Runs an agent without tools on a shown text, and reads its reply.
 
 All requests have the same system text and tools, and then the shown text, so that providers cache these once for all agents. A model whose
-context is too small is asked again with less text. Some models call no tool. Then their plain text is read for type tags, `Answer:` and
-quotes, or JSON. The reader is deliberately tolerant, and it ignores text that is no question and no answer.
+context is too small is asked again with less text. Some models call no tool. In this case the plain text is read for type tags,
+`Answer:` and quotes, or JSON. The reader is deliberately tolerant, and it ignores text that is no question and no answer.
 """
 
 import re
@@ -73,7 +73,7 @@ def questions(texts: Iterable[str], default: QuestionType | None) -> tuple[Draft
 
 
 def answer(texts: Iterable[str]) -> SubmitGroundedAnswer | None:
-    """The answer in the first text that has one, with its quotes."""
+    """The answer, with its quotes, in the first text that has an answer."""
     return next((found for text in texts if (found := _answer(text)) is not None), None)
 
 

@@ -137,7 +137,7 @@ def rules(types: Sequence[QuestionType]) -> str:
 
 
 def examples(types: Sequence[QuestionType]) -> str:
-    """Good examples of the types, then bad ones, about the invented document."""
+    """Good examples of the types, then bad examples, about the invented document."""
     known = guides()
     good = [f"- {kind.value}: {known.types[kind].example} ({known.types[kind].answer})" for kind in types]
     bad = known.bad if QuestionType.FACTUAL not in types else known.bad[1:]
@@ -157,7 +157,7 @@ _NOTHING = "Give at least one question, or name every type under not_possible wi
 
 @dataclass(frozen=True)
 class Told:
-    """The earlier questions that the generator is told: accepted and pending questions, and rejected questions with the reasons.
+    """The earlier questions that the generator's prompt lists: accepted and pending questions, and rejected questions with the reasons.
 
     `of_these` states what the requested questions must have besides their types.
     """
@@ -212,7 +212,7 @@ def reserve(count: int) -> int:
 
 
 def asked_for(wanted: Mapping[QuestionType, int], most: int) -> dict[QuestionType, int]:
-    """The number of questions to request of each type: the wanted ones and a reserve, evenly fewer if the total exceeds `most`."""
+    """The number of questions to request of each type: `wanted` and a reserve, evenly reduced if the total exceeds `most`."""
     full = {kind: count + reserve(count) for kind, count in wanted.items()}
     rows = sorted(((place, kind) for kind in full for place in range(full[kind])), key=lambda one: one[0])
     taken = Counter(kind for _, kind in rows[:most])
@@ -252,7 +252,7 @@ def propose(
 def rewrite(
     context: QAContext, model: Model, reading: Reading, rejected: "Rejection", told: Told, task: Task
 ) -> Rewritten:
-    """Ask for one question that replaces a rejected one; `task` holds the parts to show. Raises ModelError."""
+    """Ask for one question that replaces a rejected question; `task` holds the parts to show. Raises ModelError."""
     terminal = Terminal("submit_rewrite", SubmitRewrite)
     spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, max_nudges=1)
     values = context.task_values(writes=True)

@@ -1,7 +1,7 @@
 """Chooses the text that agents without tools see: the whole document without long back matter, or parts from the whole document.
 
 A document that is too long is not cut off at the end. Its back matter is left out first. If the rest is still too long, each round shows
-other parts of the body at even distances. The model is told what is left out, and the result records what was shown. Blanks that only
+other parts of the body at even distances. The prompt states what is left out, and the result records what was shown. Blanks that only
 justify a line to the margin are removed. The columns of tables keep their gaps.
 """
 
@@ -188,7 +188,7 @@ class Reading:
         return enclose(rows)
 
     def note(self, chosen: tuple[int, ...]) -> str:
-        """A sentence that says what `show` shows."""
+        """A sentence that states which lines `show` shows."""
         total = len(self._view.lines)
         if not chosen:
             return _WHOLE.format(total=total)

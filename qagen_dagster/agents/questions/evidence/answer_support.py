@@ -51,7 +51,7 @@ def _numbers(tokens: Sequence[str]) -> list[float]:
 
 
 def _pairs(evidence: list[float], question: list[float]) -> Iterator[float]:
-    """The results for each pair of numbers, at least one of which is from the evidence."""
+    """The results for each pair of numbers. At least one number of a pair is from the evidence."""
     known = [*((one, True) for one in evidence), *((one, False) for one in question)]
     for (one, quoted), (other, also) in permutations(known, 2):
         if not (quoted or also):

@@ -89,7 +89,7 @@ def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]
 
 
 def unwanted(candidate: Candidate, left: Mix) -> Candidate:
-    """The candidate. It gets a fault if it has none but no more questions of its kind are wanted."""
+    """The candidate. If it has no fault but no more questions of its kind are wanted, it gets this fault."""
     why = "" if candidate.gate is not None else left.refusal(candidate)
     if not why:
         return candidate

@@ -337,7 +337,7 @@ class DocumentRun:
 
 
 def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
-    """The number of items that fit into a reply that was cut off: the complete items, or else half of those asked for. No limit otherwise."""
+    """The number of items that fit into a reply that was cut off: the complete items, or else half of the requested items. No limit if nothing was cut."""
     return Fit(**{what: max(1, whole or asked // 2)}) if was_cut else Fit()
 
 
@@ -366,7 +366,7 @@ def _known(state: batch.BatchState) -> list[tuple[str, QuestionType]]:
 
 
 def _every(state: batch.BatchState) -> list[str]:
-    """All questions so far, including rejected ones. None of them should be asked again."""
+    """All questions so far, including rejected questions. No question should be asked again."""
     current = [one.question for one in state.current.versions] if state.current is not None else []
     accepted = [one.candidate.question for one in state.qa.accepted]
     return list(dict.fromkeys((*(one.question for one in state.drafts), *accepted, *current)))
@@ -397,7 +397,7 @@ def _batch_result(
     reading: Reading,
     calls: tuple[results.CallSummary, ...],
 ) -> results.GenerationResult:
-    """The result of a finished document. It has the wanted questions, and a shortfall for each kind with missing questions."""
+    """The result of a finished document, with the wanted questions, and a shortfall for each kind with missing questions."""
     chosen = state.qa.model_copy(update={"accepted": wanted_only(state.qa.accepted, limits)})
     written = Counter(one.question_type.value for one in state.drafts)
     missing = shortfalls(chosen, limits.mix, partial(_why, state, done), written)

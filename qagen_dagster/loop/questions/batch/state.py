@@ -68,7 +68,7 @@ class Draft(Record):
 
 
 class DuplicateDraft(Record):
-    """A question that was written but is a duplicate of an earlier one."""
+    """A question that was written but is a duplicate of an earlier question."""
 
     draft: Draft
     of: str
@@ -78,7 +78,7 @@ class DuplicateDraft(Record):
 
 
 class Asked(Record):
-    """The generator was asked for a round of questions. If it wrote none, `failure` states the reason."""
+    """The generator was asked for a round of questions. If it wrote no question, `failure` states the reason."""
 
     kind: Literal["asked"] = "asked"
     drafts: tuple[Draft, ...] = ()
@@ -277,7 +277,7 @@ class AnswerBlind(Record):
 
 
 class CompareAnswers(Record):
-    """Let the validator compare the answers of several candidates in one request: of the candidate to judge next, and of waiting ones."""
+    """Let the validator compare the answers of several candidates in one request: of the candidate to judge next, and of waiting candidates."""
 
     candidates: tuple[Candidate, ...]
     attempt: int

@@ -78,7 +78,7 @@ def _following(state: batch.BatchState) -> list[Candidate]:
 
 
 def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
-    """The candidate, and following ones with a blind answer, whose answers the validator compares in the same request, at most `most`.
+    """At most `most` candidates whose answers the validator compares in one request: `candidate`, and following candidates with a blind answer.
 
     Empty if the candidate needs no comparison.
     """
@@ -278,7 +278,7 @@ def _on_current(current: batch.Current, limits: BatchLimits) -> batch.Step:
 
 
 def _with_prepared(current: batch.Current) -> batch.Current:
-    """The question with its prepared answer as the first attempt. If it was rewritten, the prepared answer is not used."""
+    """The question with its prepared answer as the first attempt. If the question was rewritten, the prepared answer is not used."""
     unused = current.prepared is None or current.tries
     if unused or _best_version(current).question != current.draft.question:
         return current

@@ -25,7 +25,7 @@ CROSSED_THRESHOLD = 0.4  # the threshold for "Who wrote X?" and "What did Y writ
 EQUAL_WORDS = 0.95
 UNLIKE = "no accepted question is similar enough, or the word rules tell it apart from the similar ones"
 MAX_COMPARED = 40  # maximum number of questions that are shown to the model
-# Maximum number of questions that the word rules compare with a new one. The most similar questions are chosen.
+# Maximum number of questions that the word rules compare with a new question. The most similar questions are chosen.
 MAX_EXAMINED = 400
 BLOCK = 512  # number of questions whose similarities are computed at once
 
@@ -34,7 +34,7 @@ Progress = Callable[[int, int], None]  # gets the number of compared questions a
 
 @dataclass(frozen=True)
 class Link:
-    """An earlier question that a new one may be a duplicate of."""
+    """An earlier question that a new question may duplicate."""
 
     index: int
     score: float | None  # cosine of the questions; None if words alone decided
@@ -95,7 +95,7 @@ def links_among(
 
 
 def _nearest(scores: Vectors) -> list[tuple[int, float]]:
-    """The `MAX_EXAMINED` highest scores from CROSSED_THRESHOLD on, with their positions. Among equal scores, the first ones are chosen."""
+    """The `MAX_EXAMINED` highest scores from CROSSED_THRESHOLD on, with their positions. Among equal scores, the first are chosen."""
     places = np.flatnonzero(scores >= CROSSED_THRESHOLD)
     if len(places) > MAX_EXAMINED:
         last = -np.partition(-scores[places], MAX_EXAMINED - 1)[MAX_EXAMINED - 1]

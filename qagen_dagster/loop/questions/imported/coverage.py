@@ -61,7 +61,7 @@ def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
 def keep_log(
     space: Workspace, combination: Combination, new: Iterable[imported.LoggedQuestion], *, forget: bool
 ) -> imported.QuestionLog:
-    """Add the questions to those of earlier imports, or replace the earlier ones if `forget` holds. A question that is imported again replaces
+    """Add the questions to those of earlier imports, or replace earlier questions if `forget` holds. A question that is imported again replaces
     its earlier record. Raises StoreError if there is no question."""
     found = (
         None

@@ -328,7 +328,7 @@ class Stage(JournaledStage):
 
 
 def _with_answers(result: GenerationResult) -> list[str]:
-    """Questions that the document answers: accepted ones, then those whose only fault is that a model answers them without the document."""
+    """Questions that the document answers: accepted questions, then questions whose only fault is that a model answers them without the document."""
     trivial = (
         one.question
         for one in result.rejected

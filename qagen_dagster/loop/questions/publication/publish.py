@@ -166,7 +166,7 @@ def _document_changes(
 def _unfinished_work(
     workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
 ) -> Iterator[str]:
-    """The work that the last run left undone, if its configuration and documents are the present ones."""
+    """The work that the last run left undone, if its configuration and documents have not changed since."""
     unfinished = (one.id for one in documents if finished(workspace, planned, one) is None)
     yield from counted("unfinished documents", unfinished)
     combination = planned.combination

@@ -49,7 +49,7 @@ class PublishedSet:
         return pandas.DataFrame(rows, columns=list(PublishedQuestion.model_fields))
 
     def texts(self) -> dict[str, str]:
-        """The present text of every document of the corpus that has one, by document id. Raises StoreError.
+        """The present texts of the documents of the corpus, by document id, without documents that have no text. Raises StoreError.
 
         The evidence of an older version of the set may name lines that have moved since.
         """

@@ -56,7 +56,7 @@ class Spans:
 
 
 def spans_of(doc: Doc) -> Spans:
-    """All candidates of a sentence; none for an empty one."""
+    """All candidates of a sentence; none for an empty sentence."""
     pairs = sorted(set(_pairs(doc)))
     entities = {(entity.start, entity.end): entity.label_ for entity in doc.ents}
     roots = [doc[start:end].root for start, end in pairs]

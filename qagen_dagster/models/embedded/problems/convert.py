@@ -148,7 +148,7 @@ def _short(value: Fraction, model: reading.Numeral) -> Fraction:
 
 
 def _values(item: str, answer: str, number: reading.Numeral) -> tuple[list[str], int]:
-    """Four values in ascending order, and the index of the right one."""
+    """Four values in ascending order, and the index of the right value."""
     values = sorted({number.value, *_wrong(item, number)})
     texts = [f"${_with(answer, number, value)}$" for value in values]
     return texts, values.index(number.value)

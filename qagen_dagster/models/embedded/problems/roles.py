@@ -57,9 +57,9 @@ def scan(prompt: str) -> Action:
     if label_of(prompt, "Input") == "image":
         raise UnableError(_NO_EYES.format(role="scanner"))
     text = part_of(prompt, "problem")
-    begun, solutions = _ITEM.search(structure.code_of(text)), structure.environments(text, "solution")
+    beginning, solutions = _ITEM.search(structure.code_of(text)), structure.environments(text, "solution")
     end = solutions[0][1] if solutions else len(text)
-    item = text[begun.start() : end] if begun else text
+    item = text[beginning.start() : end] if beginning else text
     if faults := structure.item_faults(item):
         raise UnableError(f"embedded:problem-scanner cannot mend the item: {faults[0]}")
     return Action("submit_scan", {"latex": item, "has_diagram": bool(structure.tikz_pictures(item))})

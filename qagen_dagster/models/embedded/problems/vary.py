@@ -331,9 +331,9 @@ def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int
 def _repeat_mistake(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
     """The wrong value for the new givens, if `wrong` is a simple combination of two givens; None if it is not."""
     now = {
-        given: reading.numeral_value(chosen[given]) if given in chosen else given
-        for given in layout.given
-        if given
+        stated: reading.numeral_value(chosen[stated]) if stated in chosen else stated
+        for stated in layout.given
+        if stated
     }
     for first, second in product(now, now):
         if first == second:

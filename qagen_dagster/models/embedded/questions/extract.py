@@ -64,7 +64,7 @@ _BACK_MATTER = frozenset(
 def candidates(
     lines: tuple[Line, ...], context: Context, wanted: frozenset[str] = frozenset()
 ) -> tuple[Candidate, ...]:
-    """Candidates of consecutive lines, those of the `wanted` families first, then those of all families in turn, the best ones first."""
+    """Candidates of consecutive lines: first of the `wanted` families, then of the others; all families in turn, their best candidates first."""
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(context, plain=plain_words(lines), names=name_words(lines))
     found = (_framed(draft, context) for draft in proposals(blocks, context))

@@ -55,7 +55,7 @@ _WANTED = re.compile(r"^- (unanswerable|false_premise|underspecified): (\d+)$", 
 _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]{2,} ){1,3}[A-Z][a-z]{2,}\b")
 _NUMBER = re.compile(r"(?<![\d,.])\b\d{2,4}\b(?![,.]\d)")
 _ROW_OF = re.compile(r" (?:of|for) (?=the |[\"`])")
-# Properties of things, persons and places that a reader may miss; the question asks for the first one that the document never mentions.
+# Properties of things, persons and places that a reader may miss; a question asks for a property that the document never mentions.
 _PROPERTIES = ("phone number", "age", "address", "height")
 _SHIFTED = (7, -9, 11, -13)  # differences between a stated number and the number of a false premise
 
@@ -259,7 +259,7 @@ def _windows(total: int, resume: int) -> Iterator[range]:
 
 
 def _asked_for_first(found: Sequence[Candidate], prompt: str) -> Sequence[Candidate]:
-    """The candidates, where those that share the most words with a question of people come first. Unchanged if the prompt has none."""
+    """The candidates, first those that share the most words with a question of people. Unchanged if the prompt has no such question."""
     asked = [{*content_stems(question)} for question in _MISSING.findall(prompt)]
 
     def shared(item: Candidate) -> int:
@@ -346,9 +346,9 @@ def _near_misses(lines: Sequence[Line], context: Context) -> Iterator[_Made]:
         if missing and not any(word in name for word in (context.title, "According")):
             wanted = missing[number % len(missing)]
             question = f"{context.frame()}what is the {wanted} of {name}?"
-            says = f"{name} is named, and no line gives a {wanted}"
+            reason = f"{name} is named, and no line gives a {wanted}"
             answer = f"The documents do not give the {wanted} of {name}."
-            yield _made("unanswerable", question, f"{says}.", answer, (line.text.strip(), line.number))
+            yield _made("unanswerable", question, f"{reason}.", answer, (line.text.strip(), line.number))
 
 
 def _other_numbers(found: Sequence[Candidate], lines: Sequence[Line]) -> Iterator[_Made]:

@@ -31,7 +31,7 @@ _TIMES = ("DATE", "TIME")
 
 
 def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str:
-    """The question for a gap outside the subject; empty if the clause cannot be worded as one."""
+    """The question for a gap outside the subject; empty if the clause cannot be worded as a question."""
     verbs = _verb_group(clause)
     subject = clause.within(clause.subject)
     if verbs is None or not clause.span(clause.subject) or "," in clause.span(clause.subject):

@@ -97,7 +97,7 @@ def solid(doc: Doc, indices: list[int]) -> str:
 
 
 def words(doc: Doc, indices: Iterable[int]) -> str:
-    """The text of any tokens in the given order, with single spaces between tokens that were apart."""
+    """The text of any tokens in the order of `indices`, with single spaces between tokens that were apart."""
     order = list(indices)
     pieces: list[str] = []
     for index, following in zip(order, [*order[1:], -1], strict=False):
