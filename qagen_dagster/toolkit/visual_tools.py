@@ -203,7 +203,7 @@ def _parts(view: DocumentView, visual: Visual) -> list[Visual]:
 
 
 def _whereabouts(visual: Visual, found: Visual, parts: list[Visual]) -> str:
-    """A sentence on the line where the visual begins, and a sentence on its other parts; without what is not known."""
+    """A sentence on the line where the visual begins, and a sentence on its other parts. Each is left out if not known."""
     others = [part for part in (found, *parts) if part is not visual][:_MAX_NAMED]
     named = ", ".join(f'"{shown_label(part.label)}" (page {part.page or "-"})' for part in others)
     place = f" In the text it begins on line {visual.start_line}." if visual.start_line else ""

@@ -188,7 +188,7 @@ class CombinationPlan:
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
     """Resolve configuration and documents.
 
-    Raises StoreError, and ConfigError, including for a model of the profile that cannot do what the scenario's strategy needs.
+    Raises StoreError and ConfigError. A model of the profile that cannot do what the scenario's strategy needs also raises ConfigError.
     """
     planned = plan_without_documents(workspace, combination, options)
     documents = workspace.index(combination.corpus).documents[: options.num_documents]

@@ -330,7 +330,7 @@ class DocumentRun:
         return _sampled(state, [self.reading.near(words, budget) for budget in budgets], tries)
 
     def _is_cached(self, model: Model) -> bool:
-        """Whether the provider is likely to have cached for `model` what the generator was shown, because both are the same model. False if
+        """Whether the provider is likely to have cached for `model` the text that the generator saw, because both are the same model. False if
         `model` is called through batches of the provider, because a batch takes longer than the cache lasts."""
         spec, writer = model.spec, self.models.generator.spec
         return spec.execution == "direct" and (spec.name, spec.base_url) == (writer.name, writer.base_url)

@@ -212,8 +212,8 @@ class JournaledStage:
         return decided, same.calls
 
     def decide(self, candidate: Candidate, judge: Judge) -> Decided:
-        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives a failure beside its verdict, a
-        passage is not needed.
+        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives both a verdict and a failure,
+        the question does not need all its documents.
 
         Raises ModelError.
         """

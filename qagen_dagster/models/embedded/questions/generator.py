@@ -3,7 +3,7 @@ reports that the document is exhausted.
 
 The embedded models cannot see pictures. In visual mode they ask about table cells and captions, and name the visual.
 
-There are three kinds of questions without an answer. `unanswerable` asks for a property that no line mentions, of a name in the document.
+There are three kinds of questions without an answer. `unanswerable` asks, about a name in the document, for a property that no line mentions.
 `false_premise` replaces the number that a question names by a number that the document does not give. `underspecified` asks about a table
 cell without the name of its row.
 """
