@@ -51,7 +51,7 @@ def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
         if _quoted(new[0]) == _quoted(question) and (number in equal or _wh(new[0]) == _wh(question))
     ]
     if not alike:
-        return _verdict(None, "it asks for something else than every accepted question")
+        return _verdict(None, "what they ask for differs from every accepted question")
     vectors = shared().encode([bare(new[0]), *(bare(question) for _, question in alike)])
     cosines = vectors[1:] @ vectors[0]
     for place, (_, question) in enumerate(alike):
@@ -61,7 +61,7 @@ def compare(new: tuple[str, str], known: list[tuple[int, str, str]]) -> Action:
     best = max(range(len(alike)), key=lambda place: float(cosines[place]) - bars[place])
     score = float(cosines[best])
     if score >= bars[best]:
-        return _verdict(alike[best][0], f"cosine {score:.2f} of sentence embeddings, and no rule objects")
+        return _verdict(alike[best][0], f"cosine {score:.2f} of sentence embeddings and no guard against it")
     return _verdict(None, f"highest cosine {score:.2f}, under {bars[best]}")
 
 
