@@ -1,6 +1,6 @@
 """Parts of the agents' prompts: the corpus and scenario, the document, and the earlier attempts.
 
-Only the generator is told of earlier attempts.
+Only the generator's prompt has the earlier attempts.
 """
 
 from collections import Counter
@@ -146,9 +146,9 @@ class QAContext:
         def run(opening: str) -> AgentRun:
             whole = opening.endswith(excerpt.CLOSE)
             tools = {} if whole and not self.view.long_back_matter else self.tools
-            told = values | {"document_card": self.document_card(**card, whole=whole)}
-            asked = replace(spec, tools=tuple(tools))
-            return run_agent(asked, model, tools, told, sample=sample, opening=opening)
+            all_values = values | {"document_card": self.document_card(**card, whole=whole)}
+            agent = replace(spec, tools=tuple(tools))
+            return run_agent(agent, model, tools, all_values, sample=sample, opening=opening)
 
         return first_that_fits(partial(run, opening) for opening in self.openings(model.spec)[:most])
 
