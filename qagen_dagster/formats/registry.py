@@ -32,7 +32,7 @@ _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memor
 
 
 def format_of(name: str, formats: Iterable[Format] = FORMATS) -> Format | None:
-    """The format of files with the suffix of this name; None if there is none. Raises ImportError if its module cannot be loaded."""
+    """The format of files with the suffix of this name; None if no format has it. Raises ImportError if a module cannot be loaded."""
     suffix = PurePosixPath(name).suffix.lower()
     return next((one for one in formats if suffix in one.suffixes), None)
 

@@ -213,7 +213,7 @@ def _name(label: str) -> str:
 
 
 class BodyWriter:
-    """Writes elements to a `Writer`; `level` is the depth of the surrounding section."""
+    """Writes elements to a `Writer`. The `level` of an element is the level of a heading in it, 1 for the highest."""
 
     def __init__(self, writer: Writer) -> None:
         self._out = writer
@@ -250,7 +250,7 @@ class BodyWriter:
     def write(self, element: Element, level: int) -> None:
         """Write one element according to its name.
 
-        For an element with an unknown name, its blocks are written one by one. Without blocks, it is written as a paragraph.
+        An element with an unknown name is written block by block, or as one paragraph if it has no blocks.
         """
         name = local(element)
         if name in _SKIPPED or not name:

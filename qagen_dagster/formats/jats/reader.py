@@ -204,7 +204,7 @@ class JatsFormat(Format):
         return tuple(_written(article).visuals)
 
     def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
-        """The rights that the permissions of each article state."""
+        """By row, the rights that the front matter of each article states. Raises DocumentError."""
         articles, _ = _articles(source)
         rows = _rows(articles) if len(articles) > 1 else {None: articles[0]}
         metas = {row: first(article, "front", "article-meta") for row, article in rows.items()}
