@@ -92,9 +92,9 @@ def facts(text: str) -> Facts:
 
 
 def facts_of_document(text: str) -> Facts:
-    """The facts of a whole document. They are not cached, and have no denials or directions, since these belong to sentences."""
+    """The facts of a whole document. They are not cached, and they have no denials and directions, which belong to sentences."""
     dated = tuple(dates(text))
-    said = tuple(token for token in read(text) if is_content(token))
+    content = tuple(token for token in read(text) if is_content(token))
     named = {name: (shown, full) for name, shown, full in _placed(text)}
     return Facts(
         tuple(_outside(amounts(text), dated)),
@@ -103,8 +103,8 @@ def facts_of_document(text: str) -> Facts:
         tuple(full for _, full in named.values()),
         None,
         (),
-        tuple(stem(token) for token in said),
-        said,
+        tuple(stem(token) for token in content),
+        content,
     )
 
 
@@ -213,8 +213,8 @@ def _dates(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
 
 def _conflict(kind: Kind, claim: Amount | Date, evidence: Amount | Date) -> Conflict:
     """The conflict between two values, with both as written and with their comparisons."""
-    said, there = (with_bound(one.text, one.bound, date=kind is Kind.DATE) for one in (claim, evidence))
-    return Conflict(kind, said, there)
+    mine, theirs = (with_bound(one.text, one.bound, date=kind is Kind.DATE) for one in (claim, evidence))
+    return Conflict(kind, mine, theirs)
 
 
 def _names(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
