@@ -1,4 +1,4 @@
-"""QTI 2.1, QTI 3.0, and QTI 1.2 for Canvas. Stylesheets make QTI 3.0 and QTI 1.2 from QTI 2.1.
+"""Writes banks of exam items as QTI 2.1, as QTI 3.0, and as QTI 1.2 for Canvas. Stylesheets make QTI 3.0 and QTI 1.2 from QTI 2.1.
 
 A content package has a file for each item, a test with a section for each schema, the pictures of figures, and the manifest. For Canvas,
 one file has all items. Formulas are MathML. Feedback on an option is the mistake that leads to it, or the solution.

@@ -220,7 +220,7 @@ def _made(facts: SetFacts) -> Iterator[str]:
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
     rows += [] if facts.closed_book else [("closed-book check", "off")]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
-    rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
+    rows += [(f"prompt: {name}", hashed) for name, hashed in sorted(facts.prompts.items())]
     rows += [("cost", _cost(facts)), ("model calls", f"{facts.calls:,}")]
     counted = facts.input_tokens or not facts.unknown_price_calls
     rows += [
@@ -361,8 +361,8 @@ def _wording(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     columns = {"this set": means, **_PEOPLE}
     shown = {name: "{:.1f}" if name == "words" else "{:.0%}" for name in _WORDED}
     rows = [
-        (said, *(shown[name].format(getattr(one, name)) for one in columns.values()))
-        for name, said in _WORDED.items()
+        (words, *(shown[name].format(getattr(one, name)) for one in columns.values()))
+        for name, words in _WORDED.items()
     ]
     yield from table(("wording (means)", *columns), rows)
     styles = Counter(found.value for one in questions if (found := style_of(one.question)) is not None)

@@ -204,7 +204,7 @@ _HUB_LICENCES = re.compile(
 
 
 def _licence(exported: ExportedSet) -> dict[str, str]:
-    """The front matter on the licence: the only licence if the Hub knows it; `unknown` if no document has a licence; otherwise `other`."""
+    """The licence for the front matter: the documents' only licence if the Hub knows it, `unknown` if no licence is known, or `other`."""
     found = {one.licence for one in exported.rights.values()}
     only = str(next(iter(found), None)).lower() if len(found) < 2 else "several"
     if only == "none" or _HUB_LICENCES.fullmatch(only):
