@@ -161,8 +161,8 @@ class Layout:
         plain = {name: one for one, name in names.items()}
 
         @wraps(function)
-        def renamed(*given: Any, **named: Any) -> Any:
-            return function(*given, **{plain[name]: value for name, value in named.items()})
+        def renamed(*values: Any, **named: Any) -> Any:
+            return function(*values, **{plain[name]: value for name, value in named.items()})
 
         parameters = [
             one.replace(name=names[one.name], annotation=hints.get(one.name, one.annotation))

@@ -83,7 +83,7 @@ def _result(layout: Layout, asset: str, found: OutOfDate) -> dg.AssetCheckResult
         shown["what_to_do"] = _remedy(layout)
     for number, one in enumerate(
         tasks[:_SHOWN], 1
-    ):  # the UI sorts by label, and shows of a table only a link
+    ):  # the UI sorts by label, and shows only a link to a table
         shown[f"{number:02} {one.name}"] = "; ".join(one.reasons)
     if len(tasks) > _SHOWN:
         shown["more"] = f"{len(tasks) - _SHOWN} more: see `qagen stale`"

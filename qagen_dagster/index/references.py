@@ -60,11 +60,11 @@ class Passage:
 def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
     """The passages of a text, in order, without licences and commented-out code. `headings` are the line, level
     and title of headings that the text itself does not mark, as in a PDF."""
-    given = {line: (level, title) for line, level, title in headings}
+    marked = {line: (level, title) for line, level, title in headings}
     trail: dict[int, str] = {}
     found: list[Passage] = []
-    for start, lines in _blocks(text.split("\n"), frozenset(given)):
-        level, title = given.get(start) or _heading(lines[0]) or (0, "")
+    for start, lines in _blocks(text.split("\n"), frozenset(marked)):
+        level, title = marked.get(start) or _heading(lines[0]) or (0, "")
         if title:
             trail = {above: one for above, one in trail.items() if above < level} | {level: title}
         first, last = _filled(lines)
@@ -80,13 +80,13 @@ def stem_words(path: str) -> str:
     return " ".join(one for one in _PARTS.split(PurePosixPath(path).stem) if one)
 
 
-def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines, each with the number of its first line. A heading begins a run. An empty line ends a run
-    that is long enough. A run that is too long is cut. An example is not cut unless it is very long."""
+def _blocks(lines: list[str], headings: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines, each with the number of its first line. A heading, or a line whose number is in `headings`, begins a run. An empty line
+    ends a run that is long enough. A run that is too long is cut. An example is not cut unless it is very long."""
     block: list[str] = []
     size = depth = 0
     for number, line in enumerate(lines, 1):
-        heads = number in given or _heading(line) is not None
+        heads = number in headings or _heading(line) is not None
         most = _MOST_OF_EXAMPLE if depth else MOST_CHARACTERS
         full = size + len(line) > most or (size >= _ENOUGH and not depth and not line.strip())
         if block and (heads or full):
@@ -174,7 +174,7 @@ class ReferenceStore:
     def search(
         self, query: str, file_types: Collection[str] | None = None, limit: int = 3
     ) -> list[Reference]:
-        """The passages that fit `query`, from files of these types (None means all), best first: at most `limit`, and two of one file."""
+        """The passages that fit `query`, from files of these types (None means all), best first: at most `limit`, at most two of a file."""
         rows = self._of_types(file_types)
         if not query.strip() or not rows.size:
             return []
