@@ -81,8 +81,8 @@ def stem_words(path: str) -> str:
 
 
 def _blocks(lines: list[str], headings: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines, each with the number of its first line. A heading, or a line whose number is in `headings`, begins a run. An empty line
-    ends a run that is long enough. A run that is too long is cut. An example is not cut unless it is very long."""
+    """Runs of lines, each with the number of its first line. A heading, or a line of `headings`, begins a run. An empty line ends a run
+    that is long enough. A run that is too long is cut. An example is not cut unless it is very long."""
     block: list[str] = []
     size = depth = 0
     for number, line in enumerate(lines, 1):

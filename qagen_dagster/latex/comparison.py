@@ -259,9 +259,9 @@ def final_answer(latex: str) -> str | None:
     boxes = list(_BOXED.finditer(text))
     if boxes:
         return group_of(text, boxes[-1].end())
-    said = [found for one in _SAID.findall(text) if (found := _clean(one)) and not _LETTER.fullmatch(found)]
-    if said:
-        return said[-1]
+    stated = [found for one in _SAID.findall(text) if (found := _clean(one)) and not _LETTER.fullmatch(found)]
+    if stated:
+        return stated[-1]
     signs = list(_EQUALS.finditer(_SHAPE.sub(lambda one: " " * len(one.group()), text)))
     return (_clean(text[signs[-1].end() :]) or None) if signs else None
 
@@ -276,10 +276,10 @@ def named_options(solution: str) -> tuple[frozenset[str], ...]:
     """The letters, in lower case, of the options that a solution calls right: one set for each phrase such as "the correct option is (A)",
     and then one set for each box that names options."""
     text = _plain(without_pictures(solution))
-    said = [one["named"] for pattern in _KEYS for one in pattern.finditer(text)]
+    named = [one["named"] for pattern in _KEYS for one in pattern.finditer(text)]
     boxes = (_plain(one) for one in boxed_answers(solution))
-    said += [one for one in boxes if one.startswith("(") or re.fullmatch(_NAMED, one)]
-    first = (re.match(_NAMED, one) for one in said)
+    named += [one for one in boxes if one.startswith("(") or re.fullmatch(_NAMED, one)]
+    first = (re.match(_NAMED, one) for one in named)
     return tuple(frozenset(re.findall(r"\b[a-h]\b", one.group().lower())) for one in first if one)
 
 

@@ -197,9 +197,9 @@ def _message(ended: Ended, source: str, latex: str) -> str:
     lined = _LINED.search(ended.output, found.start())
     at = _PLACE.search(ended.output, found.end())
     near = " ".join(at.group(1).split())[-120:] if at else ""
-    told = " ".join(found.group(1).split()) + (f" at: {near}" if near else "")
+    message = " ".join(found.group(1).split()) + (f" at: {near}" if near else "")
     line = _line(int(lined.group(1)), source, latex.strip()) if lined else None
-    return told if line is None else f"line {line}: {told}"
+    return message if line is None else f"line {line}: {message}"
 
 
 def _line(line: int, source: str, latex: str) -> int | None:

@@ -122,9 +122,9 @@ def ends_at(text: str) -> Value | None:
     boxes = boxed_answers(text)
     if boxes:
         return value_of_side(_unboxed(without_layout(boxes[-1])))
-    said = _SAID.search(without_layout(text).strip())
-    if said:
-        return next(iter(reached(said.group(1))), None)
+    ending = _SAID.search(without_layout(text).strip())
+    if ending:
+        return next(iter(reached(ending.group(1))), None)
     joined = [sides for head, sides in _headed(text) if sides and (head or len(sides) > 1)]
     return joined[-1][-1][0] if joined else None
 

@@ -19,7 +19,7 @@ from qagen_dagster.mathematics.values import known_value
 from qagen_dagster.records.data_files import read_table
 
 LIGHT = 2.998e8  # metres per second
-_ROUNDED = 1.01  # 3e8 is the speed of light, too
+_ROUNDED = 1.01  # tolerance of a bound, so that 3e8 m/s is not above the speed of light
 _MONEY = tuple(BASES.index(name) for name in ("GBP", "EUR", "USD"))
 
 
@@ -168,9 +168,9 @@ def _judged(one: Amount) -> Iterator[str]:
     for kind in KINDS:
         last = [head[: found.start()] for found in kind.names.finditer(head) if found.end() == len(head)]
         if last and not _OTHER.search(last[0]):
-            said = (link.group("word") or re.search(r"\bof\s+\Z", last[0])) and not stuff
+            is_stated = (link.group("word") or re.search(r"\bof\s+\Z", last[0])) and not stuff
             if one.unit is not None and not kind.fits(one.unit):
-                if said and not _PERCENT.search(one.unit.text):
+                if is_stated and not _PERCENT.search(one.unit.text):
                     yield f"{one.text} is not in a unit of {kind.name}"
             elif (one.unit is None or kind.fits(one.unit)) and not kind.allows(one):
                 yield f"a {kind.name} of {one.text} is impossible"

@@ -304,7 +304,7 @@ def solver_answer(
     spec = space.profile(profile).roles.get(Role.SOLVER)
     if spec is None:
         return None
-    said = solve_blind(space.model(spec), account, question, options)
-    if said.result is None:
-        refuse([f"the solver gave no answer: {said.detail}"])
-    return said.result
+    reply = solve_blind(space.model(spec), account, question, options)
+    if reply.result is None:
+        refuse([f"the solver gave no answer: {reply.detail}"])
+    return reply.result

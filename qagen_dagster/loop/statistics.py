@@ -56,7 +56,7 @@ def wilson(part: float, whole: float, deviations: float = _Z_95) -> tuple[float,
 class Clustered:
     """The 95 % interval of the mean of values from 0 to 1 that lie in clusters.
 
-    `design_effect` is the variance of the mean over that of as many independent values; None if all values are equal or in one cluster.
+    `design_effect`: the variance of the mean divided by that of as many independent values. None if all values are equal or in one cluster.
     """
 
     low: float
@@ -77,7 +77,7 @@ def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
     effect = cluster_variance(clusters) * count / spread
     share = total / count
     independent = share * (1 - share) * count / (spread * max(_LEAST_EFFECT, effect))
-    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # clusters of equal size that say as much
+    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # the number of equal clusters in their place
     return Clustered(*wilson(share * independent, independent, student(max(1, round(alike) - 1))), effect)
 
 

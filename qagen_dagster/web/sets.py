@@ -127,10 +127,10 @@ class Reviews:
             found = sets.get(sent.set_key)
             row = found.find(sent.question_id)
             texts = {"document_id": row.document, "question": row.question, "answer": row.answer}
-            told = sent.model_dump(exclude={"fields"}) | texts
+            values = sent.model_dump(exclude={"fields"}) | texts
             if sent.action is Action.EDIT and found.fields(row.id):
-                told |= found.edited(row.id, sent.fields).model_dump()
-            decision = Decision.model_validate(told)
+                values |= found.edited(row.id, sent.fields).model_dump()
+            decision = Decision.model_validate(values)
         except ValidationError as error:
             raise ConfigError(
                 "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())

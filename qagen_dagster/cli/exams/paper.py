@@ -60,13 +60,13 @@ def bank_of(space: Workspace, exam: Exam) -> ItemBank:
 
 
 def weights_of(wished: dict[str, Any]) -> dict[Difficulty, float]:
-    """The weights that were given. Their options are removed from `wished`."""
+    """The weights of difficulties in the options `wished`, from which they are removed."""
     found = {level: wished.pop(f"w_{level.value}") for level in Difficulty}
     return {level: weight for level, weight in found.items() if weight is not None}
 
 
 def prefixes_of(values: Sequence[str]) -> tuple[str, ...]:
-    """The given prefixes of schema ids. A value may have several, with commas between them."""
+    """The prefixes of schema ids in the values of --schema. A value may have several, with commas between them."""
     return tuple(part.strip() for part in ",".join(values).split(",") if part.strip())
 
 
@@ -210,11 +210,11 @@ def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
     found = read_yaml(file, Blueprint) if file else Blueprint()
     levels, prefixes = weights_of(wished), prefixes_of(wished.pop("schemas"))
     since: datetime | None = wished.pop("unused_since")
-    given: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
-    given |= {"schemas": prefixes} if prefixes else {}
-    given |= {"unused_since": since.date()} if since else {}
-    given |= {"difficulties": levels} if levels else {}
-    return Blueprint.model_validate({**dict(found), **given})
+    changes: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
+    changes |= {"schemas": prefixes} if prefixes else {}
+    changes |= {"unused_since": since.date()} if since else {}
+    changes |= {"difficulties": levels} if levels else {}
+    return Blueprint.model_validate({**dict(found), **changes})
 
 
 def _files(

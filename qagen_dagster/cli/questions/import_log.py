@@ -85,8 +85,8 @@ def _lines(coverage: Coverage) -> Iterator[str]:
     outcomes = Counter(one.outcome for one in coverage.questions)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     yield f"{len(coverage.questions)} imported questions: {counts}"
-    told = (one for one in coverage.questions if one.outcome != PUBLISHED)
-    for one in sorted(told, key=lambda one: one.outcome):
+    unpublished = (one for one in coverage.questions if one.outcome != PUBLISHED)
+    for one in sorted(unpublished, key=lambda one: one.outcome):
         yield f"\n{one.outcome}: {one.question}"
         places = [
             (f"nearest: {each.document_id or one.document_id}:{each.start_line}", each.quote)

@@ -73,10 +73,10 @@ def spread(found: Sequence[ListedQuestion], limit: int) -> list[ListedQuestion]:
     turns, words = Counter[str](), set[str]()
     ranked: list[tuple[bool, int, int]] = []
     for place, one in enumerate(found):
-        said = normalise(one.question)
-        ranked.append((said in words, turns[one.document_id], place))
-        turns[one.document_id] += said not in words
-        words.add(said)
+        asked = normalise(one.question)
+        ranked.append((asked in words, turns[one.document_id], place))
+        turns[one.document_id] += asked not in words
+        words.add(asked)
     return [found[place] for place in sorted(place for *_, place in sorted(ranked)[:limit])]
 
 

@@ -18,7 +18,7 @@ PUBLISHED_SETS = "published_sets"
 
 
 class PublishedSets(dg.ConfigurableIOManager):
-    """Loads a partition of the asset `corpus_json` as a PublishedSet, and several partitions as a dictionary of those that are published."""
+    """Loads one partition of the asset `corpus_json` as a PublishedSet, several as a dictionary of the published ones by key."""
 
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
 

@@ -48,8 +48,8 @@ class Document:
     @property
     def questions(self) -> float:
         """The number of questions that the document is likely to give."""
-        given = self.staged + self.imported
-        return min(float(self.target - given), self.subjects / _CHARACTERS_PER_QUESTION) + given
+        planned = self.staged + self.imported
+        return min(float(self.target - planned), self.subjects / _CHARACTERS_PER_QUESTION) + planned
 
 
 @dataclass(frozen=True)

@@ -83,10 +83,10 @@ class _ClosedBookEvaluator:
         )
         if guess.result is None:
             return unanswered.model_copy(update={"failure": guess.failure})
-        said = guess.result.answer.strip()
-        answered = unanswered.model_copy(update={"given": said, "confidence": guess.result.confidence})
+        answer = guess.result.answer.strip()
+        answered = unanswered.model_copy(update={"given": answer, "confidence": guess.result.confidence})
         comparer = session.recorded(self.comparer, self.role)
-        marked = mark_answer(pair.question, pair.answer, said, comparer, self.role)
+        marked = mark_answer(pair.question, pair.answer, answer, comparer, self.role)
         if marked.result is None:
             return answered.model_copy(update={"failure": marked.failure})
         found = marked.result

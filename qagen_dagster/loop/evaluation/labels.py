@@ -105,7 +105,7 @@ class _Labeller:
         places = dict(sorted(pool.items(), key=lambda item: (item[1] or DEPTH + 1, item[0].id)))
         known = {one: 3 if one in proofs else self._by_code(pair, one) for one in places}
         by = {one: CODE for one, grade in known.items() if grade is not None}
-        told, failure = self._judged(session, [one for one in places if one not in by])
+        judged, failure = self._judged(session, [one for one in places if one not in by])
         labels = tuple(
             evaluation.Label(
                 passage=one.id,
@@ -113,8 +113,8 @@ class _Labeller:
                 start_line=one.lines[0],
                 end_line=one.lines[1],
                 place=place,
-                grade=known[one] if one in by else told.get(one),
-                by=by.get(one, Role.JUDGE.value if one in told else ""),
+                grade=known[one] if one in by else judged.get(one),
+                by=by.get(one, Role.JUDGE.value if one in judged else ""),
             )
             for one, place in places.items()
         )
@@ -131,9 +131,9 @@ class _Labeller:
         for start in range(0, len(passages), judges.AT_ONCE):
             some = passages[start : start + judges.AT_ONCE]
             shown = [one.shown for one in some]
-            told = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
-            grades |= dict(zip(some, () if told.result is None else told.result.grades, strict=False))
-            failure = failure or told.failure
+            reply = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
+            grades |= dict(zip(some, () if reply.result is None else reply.result.grades, strict=False))
+            failure = failure or reply.failure
         return grades, failure
 
     def _by_code(self, pair: QAPair, passage: Passage) -> int | None:

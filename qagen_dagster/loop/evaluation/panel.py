@@ -133,10 +133,10 @@ class _Panel:
             key = (one.reader.name, None if shown is None else tuple(shown))
             if key not in seen:
                 seen[key] = self._answer(pair, models[one.reader.name], shown)
-            told = mark_answer(
+            marked = mark_answer(
                 pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
             )
-            right, reads = told.result and told.result.right, shown is not None
+            right, reads = marked.result and marked.result.right, shown is not None
             answers.append(PanelAnswer(answerer=one.name, given=seen[key], right=right, reads=reads))
         return asked.model_copy(update={"answers": tuple(answers)})
 
@@ -158,8 +158,8 @@ class _Panel:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
             guess = evaluation.guess(model, pair.question, context).result
             return "" if guess is None else guess.answer
-        told = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
-        return told.answer if told is not None and told.answerable else ""
+        sent = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
+        return sent.answer if sent is not None and sent.answerable else ""
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:

@@ -120,8 +120,8 @@ def _typed(package: QuestionPackage) -> QuestionPackage:
     question, solution = package.question, package.solution
     options = {letter: _escaped(text) for letter, text in question.options.items()}
     asked = question.model_copy(update={"stem": _escaped(question.stem), "options": options})
-    told = solution.model_copy(update={"reasoning": _escaped(solution.reasoning)})
-    return package.model_copy(update={"question": asked, "solution": told})
+    typed = solution.model_copy(update={"reasoning": _escaped(solution.reasoning)})
+    return package.model_copy(update={"question": asked, "solution": typed})
 
 
 def _escaped(text: str) -> str:
@@ -165,8 +165,8 @@ def _equal_values(case: _Case) -> Iterator[Fault]:
     options = case.package.question.options
     for (first, one), (second, other) in combinations(case.values.values.items(), 2):
         if equal(one, other):
-            said = f"{options[first]} and {options[second]} are the same value"
-            yield _fixable(EQUAL_OPTIONS, f"options {first} and {second} are equal: {said}")
+            why = f"{options[first]} and {options[second]} are the same value"
+            yield _fixable(EQUAL_OPTIONS, f"options {first} and {second} are equal: {why}")
 
 
 def _units(case: _Case) -> Iterator[Fault]:
@@ -229,11 +229,11 @@ def _steps(case: _Case) -> Iterator[Fault]:
     question, text = case.package.question, case.package.solution.reasoning
     for fault in equalities.false_equalities(text):
         yield _fixable(FALSE_STEP, f"the solution: {fault}")
-    said = [letter.upper() for one in named_options(text) for letter in one]
-    said += _named_at_the_end(question, text)
-    if said and said[-1] != question.correct_option and said[-1] in question.options:
+    named = [letter.upper() for one in named_options(text) for letter in one]
+    named += _named_at_the_end(question, text)
+    if named and named[-1] != question.correct_option and named[-1] in question.options:
         yield _fixable(
-            ELSEWHERE, f"the solution ends at {said[-1]}, not at the key {question.correct_option}"
+            ELSEWHERE, f"the solution ends at {named[-1]}, not at the key {question.correct_option}"
         )
     values = {
         letter: value for letter, text in question.options.items() if (value := _value(text)) is not None
@@ -317,8 +317,8 @@ def flaws_of(package: QuestionPackage, style: StyleReport | None = None) -> dict
     others = [text for one, text in options.items() if one != asked.correct_option]
     found: dict[str, str] = {}
     for name, pattern in _STEM.items():
-        if said := re.search(pattern, stem):
-            found[name] = f"the stem says '{said.group()}'"
+        if phrase := re.search(pattern, stem):
+            found[name] = f"the stem says '{phrase.group()}'"
     for name, pattern in _OPTIONS.items():
         if meet := [one for one, text in texts.items() if re.search(pattern, text)]:
             found[name] = f"option {', '.join(meet)}"

@@ -130,9 +130,9 @@ def weakened(proving: Proving, package: QuestionPackage, sandbox: Sandbox) -> Pr
     unused = _unused_amounts(package.question.stem, check, sandbox)
     if check.givens and not unused:
         return proving
-    told = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
+    why = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
     return replace(
-        proving, proof=proving.proof.model_copy(update={"status": ProofStatus.UNPROVEN, "detail": told})
+        proving, proof=proving.proof.model_copy(update={"status": ProofStatus.UNPROVEN, "detail": why})
     )
 
 
@@ -166,12 +166,12 @@ def _judged(
     if matching == [key]:
         others = ", ".join(f"{letter} ({why})" for letter, why in sorted(found.unread.items()))
         return ProofStatus.PROVEN, f"not compared: {others}" if others else ""
-    said = f"the form gives {value.text}"
+    start = f"the form gives {value.text}"
     if not matching:
-        return ProofStatus.REFUTED, f"{said}, which no option is"
+        return ProofStatus.REFUTED, f"{start}, which no option is"
     if len(matching) > 1:
-        return ProofStatus.REFUTED, f"{said}, the value of {', '.join(matching[:-1])} and {matching[-1]}"
-    return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
+        return ProofStatus.REFUTED, f"{start}, the value of {', '.join(matching[:-1])} and {matching[-1]}"
+    return ProofStatus.REFUTED, f"{start}, which is {matching[0]}, not the key {key}"
 
 
 def form_faults(
@@ -334,7 +334,7 @@ def _scale_faults(
 ) -> Iterator[tuple[str, str]]:
     """A fault if a form has the dimensions of its unit, but another value once its givens are in base units: one was not converted.
 
-    Judged is only a form whose givens all have a unit in the stem, and which has no number that may be a factor between units.
+    A form is judged only if all its givens have a unit in the stem, and none of its numbers may be a factor between units.
     """
     units: dict[str, Unit] = {}
     for name, value in values.items():

@@ -105,7 +105,7 @@ def papers(space: Workspace, exam: str) -> list[Paper]:
 
 
 def _used(earlier: Iterable[Paper], blueprint: Blueprint) -> set[str]:
-    """The ids of items of papers since the day that the blueprint names, if any, without papers of this blueprint: they are redrawn."""
+    """The ids of items of papers since the day that the blueprint names, if any. Items of a paper of this blueprint do not count."""
     since = blueprint.unused_since or date.max
     found = (one.item_ids for one in earlier if one.drawn >= since and one.blueprint != blueprint)
     return {item for ids in found for item in ids}

@@ -303,9 +303,9 @@ def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> bank.SlotRe
 
 
 def _item(work: ItemWork, worked: Worked) -> bank.ExamItem:
-    told = _ended(work, worked)
-    identity = bank.item_id(work.part.schema_id, work.part.difficulty, told["question_package"].question)
-    return bank.ExamItem(id=identity, proof=_known(_known(worked.state.last).examination).proof, **told)
+    fields = _ended(work, worked)
+    identity = bank.item_id(work.part.schema_id, work.part.difficulty, fields["question_package"].question)
+    return bank.ExamItem(id=identity, proof=_known(_known(worked.state.last).examination).proof, **fields)
 
 
 def _rejected(work: ItemWork, worked: Worked, finding: bank.Finding) -> bank.RejectedItem:

@@ -137,13 +137,13 @@ def _of_blind(blind: BlindSolution, key: str) -> Finding | None:
     found = blind.disagreement((key,))
     if found is None:
         return None
-    name, said = found
+    name, reached = found
     return Finding(
         stage=Stage.BLIND_SOLUTION,
         name=name,
         severity=Severity.FIXABLE,
-        detail=f"solving without the key, the verifier {said}, not {key}; its value: {blind.value}",
-        instructions=blind.advice(key, said, "leave no room for it in the new question"),
+        detail=f"solving without the key, the verifier {reached}, not {key}; its value: {blind.value}",
+        instructions=blind.advice(key, reached, "leave no room for it in the new question"),
     )
 
 

@@ -270,14 +270,14 @@ def grade_file(
     graded: dict[int, DocumentGrades] = {}
 
     def done(index: int, answers: Sequence[GradedAnswer] | DocumentError) -> None:
-        given, asked = work[index]
+        document, asked = work[index]
         if isinstance(answers, DocumentError):
-            reason = f"the document {given.file.name!r} cannot be read: {answers}"
+            reason = f"the document {document.file.name!r} cannot be read: {answers}"
             faults.extend(RowFault(line=one.line, reason=reason) for one in asked)
         else:
-            graded[index] = grade_document(given.name, given.title, answers)
+            graded[index] = grade_document(document.name, document.title, answers)
         if progress is not None:
-            progress(len(asked), given.file.name)
+            progress(len(asked), document.file.name)
 
     documents = [
         DocumentAnswers(given.name, "", given.text, [one.asked for one in asked]) for given, asked in work
@@ -297,7 +297,7 @@ def _by_document(rows: AnswerFile, found: Found) -> list[tuple[GivenDocument, li
     """The documents with their rows, in the order of their first rows. A document with several names is listed once."""
     together: dict[str, tuple[GivenDocument, list[AnswerRow]]] = {}
     for name, asked in rows.documents.items():
-        given = found.documents.get(name)
-        if given is not None:
-            together.setdefault(given.id, (given, []))[1].extend(asked)
-    return [(given, sorted(asked, key=lambda one: one.line)) for given, asked in together.values()]
+        document = found.documents.get(name)
+        if document is not None:
+            together.setdefault(document.id, (document, []))[1].extend(asked)
+    return [(document, sorted(asked, key=lambda one: one.line)) for document, asked in together.values()]

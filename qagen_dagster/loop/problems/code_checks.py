@@ -157,8 +157,8 @@ def diagram_breaches(
 
 def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
     """Property 5: there are concepts and techniques."""
-    said = {"concepts": ideas.concepts, "techniques": ideas.techniques}
-    return _breaches(5, [f"{name} is empty" for name, texts in said.items() if not "".join(texts).strip()])
+    lists = {"concepts": ideas.concepts, "techniques": ideas.techniques}
+    return _breaches(5, [f"{name} is empty" for name, texts in lists.items() if not "".join(texts).strip()])
 
 
 def alternate_breaches(
@@ -340,13 +340,13 @@ def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
     original, several = answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return
-    boxes, said = boxed_answers(alternate.solution), alternate.final_answer
+    boxes, stated = boxed_answers(alternate.solution), alternate.final_answer
     if len(several) > 1:
-        said = _COMMA.split(said)[-1]
+        stated = _COMMA.split(stated)[-1]
         if len(boxes) == len(several):
             lost = [one for one in several if all(same_answer(one, other) is False for other in boxes)]
             yield from (f"none of its boxes holds the original's answer {one}" for one in lost)
-    for name, answer in (("the solution", final_answer(alternate.solution)), ("final_answer", said)):
+    for name, answer in (("the solution", final_answer(alternate.solution)), ("final_answer", stated)):
         same = None if answer is None else same_answer(original, answer)
         if same is False:
             yield f"{name} reaches {answer}, but the original answer is {original}"

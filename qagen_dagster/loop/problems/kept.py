@@ -1,6 +1,6 @@
-"""What a result keeps of its source, and what its values must be: givens, methods, figures, and the values of one item.
+"""Checks what a result must keep of its source (givens, methods, figures), and whether the values of an item agree and are possible.
 
-A fault that the source has, too, is not the fault of the result.
+A fault that the source also has is not a fault of the result.
 """
 
 import re
@@ -141,15 +141,15 @@ def _answer(item: str) -> str:
 
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
-    """Faults: labels with amounts that the text lacks, or has otherwise for the same name. Nothing, if the source has such labels."""
+    """Faults: labels with amounts that the text lacks or has differently for the same name, unless the source has such labels."""
     if source and _strange_labels("\n".join(tikz_pictures(question_of(source))), question_of(source)):
         return
     strange = _strange_labels(drawing, text)
     if strange and any(amounts(text)):
         yield f"the figure says {', '.join(one.text for one in strange)}, which the statement does not say"
-    shown, said = _named(". ".join(_labels(drawing))), _named(without_pictures(text))
-    for name in sorted(shown.keys() & said.keys()):
-        mine, theirs = shown[name], said[name]
+    shown, stated = _named(". ".join(_labels(drawing))), _named(without_pictures(text))
+    for name in sorted(shown.keys() & stated.keys()):
+        mine, theirs = shown[name], stated[name]
         kin = [one for one in theirs if _comparable(mine[0], one)]
         if kin and not any(one.same(other) for one in mine for other in kin):
             yield f"in the figure {name} has {mine[0].text}, in the statement {kin[0].text}"

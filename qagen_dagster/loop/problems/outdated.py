@@ -36,8 +36,8 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
         del prompts[role_prompt(Role.SOLVER).name]
         outside.add("solve")
     settings = model_settings(specs) | {f"prompt {prompt}": value for prompt, value in prompts.items()}
-    told = problem_set.config.model_dump(mode="json", exclude=outside)
-    settings |= {field: str(value) for field, value in told.items()}
+    options = problem_set.config.model_dump(mode="json", exclude=outside)
+    settings |= {field: str(value) for field, value in options.items()}
     settings["seed"] = str(problem_set.config.seed if made is None or made.seed is None else made.seed)
     settings["references"] = find_references(space, problem_set.references)[0].version
     settings["TeX engine"] = engine_compiler().name

@@ -170,9 +170,9 @@ def vision_fault(plan: SetPlan, problem: Problem) -> str:
         return ""
     readers = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
     for task in tasks_of(problem, plan.wishes):
-        given = task.stage is Stage.CLASSIFY and problem.classification is not None
+        classified = task.stage is Stage.CLASSIFY and problem.classification is not None
         spec = plan.specs[ROLE_OF[task.stage]]
-        if task.stage in readers and not given and not spec.images:
+        if task.stage in readers and not classified and not spec.images:
             return BLIND.format(name=spec.name, role=ROLE_OF[task.stage].value)
     return ""
 
