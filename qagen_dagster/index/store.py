@@ -123,7 +123,7 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all (None). By words, only chunks with a word of the query are found. Raises StoreError."""
+        """The best chunks of a document, or of all documents (None). `WORDS` finds only chunks with a query word. Raises StoreError."""
         if not self.holds(document_id):
             return []
         try:

@@ -279,9 +279,7 @@ def grade_file(
         if progress is not None:
             progress(len(asked), document.file.name)
 
-    documents = [
-        DocumentAnswers(given.name, "", given.text, [one.asked for one in asked]) for given, asked in work
-    ]
+    documents = [DocumentAnswers(one.name, "", one.text, [row.asked for row in asked]) for one, asked in work]
     grade_all(documents, grader, done)
     whole = report(
         [graded[index] for index in sorted(graded)],
