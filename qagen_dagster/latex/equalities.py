@@ -19,7 +19,7 @@ _ROUNDED = 0.006  # relative difference that a rounded operand may cause
 _ABOUT = 0.05  # relative difference that an approximation sign allows
 _LEAST_SURE = 0.02  # relative rounding error allowed for a result of one digit
 _MOST_SIDES = 200
-_LONGEST = 200  # characters of a side
+_LONGEST = 200  # maximum characters of a side
 _FORMULA = re.compile(
     r"\$\$?(?P<dollar>[^$]{1,800})\$\$?|\\\((?P<round>.{1,800}?)\\\)|\\\[(?P<square>.{1,2000}?)\\\]",
     re.DOTALL,
@@ -130,8 +130,8 @@ def ends_at(text: str) -> Value | None:
 
 
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
-    """Whether two values are equal, or one may be the rounded other. True if their units are of different quantities. If a unit is not
-    known, it is enough that the numbers as written or the numbers in base units agree."""
+    """Whether two values are equal, or one may be the rounded other. Values in units of different quantities count as equal, because they
+    are not compared. If a unit is not known, the numbers as written or the numbers in base units must agree."""
     if one.united and other.united and bool(_TURNS.search(one.text)) != bool(_TURNS.search(other.text)):
         return True  # a turn is counted as one, or as two pi radians
     if one.unit is not None and other.unit is not None:

@@ -1,7 +1,7 @@
-"""Values that a quantity cannot have: outside its range, or in a unit of another quantity.
+"""Finds values that a quantity cannot have, because they are outside its range, or in a unit of another quantity.
 
-`tables.toml` lists common quantities of school physics and mathematics, which are recognised by their names beside a value. Also checked
-are speeds under any name, triangles, and values of a few symbols (sine, cosine, P, m, F). A value that is only unlikely is not found.
+`tables.toml` lists common quantities of school physics and mathematics, which are recognised by their names beside a value. This module
+also checks speeds under any name, triangles, and values of a few symbols (sine, cosine, P, m, F). It does not find unlikely values.
 """
 
 import re

@@ -93,7 +93,7 @@ def _findings(one: Judged, validator: str, grader: str) -> Iterator[tuple[str, s
 
 
 class Proposal(Record):
-    """A threshold for a key of a scenario. `now` and `right` count the `judged` decisions that the present and the proposed one match.
+    """A threshold for a key of a scenario. Of the `judged` decisions, the present threshold matches `now` and the proposed one `right`.
 
     `changed` has the measured values of the questions that only one of the two thresholds accepts.
     """

@@ -13,7 +13,7 @@ from statistics import fmean, pvariance
 
 _Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 _Z_80 = 0.8416212335729143  # 80 % of a normal distribution lie below
-# a smaller design effect is taken for chance; chosen by simulation, like the degrees of freedom
+# A smaller design effect counts as chance. The value was chosen by simulation, like the degrees of freedom.
 _LEAST_EFFECT = 0.8
 
 

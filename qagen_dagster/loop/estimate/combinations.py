@@ -178,8 +178,8 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
             uses[Role(role)] = uses[Role(role)].plus(use.without(paid.get(role, Use())))
     made = earlier.accepted if earlier is not None else 0
     if work.to_do:
-        twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
-        uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
+        compared = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
+        uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(compared)
     writers = planned.profile.writing(planned.scenario.writers, planned.combination.mode)
     roles = tuple(
         _role(name, spec, use.times(share), estimator, _BY_BATCH.get(role, 0.0))

@@ -31,7 +31,7 @@ from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase if the same pool and the same replies would get different labels
 DEPTH = 20  # results of each ranking that are in the pool
-CUT = 10  # the share of judged passages is reported for the passages that are among so many first results of some ranking
+CUT = 10  # the share of judged passages counts the passages among the first CUT results of any ranking
 HELD = 0.5  # minimum number of lines that a chunk and a passage share, as a fraction of the lines of the shorter one
 SUBJECT = 0.6  # minimum share of a question's content words near its answer; measured, see docs/evaluation.md
 FEWEST = 5  # minimum words of a quote; a shorter quote may occur anywhere

@@ -62,14 +62,14 @@ def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
     passages of the fused ranking of the corpus, as many of the question's document, and nothing.
     """
     reader = ModelSpec(provider="embedded", model="reader")
-    shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
-    shown += [Answerer(reader, ranking, _USUAL, own=True) for ranking in Ranking]
+    panel = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
+    panel += [Answerer(reader, ranking, _USUAL, own=True) for ranking in Ranking]
     roles = (found.profile.find(role, found.combination.mode) for role in _ROLES)
     bound = {spec.name: spec for spec in roles if spec is not None and spec.provider != reader.provider}
     for spec in bound.values():
         searches = (Answerer(spec, Ranking.BOTH, _USUAL, own=own) for own in (False, True))
-        shown += [*searches, Answerer(spec, None)]
-    return tuple(shown)
+        panel += [*searches, Answerer(spec, None)]
+    return tuple(panel)
 
 
 def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
@@ -174,11 +174,11 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
     slopes, levels = scores.two_parameters() if len(reading) >= FEWEST else ([None] * len(asked),) * 2
     found: dict[str, PanelQuestion] = {}
     for column, one in enumerate(asked):
-        known = float(scores.discrimination(column)[0])
+        correlation = float(scores.discrimination(column)[0])
         guesses = [answer.right for answer in one.answers if not answer.reads and answer.right is not None]
         facts = {
             "share_right": fmean(row[column] for row in right),
-            "discrimination": None if isnan(known) else known,
+            "discrimination": None if isnan(correlation) else correlation,
             "slope": slopes[column],
             "difficulty": levels[column],
         }
@@ -193,9 +193,9 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
 
 
 def confirmed(questions: Sequence[PanelQuestion], text: Callable[[str], str]) -> tuple[PanelQuestion, ...]:
-    """The questions with fewer suspects if even the best answerer is often wrong.
+    """The questions, with fewer suspects if even the best answerer is right for less than the share RELIABLE.
 
-    Then a question stays suspected only if its document has the other answer closer to the words of the question than the published one.
+    A question then stays suspected only if its document has the other answer closer to the words of the question than the published answer.
     """
     known = _metrics([one for one in questions if not one.suspected])
     reliable = max((share for name, share in known.items() if name.startswith("right")), default=0.0)

@@ -24,7 +24,7 @@ from qagen_dagster.records.exams.paper import PRINTED, Blueprint, Paper, PaperFo
 NameT = TypeVar("NameT", bound=str)
 _STEPS, _ATTEMPTS = 20_000, 5  # steps of one walk, and attempts at all forms together
 _BROKEN, _MISSED = 1_000_000, 100  # cost of an item by which a condition or a wish is missed
-_WORSE = (0, 0, 0, 2, 6)  # by how much a step may raise the cost
+_WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by one of these numbers, which is drawn
 _NAMED = re.compile(
     r"\b(?:[Oo]ptions?|[Aa]nswers?|[Cc]hoices?|[Aa]lternatives?)\s+\(?[A-H]\b|(?<!\w)\([A-H]\)|\b[A-H] (?:and|or) [A-H]\b"
     r"|\b(?:[Aa]bove|[Bb]elow)\b|\b(?:[Nn]one|[Aa]ll|[Bb]oth|[Nn]either|[Aa]ny) of (?:the|these|those)\b"

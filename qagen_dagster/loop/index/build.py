@@ -313,8 +313,8 @@ def index_meter(
 def wanted_index(space: Workspace, corpus: str, profile: str | None = None) -> Configuration:
     """The configuration with which a run would build the index. Raises ConfigError."""
     spec = space.profile(profile or space.settings.profile).embedder
-    cut = space.corpus(corpus).config.index.model_dump()
-    settings = {f"index {name}": str(value) for name, value in cut.items()}
+    options = space.corpus(corpus).config.index.model_dump()
+    settings = {f"index {name}": str(value) for name, value in options.items()}
     return Configuration(index_version(space, corpus, profile), _parts(spec), settings)
 
 
