@@ -40,7 +40,7 @@ from qagen_dagster.untrusted_file import read_file
 _MOST_BYTES = 100_000_000
 _COLUMNS = ("candidate", "form", "item", "position", "letter")
 _NO_ANSWER = ("", "-", "0")
-Z = 1.96  # of an interval of 95 %
+Z = 1.96  # half the width of a 95 % interval, in standard errors
 _SURE = (0.5, 99.5)  # percentiles: there are many options, and a key must not be accused by chance
 _LEAST_DISCRIMINATION, _MOST_FACILITY, _DEAD_SHARE = 0.2, 0.95, 0.05
 
