@@ -165,7 +165,7 @@ class Launch:
 
 def known_keys(partitions: KnownPartitions) -> frozenset[str]:
     exams = {key.split("/")[0] for key in partitions["part"].get_partition_keys()}
-    return frozenset(exams.union(*(one.get_partition_keys() for one in partitions.values())))
+    return frozenset(exams.union(*(partition.get_partition_keys() for partition in partitions.values())))
 
 
 def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:

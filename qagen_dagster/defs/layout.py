@@ -172,5 +172,5 @@ class Layout:
         returned = inspect.Signature.empty if inspect.isgeneratorfunction(function) else hints.get("return")
         shape = shape.replace(parameters=parameters, return_annotation=returned)
         vars(renamed)["__signature__"] = shape
-        renamed.__annotations__ = {one.name: one.annotation for one in parameters}
+        renamed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return renamed

@@ -76,7 +76,7 @@ def kept_line(space: Workspace, task: Task) -> str:
 
 
 def _result(layout: Layout, asset: str, found: OutOfDate) -> dg.AssetCheckResult:
-    tasks = [one for one in found.tasks if TABLE[one.product].group in RESULTS[asset]]
+    tasks = [task for task in found.tasks if TABLE[task.product].group in RESULTS[asset]]
     faults = found.faults if asset == next(iter(RESULTS)) else ()
     shown: Metadata = {"out_of_date": len(tasks)}
     if tasks:

@@ -110,7 +110,7 @@ def informative(answer: str) -> bool:
     parsed = _answer(answer)
     if parsed.polarity is not None:
         return False
-    return bool(parsed.words or parsed.facts.dates or any(one.measured for one in parsed.facts.amounts))
+    return bool(parsed.words or parsed.facts.dates or any(amount.measured for amount in parsed.facts.amounts))
 
 
 @lru_cache(maxsize=50_000)

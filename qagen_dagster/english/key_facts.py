@@ -75,7 +75,7 @@ def _items(answer: str) -> list[str]:
     edges = [0, *(at for cut in cuts for at in cut.span()), len(text)]
     parts = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
     parts[0] = _INTRO.sub("", parts[0])
-    return parts if all(content_stems(one) and len(one.split()) <= ITEM for one in parts) else []
+    return parts if all(content_stems(part) and len(part.split()) <= ITEM for part in parts) else []
 
 
 def _fact(text: str, named: tuple[tuple[str, str], ...]) -> KeyFact:

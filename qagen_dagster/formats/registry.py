@@ -113,7 +113,7 @@ def _within_limits(entry: ParsedText | RowFailure, options: ParseOptions) -> Par
     elif (entry.page_count or 0) > options.max_pages:
         detail = f"{entry.page_count:,} pages; the limit is {options.max_pages:,}"
     else:
-        sections = tuple(sorted(entry.sections, key=lambda one: one.start_line))
+        sections = tuple(sorted(entry.sections, key=lambda section: section.start_line))
         return entry if sections == entry.sections else replace(entry, sections=sections)
     if entry.row is None:
         raise DocumentError("too_large", detail)

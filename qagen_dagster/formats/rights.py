@@ -30,7 +30,7 @@ def rights_in(root: Element) -> Rights:
     known = (found for text in (*texts, *links, *statements) if (found := spdx(text)))
     addresses = (found[0].rstrip(".,;)") for text in texts if (found := _ADDRESS.search(text)))
     licence = next((one[:_LONGEST] for some in (known, addresses, texts) for one in some), None)
-    return Rights(licence=licence, attribution=next((one[:_LONGEST] for one in statements), None))
+    return Rights(licence=licence, attribution=next((statement[:_LONGEST] for statement in statements), None))
 
 
 def spdx(text: str) -> str | None:

@@ -78,10 +78,10 @@ def with_split_lines(entry: ParsedText) -> ParsedText:
     if not found.wrapped:
         return entry
     pages = tuple(
-        one.model_copy(
-            update={"start_line": found.first(one.start_line), "end_line": found.last(one.end_line)}
+        page.model_copy(
+            update={"start_line": found.first(page.start_line), "end_line": found.last(page.end_line)}
         )
-        for one in entry.pages
+        for page in entry.pages
     )
     sections = tuple(
         one.model_copy(update={"start_line": found.first(one.start_line)}) for one in entry.sections

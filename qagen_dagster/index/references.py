@@ -157,12 +157,12 @@ class ReferenceStore:
 
     def __init__(self, files: Sequence[_File], skipped: Sequence[str], embedder: Embedder) -> None:
         self.skipped = tuple(skipped)
-        self.passages = tuple(passage for one in files for passage in one.passages)
+        self.passages = tuple(passage for file in files for passage in file.passages)
         spec = sorted(f"{name}={value}" for name, value in embedder.spec.identity().items())
-        read = [f"{one.path}\n{one.sha256}" for one in files]
+        read = [f"{file.path}\n{file.sha256}" for file in files]
         self.version = fingerprint([PASSAGES_VERSION, WORDS_VERSION, *spec, *read]) if files else ""
         self._embedder, self._guard = embedder, threading.Lock()
-        self._names = _names([one.path for one in files])
+        self._names = _names([file.path for file in files])
         self._bags = [_bag(one, self._label(one)) for one in self.passages]
         self._lengths = np.array([bag.total() for bag in self._bags], dtype=np.float64)
         self._postings: dict[int, list[tuple[int, int]]] = {}
@@ -228,7 +228,7 @@ class ReferenceStore:
         """The embedding of each passage's label. It is computed at the first search. Raises ModelError."""
         with self._guard:
             if self._labels is None:
-                texts = [self._label(one) for one in self.passages]
+                texts = [self._label(passage) for passage in self.passages]
                 unique = list(dict.fromkeys(texts))
                 places = {text: place for place, text in enumerate(unique)}
                 self._labels = self._embedder.passages(unique)[[places[text] for text in texts]]
@@ -291,7 +291,7 @@ def _pdf(path: Path, shown: str, parsers: ParserPool) -> tuple[Passage, ...]:
     text = next((one for one in parsed.entries if isinstance(one, ParsedText) and one.text.strip()), None)
     if text is None:
         raise ValueError(f"{parsed.detail or 'it has no text'}; it is left out")
-    headings = [(one.start_line, one.level, one.title) for one in text.sections]
+    headings = [(section.start_line, section.level, section.title) for section in text.sections]
     return passages_of(shown, text.text, headings)
 
 

@@ -141,14 +141,14 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
 
 def listed(numbers: Iterable[Fraction]) -> str:
     """The different numbers, smallest first, in decimal notation where that is exact."""
-    decimals = {one: f"{float(one):.12g}" for one in sorted(numbers)}
+    decimals = {number: f"{float(number):.12g}" for number in sorted(numbers)}
     return ", ".join(text if Fraction(text) == one else str(one) for one, text in decimals.items())
 
 
 def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
     """The numbers in order, each with the text before and after it (without layout), and whether it stands in a formula."""
     found = _read(latex)
-    return tuple((one, *around) for one, around in zip(found.numbers, found.around, strict=True))
+    return tuple((number, *around) for number, around in zip(found.numbers, found.around, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
@@ -269,16 +269,16 @@ def final_answer(latex: str) -> str | None:
 def boxed_answers(latex: str) -> tuple[str, ...]:
     """The content of each box: the answers of a problem with several questions."""
     text = without_pictures(latex)
-    return tuple(group_of(text, one.end()) for one in _BOXED.finditer(text))
+    return tuple(group_of(text, found.end()) for found in _BOXED.finditer(text))
 
 
 def named_options(solution: str) -> tuple[frozenset[str], ...]:
     """The letters, in lower case, of the options that a solution calls right: one set for each phrase such as "the correct option is (A)",
     and then one set for each box that names options."""
     text = _plain(without_pictures(solution))
-    named = [one["named"] for pattern in _KEYS for one in pattern.finditer(text)]
-    boxes = (_plain(one) for one in boxed_answers(solution))
-    named += [one for one in boxes if one.startswith("(") or re.fullmatch(_NAMED, one)]
+    named = [found["named"] for pattern in _KEYS for found in pattern.finditer(text)]
+    boxes = (_plain(answer) for answer in boxed_answers(solution))
+    named += [box for box in boxes if box.startswith("(") or re.fullmatch(_NAMED, box)]
     first = (re.match(_NAMED, one) for one in named)
     return tuple(frozenset(re.findall(r"\b[a-h]\b", one.group().lower())) for one in first if one)
 

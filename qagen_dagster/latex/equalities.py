@@ -186,7 +186,7 @@ def _statements(text: str) -> Iterator[str]:
     for formula in _FORMULA.finditer(text):
         yield from _prose_sums(text, place, formula.start())
         place = formula.end()
-        body = next(one for one in formula.groups() if one is not None)
+        body = next(group for group in formula.groups() if group is not None)
         if _OPERAND_BEFORE.search(text, max(0, formula.start() - 40), formula.start()):
             body = rf"\of {body}"  # `80% of $50=40$`: the first side begins before the formula
         *before, last = _STATEMENT.split(body.replace("&", " "))
@@ -200,11 +200,11 @@ def _statements(text: str) -> Iterator[str]:
 
 def _prose_sums(text: str, start: int, end: int) -> Iterator[str]:
     """The sums in the prose, except sums with a symbol directly before or behind them."""
-    for one in _PROSE_SUM.finditer(text, start, end):
-        after = _GOES_ON.match(text, one.end(), end)
+    for found in _PROSE_SUM.finditer(text, start, end):
+        after = _GOES_ON.match(text, found.end(), end)
         unit = after is not None and after.group("symbol") and named_unit(after.group("symbol"))
-        if (after is None or unit) and not _BEGUN.search(text, max(0, one.start() - 30), one.start()):
-            yield re.sub(r"\*|\bx\b", r"\\times ", one.group()).replace("\u00f7", "/")
+        if (after is None or unit) and not _BEGUN.search(text, max(0, found.start() - 30), found.start()):
+            yield re.sub(r"\*|\bx\b", r"\\times ", found.group()).replace("\u00f7", "/")
 
 
 def _unboxed(text: str) -> str:

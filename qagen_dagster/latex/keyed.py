@@ -31,9 +31,9 @@ def stated_answer(item: str) -> str | None:
     final answer, else None. Several right options are given by their letters, as is an option outside of a tasks environment.
     Several boxes are joined with semicolons. A number that is asked for as an integer has no unit."""
     options, solution = options_of(item), solution_of(item)
-    letters = [chr(ord("a") + place) for place, one in enumerate(options) if one.right]
+    letters = [chr(ord("a") + place) for place, option in enumerate(options) if option.right]
     if len(letters) == 1:
-        text = next(one.text for one in options if one.right)
+        text = next(option.text for option in options if option.right)
         return re.sub(r"^\$([^$]*)\$$", r"\1", text)  # as in a box
     if letters:
         return ", ".join(f"({one})" for one in letters)

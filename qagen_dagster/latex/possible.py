@@ -99,7 +99,7 @@ def impossible_values(text: str) -> Iterator[str]:
     """Faults: values in a statement or a solution that their quantity cannot have."""
     plain = without_layout(without_pictures(text))
     symbols = frozenset(_SYMBOL.findall(plain))
-    found = [one for one in amounts(text) if one.unit is None or one.unit.text not in symbols]
+    found = [amount for amount in amounts(text) if amount.unit is None or amount.unit.text not in symbols]
     for one in found:
         yield from _judged(one)
     if not _WAVE.search(plain):
@@ -181,11 +181,11 @@ def _triangles(plain: str) -> Iterator[str]:
     for found in _SIDES.finditer(plain):
         sides = sorted(Fraction(one) for one in _LISTED.findall(found.group(1) or found.group(2))[:3])
         if len(sides) == 3 and sides[0] > 0 and sides[0] + sides[1] <= sides[2]:
-            yield f"no triangle has the sides {', '.join(f'{float(one):g}' for one in sides)}"
+            yield f"no triangle has the sides {', '.join(f'{float(side):g}' for side in sides)}"
     for found in _ANGLES.finditer(plain):
         angles = [Fraction(one) for one in _LISTED.findall(found.group(1))[:3]]
         if len(angles) == 3 and found.group(1).count("degree") >= 3 and sum(angles) != 180:
-            yield f"no triangle has the angles {', '.join(f'{float(one):g}' for one in angles)}"
+            yield f"no triangle has the angles {', '.join(f'{float(angle):g}' for angle in angles)}"
 
 
 def _symbol_faults(head: str, value: Value) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _symbol_faults(head: str, value: Value) -> Iterator[str]:
         if shown and not low - 1e-6 <= number <= high + 0.005:
             yield f"{head} = {value.text} is impossible for {name}"
     kind = {"m": MASS, "M": MASS, "F": FORCE}.get(re.sub(r"_.*", "", head))
-    unit = next((one.unit for one in amounts(f"${value.text}$")), None) if value.lone else None
+    unit = next((amount.unit for amount in amounts(f"${value.text}$")), None) if value.lone else None
     if kind is None or unit is None or not unit.comparable(MASS.units[0]):
         return
     if kind is FORCE:

@@ -143,13 +143,13 @@ def state_of(decisions: Iterable[Decision]) -> QuestionReview:
 def _standing(decisions: Iterable[Decision]) -> Iterator[Decision]:
     """The decisions that give a state and were not undone, latest first."""
     undone: set[tuple[str, str]] = set()
-    for one in sorted(decisions, key=_order, reverse=True):
-        if (one.reviewer, one.id) in undone:
+    for decision in sorted(decisions, key=_order, reverse=True):
+        if (decision.reviewer, decision.id) in undone:
             continue
-        if one.undoes is not None:
-            undone.add((one.reviewer, one.undoes))
-        elif one.action in _STATES:
-            yield one
+        if decision.undoes is not None:
+            undone.add((decision.reviewer, decision.undoes))
+        elif decision.action in _STATES:
+            yield decision
 
 
 def _view(one: Decision) -> tuple[str, ...]:
@@ -193,9 +193,9 @@ def review_facts(
 def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
     """The ids of the questions that reviewers' edits have made."""
     return {
-        question_id(combination, one.document_id, one.new_question, one.new_answer)
-        for one in decisions
-        if one.action is Action.EDIT
+        question_id(combination, decision.document_id, decision.new_question, decision.new_answer)
+        for decision in decisions
+        if decision.action is Action.EDIT
     }
 
 

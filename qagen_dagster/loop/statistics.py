@@ -108,7 +108,7 @@ def sign_flips(differences: Sequence[int]) -> float:
     A difference is the excess of one cluster in favour of the first system. With one question in each cluster this is McNemar's
     exact test.
     """
-    sizes = [abs(one) for one in differences if one]
+    sizes = [abs(difference) for difference in differences if difference]
     chances = {0: 1.0}
     for size in sizes:
         drawn: dict[int, float] = {}

@@ -248,7 +248,7 @@ def _decimals(value: Any) -> tuple[str | None, ...]:
     if not symbols:
         found = (_decimal(value),) * POINTS
     else:
-        places = ({one: _point(str(one), number) for one in symbols} for number in range(POINTS))
+        places = ({symbol: _point(str(symbol), number) for symbol in symbols} for number in range(POINTS))
         found = tuple(_decimal(value.subs(place)) for place in places)
     if all(one is None for one in found):
         raise FormError(FormFailure.UNDEFINED, f"{str(value)[:100]} is not a real, finite number")

@@ -161,9 +161,9 @@ def allowed_command(command: str, own: Own) -> bool:
 def own_of(definitions: Sequence[str]) -> Own:
     """The commands and environments of `definitions`. A definition that is refused adds only what comes before the refused part."""
     own = Own()
-    for one in definitions:
+    for definition in definitions:
         with contextlib.suppress(RefusedError):
-            own_names(clean(one), own)
+            own_names(clean(definition), own)
     return own
 
 
@@ -295,7 +295,7 @@ class _Walk:
         if word.startswith("\\"):
             self._command(token, top)
         elif word == "#":
-            if any(one.kind == "path" or one.picture for one in self._frames):
+            if any(frame.kind == "path" or frame.picture for frame in self._frames):
                 raise RefusedError("# in a drawing")
             top.own = True
         elif word == ")" and last == "$" if top.close == "$)" else word == top.close:

@@ -134,7 +134,7 @@ class ExamBank(review_set.ReviewSet):
     @cached_property
     def _ended(self) -> dict[str, Ended]:
         """The ended slots by the id of their item, accepted items first. A slot without a question has its own name as its key."""
-        accepted = {one.id: one for one in self._bank.bank.items}
+        accepted = {item.id: item for item in self._bank.bank.items}
         rejected = {(one.exam, one.schema_id, one.difficulty, one.slot): one for one in self._bank.rejected}
         found: dict[str, Ended] = {}
         lost: dict[str, Ended] = {}

@@ -121,9 +121,9 @@ class ProblemItems(review_set.ReviewSet):
             for item in items_of(record):
                 whole = item.made == ORIGINAL
                 stored = tuple(
-                    self._stored(record, one)
-                    for one in record.tasks
-                    if (one.task.stage in _OF_ORIGINAL if whole else one.task.made == item.made)
+                    self._stored(record, task)
+                    for task in record.tasks
+                    if (task.task.stage in _OF_ORIGINAL if whole else task.task.made == item.made)
                 )
                 found.setdefault(item.content_id, Made(record, item, stored))
         return found
@@ -179,5 +179,5 @@ def _task(task: TaskResult) -> Entry:
         *task.warnings,
     )
     compiled = () if task.compiled is None else (task.compiled.outcome.value,)
-    text = "; ".join((task.end.value, *(one for one in details if one), *compiled))
+    text = "; ".join((task.end.value, *(detail for detail in details if detail), *compiled))
     return Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")

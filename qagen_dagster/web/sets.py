@@ -24,7 +24,7 @@ class Sets:
 
     def __init__(self, space: Workspace, sources: Sequence[SetSource]) -> None:
         self.space = space
-        self._sources = {one.key: one for one in sources}
+        self._sources = {source.key: source for source in sources}
         self._read: dict[str, tuple[object, ReviewSet]] = {}
         self.times_read = 0  # how often sets were read; a page that knows another number shows old questions
         self._lock = Lock()

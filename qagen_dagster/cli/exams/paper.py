@@ -186,15 +186,15 @@ def _show_sitting(sitting: Sitting) -> None:
     table = Table(title=f"{sitting.candidates} candidates; values with 95 % intervals")
     for name in ("item", "key", "facility", "point-biserial", "upper third", "lower third", "found"):
         table.add_column(name, justify="left" if name in ("item", "found") else "right")
-    for one in sitting.items:
-        shares = (f"{one.upper:.2f}", f"{one.lower:.2f}")
+    for item in sitting.items:
+        shares = (f"{item.upper:.2f}", f"{item.lower:.2f}")
         table.add_row(
-            one.item,
-            one.key,
-            str(one.facility),
-            str(one.discrimination or "-"),
+            item.item,
+            item.key,
+            str(item.facility),
+            str(item.discrimination or "-"),
             *shares,
-            "; ".join(one.findings),
+            "; ".join(item.findings),
         )
     Terminal().print(table)
     for form in sitting.forms:
@@ -240,7 +240,7 @@ def _files(
 def _show(drawn: Drawn, output: Path, names: list[str]) -> None:
     wanted = drawn.wanted
     for form in drawn.paper.forms:
-        keys = "".join(one.key for one in form.items)
+        keys = "".join(item.key for item in form.items)
         echo(f"form {form.number}: {len(form.items)} items, about {wanted.minutes:g} minutes, keys {keys}")
     echo(f"paper: {drawn.paper.id}, drawn {drawn.paper.drawn}")
     echo(f"files: {output}: {', '.join(names)}")

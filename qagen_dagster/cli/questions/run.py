@@ -277,7 +277,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
                 result = store.read(document.result_key, GenerationResult)
                 rejected.update(candidate.rejection_reason.value for candidate in result.rejected)
                 details = (candidate.rejection_detail for candidate in result.rejected)
-                too_long.update(one for one in details if ended_by(one, GiveUpReason.OUTPUT_LIMIT))
+                too_long.update(detail for detail in details if ended_by(detail, GiveUpReason.OUTPUT_LIMIT))
                 yield from result.calls
 
     calls = unique_calls(chain(read(), validated.calls if validated else ()))

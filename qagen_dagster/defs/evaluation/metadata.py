@@ -100,14 +100,14 @@ def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics:
     runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
-            one.created[:SECONDS],
-            one.run_id[:8],
-            one.profile,
-            one.model,
-            len(one.questions),
-            *(_cell(one, name) for name in metrics),
+            run.created[:SECONDS],
+            run.run_id[:8],
+            run.profile,
+            run.model,
+            len(run.questions),
+            *(_cell(run, name) for name in metrics),
         )
-        for one in runs
+        for run in runs
     ]
     names = (name.replace("_", " ") for name in metrics)  # headers that can wrap
     header = ("time (UTC)", "run", "profile", "model", "questions", *names)
@@ -116,7 +116,7 @@ def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics:
         "asked_again": report.unheard,
         "runs": markdown_table(header, rows),
         "report": stored_file(space.store, key),
-        **cost(call for one in report.questions for call in one.calls),
+        **cost(call for question in report.questions for call in question.calls),
     }
 
 
@@ -155,7 +155,7 @@ def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
 
 def _not_ranked_first(questions: Iterable[evaluation.RetrievedQuestion]) -> dg.MarkdownMetadataValue:
     """The questions whose document is not ranked first: first those that were not searched, then the others from the worst rank on."""
-    found = [(one, placed(one.placements, Ranking.BOTH)) for one in questions]
+    found = [(question, placed(question.placements, Ranking.BOTH)) for question in questions]
     late = [(one, place) for one, place in found if place is None or place.document != 1]
     late.sort(key=lambda item: (item[1] is not None, -(item[1].document or 10_000) if item[1] else 0))
     rows = [

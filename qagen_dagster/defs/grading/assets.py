@@ -81,7 +81,7 @@ def grounding_results(options: GradingOptions, report: GroundingReport) -> list[
 
 def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     """Numbers that the UI plots by partition and over time, charts, a row per document and per ungrounded answer, cost."""
-    answers = [(one, answer) for one in report.documents for answer in one.answers]
+    answers = [(document, answer) for document in report.documents for answer in document.answers]
     statuses = Counter(
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )

@@ -108,12 +108,12 @@ def of_candidates(
         for result in results:
             accepted.extend(result.accepted)
             rejected.extend(result.rejected)
-            missing.extend((result.document_id, one) for one in result.shortfalls)
+            missing.extend((result.document_id, shortfall) for shortfall in result.shortfalls)
             count = result.stats.target_count - result.stats.accepted_count
             counts.append(count if result.shortfalls else 0)
             yield from result.calls
 
-    spent = metadata.cost(read(), sum(one.accepted for one in found.documents))
+    spent = metadata.cost(read(), sum(document.accepted for document in found.documents))
     reasons = Counter(one.rejection_reason.value for one in rejected)
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
@@ -127,7 +127,7 @@ def of_candidates(
         **of_rejected(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
         "documents": metadata.markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
-        "documents_reused": sum(one.result_key is not None for one in found.documents) - fresh,
+        "documents_reused": sum(document.result_key is not None for document in found.documents) - fresh,
         **_missing(missing, sum(counts)),
         "profile": found.profile,
         "models": found.models,

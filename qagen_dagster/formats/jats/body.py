@@ -374,7 +374,7 @@ class BodyWriter:
         caption = first(element, "caption")
         texts = [inline(first(caption, "title"))] if caption is not None else []
         paragraphs = named(caption, "p") if caption is not None else []
-        texts.extend(text for one in paragraphs if not _OWN_DOI.fullmatch(text := inline(one)))
+        texts.extend(text for paragraph in paragraphs if not _OWN_DOI.fullmatch(text := inline(paragraph)))
         text = tidy(" ".join(text for text in texts if text))
         start = self._out.paragraph(_joined(label, text)) if label or text else None
         for one in paragraphs:

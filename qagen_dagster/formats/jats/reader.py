@@ -132,8 +132,8 @@ def _url(meta: Element) -> str | None:
 
 
 def _abstract(meta: Element) -> str | None:
-    for one in _abstracts_of(meta):
-        paragraphs = (inline(part) for part in below(one, "p"))
+    for abstract in _abstracts_of(meta):
+        paragraphs = (inline(part) for part in below(abstract, "p"))
         text = " ".join(part for part in paragraphs if part and not part.startswith("DOI: http"))
         return tidy(text) or None
     return None

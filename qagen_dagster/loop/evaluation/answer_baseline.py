@@ -67,7 +67,7 @@ def measure_answers(found: Evaluation, progress: Progress | None = None) -> Answ
 
 
 def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]:
-    scored = [one for one in questions if one.f1 is not None]
+    scored = [question for question in questions if question.f1 is not None]
     grounded = [
         one.grading.is_grounded
         for one in scored
@@ -82,7 +82,7 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
     yield "grounded", float(sum(grounded))
     yield "ungrounded", float(len(grounded) - sum(grounded))
     yield "not_measured", float(graded - len(grounded))
-    yield "failed", float(sum(bool(one.failure) for one in questions))
+    yield "failed", float(sum(bool(question.failure) for question in questions))
 
 
 def _method(found: Evaluation) -> Method:

@@ -152,9 +152,9 @@ def _not_a_date(question: str, wanted: Facts, found: Facts, written: set[str]) -
 
 def _shared(dated: Facts, numbered: Facts) -> bool:
     """Whether a number can be a part of a date: its year, the last two digits of the year, its month or its day. An ordinal always can."""
-    parts = {part for one in dated.dates for part in (one.year, one.month, one.day) if part is not None}
-    parts |= {one.year % 100 for one in dated.dates if one.year is not None}
-    return any(one.value in parts or one.unit == "rank" for one in numbered.amounts)
+    parts = {part for date in dated.dates for part in (date.year, date.month, date.day) if part is not None}
+    parts |= {date.year % 100 for date in dated.dates if date.year is not None}
+    return any(amount.value in parts or amount.unit == "rank" for amount in numbered.amounts)
 
 
 def _number_for_words(reference: str, given: str, found: Facts) -> str:

@@ -75,10 +75,10 @@ def measure_labels(
 
 
 def _metrics(questions: Sequence[evaluation.LabelledQuestion]) -> dict[str, float]:
-    labels = [label for one in questions for label in one.labels]
+    labels = [label for question in questions for label in question.labels]
     first = [label.grade is not None for label in labels if label.place is not None and label.place <= CUT]
     counts = {
-        "labelled": sum(bool(one.labels) for one in questions),
+        "labelled": sum(bool(question.labels) for question in questions),
         "relevant": sum((label.grade or 0) >= evaluation.RELEVANT for label in labels),
         "hard_negatives": sum(label.grade == 0 for label in labels),
         "unjudged": sum(label.grade is None for label in labels),
@@ -156,9 +156,9 @@ class _Labeller:
                 text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
                 if text is None:
                     continue
-                for one in text.passages:
-                    if shared_lines(one.lines, lines) >= HELD:
-                        places[one] = min(place, places.get(one, place))
+                for passage in text.passages:
+                    if shared_lines(passage.lines, lines) >= HELD:
+                        places[passage] = min(place, places.get(passage, place))
         return places
 
     def _read(self, document_id: str) -> PassageText | None:

@@ -78,7 +78,7 @@ def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     readers = _readers(panel)
     prompts = (*evaluation.prompts(), document_answer.prompt())
     known = run_questions.identities(*readers.values(), judge)
-    how = (VERSION, *known, *(one.name for one in panel), *(one.hash for one in prompts))
+    how = (VERSION, *known, *(one.name for one in panel), *(prompt.hash for prompt in prompts))
     return run_questions.Setup(how, ", ".join(readers), judge)
 
 
@@ -98,7 +98,7 @@ def ask_panel(found: run_questions.Evaluation, progress: run_questions.Progress 
     planned, setup, panel = plan_panel(found), panel_setup(found), answerers(found)
     specs = _readers(panel) | ({} if setup.judge is None else {setup.judge.name: setup.judge})
     models = {name: found.model(spec) for name, spec in specs.items()}
-    slowest = next((one for one in models.values() if one.spec.provider not in FREE_PROVIDERS), None)
+    slowest = next((model for model in models.values() if model.spec.provider not in FREE_PROVIDERS), None)
     record = DocumentEvaluation[PanelQuestion]
     with closing(open_index(found.space, found.combination.corpus, found.meter)) as search:
         ask = _Panel(found, search, panel, models, setup.judge_name).ask
@@ -128,16 +128,16 @@ class _Panel:
         models = {name: session.recorded(model, Role.ANSWERER.value) for name, model in self.models.items()}
         seen: dict[object, str] = {}  # several searches may find the same passages in the same order
         answers: list[PanelAnswer] = []
-        for one in self.answerers:
-            shown = self._shown(pair, one)
-            key = (one.reader.name, None if shown is None else tuple(shown))
+        for answerer in self.answerers:
+            shown = self._shown(pair, answerer)
+            key = (answerer.reader.name, None if shown is None else tuple(shown))
             if key not in seen:
-                seen[key] = self._answer(pair, models[one.reader.name], shown)
+                seen[key] = self._answer(pair, models[answerer.reader.name], shown)
             marked = mark_answer(
                 pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
             )
             right, reads = marked.result and marked.result.right, shown is not None
-            answers.append(PanelAnswer(answerer=one.name, given=seen[key], right=right, reads=reads))
+            answers.append(PanelAnswer(answerer=answerer.name, given=seen[key], right=right, reads=reads))
         return asked.model_copy(update={"answers": tuple(answers)})
 
     def _shown(self, pair: QAPair, one: Answerer) -> list[Excerpt] | None:
@@ -164,7 +164,7 @@ class _Panel:
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
     """The questions, in the same order, with the statistics that follow from all answers. A question without answers is not changed."""
-    asked = [one for one in questions if one.answers]
+    asked = [question for question in questions if question.answers]
     if not asked:
         return tuple(questions)
     reading = [at for at, answer in enumerate(asked[0].answers) if answer.reads]
@@ -189,7 +189,7 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
                 "leaked": any(guesses) if guesses else None,
             }
         )
-    return tuple(found.get(one.question_id, one) for one in questions)
+    return tuple(found.get(question.question_id, question) for question in questions)
 
 
 def confirmed(questions: Sequence[PanelQuestion], text: Callable[[str], str]) -> tuple[PanelQuestion, ...]:
@@ -197,7 +197,7 @@ def confirmed(questions: Sequence[PanelQuestion], text: Callable[[str], str]) ->
 
     A question then stays suspected only if its document has the other answer closer to the words of the question than the published answer.
     """
-    known = _metrics([one for one in questions if not one.suspected])
+    known = _metrics([question for question in questions if not question.suspected])
     reliable = max((share for name, share in known.items() if name.startswith("right")), default=0.0)
 
     def stays(one: PanelQuestion) -> bool:
@@ -223,7 +223,7 @@ def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
 
 
 def _metrics(questions: Sequence[PanelQuestion]) -> dict[str, float]:
-    asked = [one for one in questions if one.answers]
+    asked = [question for question in questions if question.answers]
     right: dict[str, list[float]] = {}
     for answer in (answer for one in asked for answer in one.answers):
         right.setdefault(answer.answerer, []).append(_HALF if answer.right is None else answer.right)

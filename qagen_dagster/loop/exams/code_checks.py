@@ -172,7 +172,7 @@ def _equal_values(case: _Case) -> Iterator[Fault]:
 def _units(case: _Case) -> Iterator[Fault]:
     values = case.values.values
     bare = [letter for letter, one in values.items() if one.unit == ONE and one.exact != "0"]
-    if bare and any(one.unit != ONE for one in values.values()):
+    if bare and any(value.unit != ONE for value in values.values()):
         yield _fixable(MIXED_UNITS, f"other options have a unit; {', '.join(bare)} has none")
 
 
@@ -240,7 +240,7 @@ def _steps(case: _Case) -> Iterator[Fault]:
     }
     key, last = values.pop(question.correct_option, None), equalities.ends_at(text)
     steps = equalities.reached(text)
-    if key is None or last is None or any(_reaches(one, key) for one in steps):
+    if key is None or last is None or any(_reaches(step, key) for step in steps):
         return
     other = next((letter for letter, one in values.items() if equalities.same_value(last, one)), None)
     if other is not None:
@@ -256,7 +256,7 @@ def _named_at_the_end(question: ExamQuestion, solution: str) -> list[str]:
         return [named["letter"] or named["first"]] if named else []
     thing = rf"(?<![A-Za-z\\]){bare['letter']}(?![A-Za-z]|\s+[a-z])"
     texts = (question.stem, *question.options.values())
-    return [] if any(re.search(thing, one) for one in texts) else [bare["letter"]]
+    return [] if any(re.search(thing, text) for text in texts) else [bare["letter"]]
 
 
 def _reaches(one: equalities.Value, key: equalities.Value) -> bool:
@@ -354,13 +354,13 @@ def _compared(stem: str, key: str, others: Sequence[str]) -> Iterator[tuple[str,
     parts = {text: {*_TOKEN.findall(text)} for text in (key, *others)}
     shared = Counter(one for some in parts.values() for one in some)
     scores = {text: sum(shared[one] - 1 for one in parts[text] if shared[one] < len(parts)) for text in parts}
-    if len(parts) > len(others) and scores[key] >= max(len(others), *(scores[one] + 2 for one in others)):
+    if len(parts) > len(others) and scores[key] >= max(len(others), *(scores[other] + 2 for other in others)):
         yield "convergence_cues", "the right option shares most parts with the others"
 
 
 def _disordered(options: Sequence[str]) -> bool:
     """Whether all options are numbers that neither rise nor fall."""
     values = [one for one in map(known_value, options) if one is not None and len({*one.numbers}) == 1]
-    numbers = [float(one.numbers[0]) * float(one.unit.factor) for one in values if one.numbers[0]]
+    numbers = [float(value.numbers[0]) * float(value.unit.factor) for value in values if value.numbers[0]]
     rising = {first < second for first, second in pairwise(numbers) if first != second}
     return len(numbers) == len(options) and len(rising) > 1

@@ -227,9 +227,9 @@ def _unused_amounts(stem: str, check: CheckableForm, sandbox: Sandbox) -> list[s
     """The amounts with units in the stem that neither a given nor a number of the form has."""
     values = set(_numeric(check.givens, sandbox).values()) | _literals(check.expression)
     return [
-        one.text
-        for one in amounts(stem)
-        if one.unit is not None and one.value and not any(_scaled(value, [one]) for value in values)
+        amount.text
+        for amount in amounts(stem)
+        if amount.unit is not None and amount.value and not any(_scaled(value, [amount]) for value in values)
     ]
 
 
@@ -312,11 +312,11 @@ def _effects(
             idle.append(name)
         elif name in values:
             points = [values[name], values[name] + 1, values[name] * 2 + 3, values[name] + 2]
-            tasks = [Task(check.expression, {**check.givens, name: _rational(one)}) for one in points]
+            tasks = [Task(check.expression, {**check.givens, name: _rational(point)}) for point in points]
             exact = [one.exact for one in sandbox.compute(tasks) if isinstance(one, Computed)]
             if len(exact) == len(points) and len(set(exact)) == 1:
                 idle.append(name)
-            elif uses == 1 and exact == [str(one) for one in points]:
+            elif uses == 1 and exact == [str(point) for point in points]:
                 given_back.append(name)
     return idle, given_back
 

@@ -45,7 +45,7 @@ def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> 
     if found.proof.status is ProofStatus.REFUTED and len(matching) == 1 and texts[_KEY] == key:
         package = _package(texts | {_KEY: matching[0]})
         found, key = examine(package), matching[0]
-    refuse([f"{one.name}: {one.detail}" for one in found.faults if one not in known.faults])
+    refuse([f"{fault.name}: {fault.detail}" for fault in found.faults if fault not in known.faults])
     if known.proof.status is ProofStatus.PROVEN is not found.proof.status:
         refuse([f"the form no longer proves the key: {found.proof.detail}"])
     update: dict[str, object] = {"question_package": package, "proof": found.proof}

@@ -53,7 +53,7 @@ class Drawn:
 
     def printed(self, form: PaperForm) -> list[ExamItem]:
         """The items of a form, with their options as the form prints them."""
-        return [one.printed(self.items[one.item]) for one in form.items]
+        return [item.printed(self.items[item.item]) for item in form.items]
 
 
 def draw_paper(
@@ -79,9 +79,9 @@ def draw_paper(
     family = families(free)
     picked = _pick(free, family, wanted, blueprint, f"; {len(used)} used items are left out" if used else "")
     forms = tuple(_forms(picked, blueprint))
-    known_items = {one.id: one for one in items}
+    known_items = {item.id: item for item in items}
     for form in forms:
-        levels = Counter(known_items[one.item].difficulty for one in form.items)
+        levels = Counter(known_items[item.item].difficulty for item in form.items)
         warnings += [
             f"form {form.number} has only {levels[one]} of {count} {one} items"
             for one, count in wanted.by_difficulty.items()
@@ -216,8 +216,8 @@ class _Walk:
 
     def _cost(self, items: Sequence[ExamItem]) -> int:
         """The sums of squares of counts, which are smallest for even counts, plus the costs of what is missed."""
-        schemas = Counter(one.schema_id for one in items)
-        keys = Counter(one.question.correct_option for one in items)
+        schemas = Counter(item.schema_id for item in items)
+        keys = Counter(item.question.correct_option for item in items)
         levels, prefixes = self._missed(items)
         broken = sum(prefixes.values()) + self._wanted.is_strict * sum(levels.values())
         squares = sum(count * count for counts in (schemas, keys) for count in counts.values())
@@ -226,7 +226,7 @@ class _Walk:
     def _missed(self, items: Sequence[ExamItem]) -> tuple[Counter[str], Counter[str]]:
         """How many items are missing by difficulty, and by prefix."""
         wanted = self._wanted
-        levels = Counter[str](wanted.by_difficulty) - Counter[str](one.difficulty for one in items)
+        levels = Counter[str](wanted.by_difficulty) - Counter[str](item.difficulty for item in items)
         counted = items if wanted.by_prefix else ()
         found = Counter(_prefix(one.schema_id, wanted.by_prefix) or "" for one in counted)
         return levels, Counter(wanted.by_prefix) - found
@@ -296,8 +296,8 @@ def _even_out(items: Sequence[ExamItem], orders: Sequence[list[Letter]], free: S
 
 
 def _uneven(form: PaperForm) -> Iterator[str]:
-    fewest = min(len(one.order) for one in form.items)
-    counts = [sum(one.key == letter for one in form.items) for letter in PRINTED[:fewest]]
+    fewest = min(len(item.order) for item in form.items)
+    counts = [sum(item.key == letter for item in form.items) for letter in PRINTED[:fewest]]
     if max(counts) - min(counts) > 1:
         shown = ", ".join(f"{letter} {count}" for letter, count in zip(PRINTED, counts, strict=False))
         yield f"form {form.number}: the letters of the keys are not even ({shown}), because items name options by their letters"

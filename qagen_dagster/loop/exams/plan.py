@@ -161,7 +161,7 @@ class ExamOptions(Allowance):
         """The options that a set stores."""
         names = Given.model_fields.keys() - {"goal", "models"}
         goal = bool(self.items or self.weights or self.schema_prefixes)
-        return Given(**{one: getattr(self, one) for one in names}, models=self.models or {}, goal=goal)
+        return Given(**{name: getattr(self, name) for name in names}, models=self.models or {}, goal=goal)
 
 
 @dataclass(frozen=True)

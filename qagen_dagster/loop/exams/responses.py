@@ -116,7 +116,7 @@ def sittings(space: Workspace, exam: str) -> list[Sitting]:
 
 def latest_statistics(found: Iterable[Sitting]) -> dict[str, ItemStatistics]:
     """For each item, its statistics in the last sitting that has it."""
-    return {one.item: one for sitting in found for one in sitting.items}
+    return {item.item: item for sitting in found for item in sitting.items}
 
 
 def _text(file: Path) -> str:
@@ -226,7 +226,7 @@ class Table(Scores):
     def __init__(self, answers: Sequence[Sequence[str]], items: Sequence[ExamItem]) -> None:
         self._items = items
         self._answers = np.array(answers, dtype="U1")
-        keys = np.array([one.question.correct_option for one in items])
+        keys = np.array([item.question.correct_option for item in items])
         super().__init__(self._answers == keys)
 
     def reliability(self) -> Estimate | None:

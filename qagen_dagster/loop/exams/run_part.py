@@ -126,7 +126,7 @@ class _PartRun:
         """
         outcome = WorkOutcome[int]()
         slots = part_plans(self.workspace, self.plan)
-        self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
+        self.ideas = {slot.slot: _idea(slot.plan) for slot in slots if slot.plan is not None}
         for known in slots:
             given_up = len(known.failures) > self.plan.limits.max_designer_retries
             if known.plan is not None or given_up or known.slot in self.plan.kept:

@@ -250,7 +250,7 @@ class FileReport(GroundingReport):
     def judge_failures(self) -> list[str]:
         """The reasons why answers have no verdict of the judge."""
         failures = (answer.grading.judge_failure for one in self.documents for answer in one.answers)
-        return [one for one in failures if one]
+        return [failure for failure in failures if failure]
 
 
 def grade_file(
@@ -288,7 +288,7 @@ def grade_file(
         judge_model=judge_model,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
     )
-    return FileReport(**dict(whole), failed_rows=tuple(sorted(faults, key=lambda one: one.line)))
+    return FileReport(**dict(whole), failed_rows=tuple(sorted(faults, key=lambda fault: fault.line)))
 
 
 def _by_document(rows: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[AnswerRow]]]:

@@ -158,7 +158,7 @@ def _unchanged(
     """
     if known is None:
         return None
-    recorded = {one.id: one for one in known.documents if shard_of(one.id) == number}
+    recorded = {document.id: document for document in known.documents if shard_of(document.id) == number}
     wanted = {entry.id: entry.text_sha256 for entry in entries}
     same = {name: one.text_sha256 for name, one in recorded.items() if one.failure is None} == wanted
     with _local(job.store, [job.key(number)]) as files:
@@ -246,7 +246,7 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
     except StoreError:
         return False
     known = index.texts
-    return wanted == known and held == {one.id for one in index.documents if one.chunks}
+    return wanted == known and held == {document.id for document in index.documents if document.chunks}
 
 
 def index_version(space: Workspace, corpus_key: str, profile: str | None = None) -> str:

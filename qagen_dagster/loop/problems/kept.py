@@ -77,7 +77,7 @@ def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> I
     If its figure is `drawn_later`, it may be missing.
     """
     known = set(_value_faults(source)) if source else set[str]()
-    yield from (one for one in _value_faults(item) if one not in known)
+    yield from (fault for fault in _value_faults(item) if fault not in known)
     if not drawn_later and not any(without_figure(question_of(source))):
         yield from without_figure(question_of(item))
 
@@ -92,8 +92,8 @@ def _value_faults(item: str) -> Iterator[str]:
     question = question_of(item)
     yield from solution_faults(solution_of(item))
     yield from impossible_values(question)
-    options = {chr(ord("a") + place): one.text for place, one in enumerate(options_of(item))}
-    right = frozenset(chr(ord("a") + place) for place, one in enumerate(options_of(item)) if one.right)
+    options = {chr(ord("a") + place): option.text for place, option in enumerate(options_of(item))}
+    right = frozenset(chr(ord("a") + place) for place, option in enumerate(options_of(item)) if option.right)
     yield from option_faults(question, options, right)
     yield from equal_options(options)
     yield from _misread(item)
@@ -158,11 +158,11 @@ def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
 def _named(text: str) -> dict[str, list[Amount]]:
     """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has exactly one."""
     found: dict[str, list[Amount]] = {}
-    for one in amounts(text):
-        clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", one.before)))[-1]
+    for amount in amounts(text):
+        clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", amount.before)))[-1]
         names = {re.sub(r"[{}\s]", "", name) for name in _NAME.findall(clause)}
-        if one.unit is not None and len(names) == 1:
-            found.setdefault(names.pop(), []).append(one)
+        if amount.unit is not None and len(names) == 1:
+            found.setdefault(names.pop(), []).append(amount)
     return found
 
 
@@ -176,7 +176,7 @@ def too_large(drawing: str) -> Iterator[str]:
         return
     scale = _SCALE.search(drawing)
     for place, side, most in ((1, "wide", _WIDEST), (2, "high", _HIGHEST)):
-        reached = [float(one.group(place)) for one in _COORDINATE.finditer(drawing)]
+        reached = [float(found.group(place)) for found in _COORDINATE.finditer(drawing)]
         size = (max(reached) - min(reached)) * (float(scale.group(1)) if scale else 1) if reached else 0
         if size > most:
             yield f"the drawing is {size:.3g} cm {side}: at most {most} cm fit on a page"
@@ -195,12 +195,12 @@ def unended_path(drawing: str) -> Iterator[str]:
 
 def _strange_labels(drawing: str, text: str) -> list[Amount]:
     stated = list(amounts(without_pictures(text)))
-    found = [one for label in _labels(drawing) for one in amounts(label) if one.unit is not None]
+    found = [amount for label in _labels(drawing) for amount in amounts(label) if amount.unit is not None]
     return without(found, stated)
 
 
 def _labels(drawing: str) -> list[str]:
-    return [next(filter(None, one.groups()), "") for one in _LABEL.finditer(drawing)]
+    return [next(filter(None, found.groups()), "") for found in _LABEL.finditer(drawing)]
 
 
 def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
@@ -208,13 +208,13 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
 
     If the conversion is `listed`, its entries may have new amounts, and if only the source has lists, their amounts may be lost.
     """
-    old = [one for one in amounts(question_of(source)) if _is_given(one)]
-    new = [one for one in amounts(statement_of(converted)) if _is_given(one)]
+    old = [amount for amount in amounts(question_of(source)) if _is_given(amount)]
+    new = [amount for amount in amounts(statement_of(converted)) if _is_given(amount)]
     lost = without(old, new)
     asked = [
-        one
-        for one in amounts(question_of(converted))
-        if one.unit is not None and not _is_power_of_ten(one.value)
+        amount
+        for amount in amounts(question_of(converted))
+        if amount.unit is not None and not _is_power_of_ten(amount.value)
     ]
     allowed = [*old, *amounts(solution_of(source))]
     constants = set(named_constants(question_of(source), solution_of(source), question_of(converted)))
@@ -337,8 +337,8 @@ def without_calculus(variant: str) -> Iterator[str]:
 
 def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
     """Faults: the combined problem answers each of its sources by itself."""
-    boxes, answers = boxed_answers(solution_of(variant)), [answer_of(one) for one in sources]
-    known = [one for one in answers if one is not None]
+    boxes, answers = boxed_answers(solution_of(variant)), [answer_of(source) for source in sources]
+    known = [answer for answer in answers if answer is not None]
     kept = [any(same_answer(one, box) is True for box in boxes) for one in known]
     if len(known) == len(sources) and all(kept) and len(boxes) >= len(sources) > 1:
         yield "it has the answers of its sources one after the other: make one problem with one answer"

@@ -106,7 +106,7 @@ class _TaskRun:
             return code_checks.scan_breaches(one.latex, kind, source=typed) or self._read_again(one, word)
 
         found = self._ask(values, judged, _latex_of)
-        calls = (*found.calls, *(call for one in self.readings for call in one.calls))
+        calls = (*found.calls, *(call for reading in self.readings for call in reading.calls))
         if found.scan is None:
             return found.model_copy(update={"calls": calls})
         shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
@@ -134,7 +134,7 @@ class _TaskRun:
             self.readings.append(problems.ask(job, prompt, asking, values))
         second = self.readings[0].result
         faults = read_differently(first, second) if second is not None else ()
-        return tuple(items.Breach(property=problems.SOLVE.shape, detail=one) for one in faults)
+        return tuple(items.Breach(property=problems.SOLVE.shape, detail=fault) for fault in faults)
 
     def _shown_input(self, text: str) -> dict[str, str]:
         """The problem as the classifier and the scanner are shown it: as a picture, or as `text`."""
@@ -395,7 +395,7 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
 def _to_draw(item: str) -> str:
     """The text for the role that draws: the question, with its options only if one of them has a figure."""
     stated = statement_of(item)
-    pictured = any(items.DIAGRAM_MARK in one.text for one in options_of(item))
+    pictured = any(items.DIAGRAM_MARK in option.text for option in options_of(item))
     return stated if pictured else question_of(item)
 
 

@@ -20,7 +20,7 @@ def asked(item: str) -> tuple[str, str]:
     The options of assertion-reason and match are the entries of a list in the question.
     """
     question = code_of(question_of(item)).replace(ANSWER_MARK, "").strip()
-    texts = [code_of(one.text) for one in options_of(item)]
+    texts = [code_of(option.text) for option in options_of(item)]
     if not texts and keys_of(item):
         texts = list(lettered_options(item).values())
     lettered = zip(LETTERS, texts, strict=False)
@@ -36,7 +36,7 @@ def unsolvable(item: str) -> str:
 
 def keys_of(item: str) -> tuple[str, ...]:
     """The letters of the right options, in order; empty for an item without options, or without a key."""
-    marked = [LETTERS[place] for place, one in enumerate(options_of(item)[: len(LETTERS)]) if one.right]
+    marked = [LETTERS[place] for place, option in enumerate(options_of(item)[: len(LETTERS)]) if option.right]
     named = comparison.named_options(solution_of(item)) if options_of(item) or lettered_options(item) else ()
     return tuple(marked or (sorted(one.upper() for one in named[-1]) if named else ()))
 

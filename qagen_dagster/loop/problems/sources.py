@@ -179,7 +179,7 @@ def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
 def _page_count(space: Workspace, named: Named) -> int:
     """The number of pages of a PDF. Raises DocumentError if the PDF cannot be read."""
     parsed = space.parsers().parse(named.source, _QUIET)
-    count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
+    count = next((entry.page_count for entry in parsed.entries if isinstance(entry, ParsedText)), None)
     if not count:
         raise DocumentError(parsed.outcome.value, f"{named.shown}: {parsed.detail or 'it has no page'}")
     return count
@@ -219,12 +219,12 @@ def _prefix_of(path: Path) -> str:
 
 def _renamed(problems: Sequence[Problem], taken: set[str]) -> list[Problem]:
     """The problems with ids that are not in `taken`, because several files may have the same stem."""
-    if not any(one.id in taken for one in problems):
+    if not any(problem.id in taken for problem in problems):
         return list(problems)
     number = 2
-    while any(f"{one.id}.{number}" in taken for one in problems):
+    while any(f"{problem.id}.{number}" in taken for problem in problems):
         number += 1
-    return [one.model_copy(update={"id": f"{one.id}.{number}"}) for one in problems]
+    return [problem.model_copy(update={"id": f"{problem.id}.{number}"}) for problem in problems]
 
 
 def find_problems(

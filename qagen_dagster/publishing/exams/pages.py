@@ -159,7 +159,7 @@ def item_html(item: ExamItem) -> str:
     attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
     about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.key_by], attempts))
     others: list[Letter] = [letter for letter in item.letters if not item.is_key(letter)]
-    paths = "".join(f"<dt>{one}</dt><dd>{with_mathml(item.feedback(one))}</dd>" for one in others)
+    paths = "".join(f"<dt>{other}</dt><dd>{with_mathml(item.feedback(other))}</dd>" for other in others)
     return (
         f'<article id="{escape(item.id)}"><header>{escape(about)}</header>'
         f"{question_html(item)}<details><summary>Solution: {item.question.correct_option}</summary>"

@@ -38,7 +38,7 @@ _RENEWED = {  # texts of the manifest, and the texts that replace them in QTI 3.
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
     """A content package of version 2.1. With `version_3`, of version 3.0: a stylesheet makes its test and items from those of 2.1."""
-    roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
+    roots = {"test.xml": _test(bank)} | {_file(item): _item(item, bank.figures) for item in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None
     for old, new in _RENEWED.items() if version_3 else ():
@@ -50,7 +50,7 @@ def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
 
 def canvas_package(bank: ItemBank) -> dict[str, bytes]:
     whole = etree.Element("bank", identifier=_identifier(bank.exam), title=markup.xml_text(bank.name))
-    whole.extend([_item(one, bank.figures, _CANVAS_FILES) for one in bank.items])
+    whole.extend([_item(item, bank.figures, _CANVAS_FILES) for item in bank.items])
     quiz = _stylesheet("canvas.xsl")(whole).getroot()
     for text in quiz.iter("{*}mattext"):
         inside = "".join(etree.tostring(one, encoding="unicode") for one in text)

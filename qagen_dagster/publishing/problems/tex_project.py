@@ -126,7 +126,7 @@ def tex_project(bank: BankExport) -> dict[str, bytes]:
 def left_out(bank: BankExport) -> list[str]:
     """The ids of the items that the project leaves out."""
     own = own_of(allowed_definitions(bank.preambles))
-    return [one.id for one in bank.items if refused(one.latex, own)]
+    return [item.id for item in bank.items if refused(item.latex, own)]
 
 
 def _preamble(bank: BankExport, found: Sequence[str]) -> str:

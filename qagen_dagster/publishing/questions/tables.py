@@ -55,7 +55,7 @@ def cells(row: ExportedRow) -> list[str | int | None]:
         "evidence": "\n\n".join(one.quote for one in question.evidence),
         "lines": _listed(f"{start}-{end}" for start, end in spans),
         "pages": _listed(str(one.page) for one in question.evidence if one.page is not None),
-        "visuals": _listed(one.label for one in question.visuals),
+        "visuals": _listed(visual.label for visual in question.visuals),
     }
     return [values[name] for name in COLUMNS]
 
@@ -174,7 +174,7 @@ def _values(row: ExportedRow) -> list[Any]:
         "question": row.question.question,
         "answer": row.question.answer,
         "contexts": row.references,
-        "images": [{"bytes": one.data, "path": one.path} for one in row.pictures],
+        "images": [{"bytes": picture.data, "path": picture.path} for picture in row.pictures],
     }
     return [values[name] for name in (*_VALUES, *_LISTS)]
 
