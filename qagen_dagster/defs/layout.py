@@ -110,8 +110,8 @@ class Layout:
     def ops(self, configured: Mapping[str, Any]) -> dict[str, Any]:
         """The run configuration of ops by their names in Dagster, without GRADED if the graph lacks it: Dagster would refuse it."""
         return {
-            self.node(name): {**one, "ops": self.ops(one["ops"])} if "ops" in one else dict(one)
-            for name, one in configured.items()
+            self.node(name): {**config, "ops": self.ops(config["ops"])} if "ops" in config else dict(config)
+            for name, config in configured.items()
             if name != GRADED or self.has(name)
         }
 

@@ -126,11 +126,11 @@ def _states(given: str, form: str, fact: KeyFact, question: str) -> bool:
     return len(there) >= needed and bool(words or numbers)
 
 
-def _near(one: Amount, fact: KeyFact, others: tuple[Amount, ...]) -> bool:
+def _near(amount: Amount, fact: KeyFact, others: tuple[Amount, ...]) -> bool:
     """Whether one of `others`, the amounts of the other answer, is within the tolerance of the fact, in the same measure."""
-    factor = one.value / one.number if one.number else 1.0
+    factor = amount.value / amount.number if amount.number else 1.0
     return any(
-        abs(one.value - other.value) <= fact.tolerance * abs(factor) * (1 + 1e-9)
+        abs(amount.value - other.value) <= fact.tolerance * abs(factor) * (1 + 1e-9)
         for other in others
-        if fact.tolerance and (one.unit == other.unit or not (one.measured and other.measured))
+        if fact.tolerance and (amount.unit == other.unit or not (amount.measured and other.measured))
     )

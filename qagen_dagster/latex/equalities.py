@@ -240,12 +240,12 @@ _SAID = re.compile(
 _SIDE_END = re.compile(r"(?:[.,;]|\\[,;: ]|\s|(?<=\d)\.)+\Z")
 
 
-def _difference(one: re.Match[str]) -> str:
+def _difference(found: re.Match[str]) -> str:
     """The value of a function of one variable between two limits, as a difference; other brackets stay as they are."""
-    inner, *limits = one.group("inner", "low", "high")
+    inner, *limits = found.group("inner", "low", "high")
     variables = set(_VARIABLE.findall(inner))
     if len(variables) != 1:
-        return one.group()
+        return found.group()
     low, high = (_VARIABLE.sub(f"({limit.strip('{}')})", inner) for limit in limits)
     return f"(({high}) - ({low}))"
 
@@ -257,21 +257,21 @@ def _number(text: str) -> float:
     return float_of(reading.expression)
 
 
-def _factor_text(one: re.Match[str], units: list[Unit]) -> str:
-    unit = unit_of(one)
+def _factor_text(found: re.Match[str], units: list[Unit]) -> str:
+    unit = unit_of(found)
     if unit is None:
         raise ValueError("words")
     units.append(unit)
-    number = one.group("number") or ""
+    number = found.group("number") or ""
     factor = rf"\frac{{{unit.factor.numerator}}}{{{unit.factor.denominator}}}"
     factor += r"\pi " * (unit.pis == 1)
     return f"({number}\\cdot {factor})" if number else rf"\cdot({factor})"
 
 
-def _degrees_kept(one: re.Match[str]) -> str:
+def _degrees_kept(found: re.Match[str]) -> str:
     """The number without its unit. Degrees in a trigonometric function stay degrees."""
-    return (one.group("number") or "") + (
-        r"^\circ " if one.group("degrees") and _TRIGONOMETRY.search(one.string[: one.start()]) else " "
+    return (found.group("number") or "") + (
+        r"^\circ " if found.group("degrees") and _TRIGONOMETRY.search(found.string[: found.start()]) else " "
     )
 
 

@@ -37,11 +37,11 @@ class Kind:
         """Whether the quantity can have the unit. Units with money, such as a price of energy, always fit."""
         return any(unit.dimensions[place] for place in _MONEY) or any(map(unit.comparable, self.units))
 
-    def allows(self, one: Amount) -> bool:
+    def allows(self, amount: Amount) -> bool:
         """Whether the amount is in the range. If the quantity needs a unit and the amount has none, only the sign of the amount counts."""
-        if one.unit is None and ONE not in self.units:
-            return self.low < 0 or one.value >= 0
-        return self.low <= float(one.base) <= self.high * _ROUNDED
+        if amount.unit is None and ONE not in self.units:
+            return self.low < 0 or amount.value >= 0
+        return self.low <= float(amount.base) <= self.high * _ROUNDED
 
 
 def _kind(name: str, units: str, names: str = "", low: float = -inf, high: float = inf) -> Kind:
@@ -104,9 +104,9 @@ def impossible_values(text: str) -> Iterator[str]:
         yield from _judged(one)
     if not _WAVE.search(plain):
         fast = [
-            one.group()
-            for one in _OF_LIGHT.finditer(plain)
-            if float(one.group(1)) > 1 and _MOVES.search(plain)
+            match.group()
+            for match in _OF_LIGHT.finditer(plain)
+            if float(match.group(1)) > 1 and _MOVES.search(plain)
         ]
         fast += [
             one.text for one in found
@@ -152,28 +152,28 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
         yield f"a {kind.name} of {one.text} is impossible"
 
 
-def _has_symbols(answer: str, one: Amount) -> bool:
+def _has_symbols(answer: str, amount: Amount) -> bool:
     """Whether an answer has no unit but has other letters, so that it is a term or a sentence."""
-    return one.unit is None and re.search(r"[A-Za-z]", _UNIT_WORDS.sub(" ", answer)) is not None
+    return amount.unit is None and re.search(r"[A-Za-z]", _UNIT_WORDS.sub(" ", answer)) is not None
 
 
-def _judged(one: Amount) -> Iterator[str]:
+def _judged(amount: Amount) -> Iterator[str]:
     """Faults of an amount right after the name of a quantity: `a mass of 5 kg`, `the probability is 0.5`."""
-    link = _LINK.search(one.before)
-    if link is None or not (link.group("word") or one.unit is not None):
+    link = _LINK.search(amount.before)
+    if link is None or not (link.group("word") or amount.unit is not None):
         return
-    head, stuff = one.before[: link.start()], _OF_STUFF.match(one.behind)
+    head, stuff = amount.before[: link.start()], _OF_STUFF.match(amount.behind)
     if (link.group("word") or "").strip() not in ("", "of"):
         head = _OF_WHAT.sub("", head)
     for kind in KINDS:
         last = [head[: found.start()] for found in kind.names.finditer(head) if found.end() == len(head)]
         if last and not _OTHER.search(last[0]):
             is_stated = (link.group("word") or re.search(r"\bof\s+\Z", last[0])) and not stuff
-            if one.unit is not None and not kind.fits(one.unit):
-                if is_stated and not _PERCENT.search(one.unit.text):
-                    yield f"{one.text} is not in a unit of {kind.name}"
-            elif (one.unit is None or kind.fits(one.unit)) and not kind.allows(one):
-                yield f"a {kind.name} of {one.text} is impossible"
+            if amount.unit is not None and not kind.fits(amount.unit):
+                if is_stated and not _PERCENT.search(amount.unit.text):
+                    yield f"{amount.text} is not in a unit of {kind.name}"
+            elif (amount.unit is None or kind.fits(amount.unit)) and not kind.allows(amount):
+                yield f"a {kind.name} of {amount.text} is impossible"
             return
 
 

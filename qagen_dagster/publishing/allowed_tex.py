@@ -148,8 +148,8 @@ def own_names(text: str, own: Own) -> None:
         found = head(text, token)
         if found is not None:
             _add(found.groupdict(), own)
-    for one in _VARIABLES.finditer(text):
-        own.add(one.group(1) or one.group(2))
+    for variable in _VARIABLES.finditer(text):
+        own.add(variable.group(1) or variable.group(2))
 
 
 def allowed_command(command: str, own: Own) -> bool:

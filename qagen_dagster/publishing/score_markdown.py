@@ -29,14 +29,14 @@ def score_markdown(report: ScoreReport) -> str:
     return "\n".join(_lines(report)) + "\n"
 
 
-def shown_measure(one: Measure | None) -> str:
+def shown_measure(measure: Measure | None) -> str:
     """A measure with its interval; "-" for None. If some questions were not measured, the bounds over all questions come first."""
-    if one is None:
+    if measure is None:
         return "-"
-    measured = f"{one.value:.3f} ({one.low:.2f} to {one.high:.2f})"
-    if not one.not_measured:
+    measured = f"{measure.value:.3f} ({measure.low:.2f} to {measure.high:.2f})"
+    if not measure.not_measured:
         return measured
-    return f"{one.lower:.3f} to {one.upper:.3f}; {measured} of the {one.questions:,} measured"
+    return f"{measure.lower:.3f} to {measure.upper:.3f}; {measured} of the {measure.questions:,} measured"
 
 
 def _lines(report: ScoreReport) -> Iterator[str]:
@@ -167,7 +167,7 @@ def _missed(system: SystemScores) -> Iterator[str]:
         if answers:
             yield f"## {title} of {line(system.system)} ({len(answers)})\n"
             rows = (
-                (one.question, one.answer, one.given, one.explanation or one.failure, one.question_id)
-                for one in answers
+                (row.question, row.answer, row.given, row.explanation or row.failure, row.question_id)
+                for row in answers
             )
             yield from table(("question", "expected", "given", "reason", "id"), rows)

@@ -142,8 +142,8 @@ class Reviews:
         with self._lock:
             found = review.decisions_of(self._space, set_key, self._known)
             for some in found.values():
-                for one in some:
-                    self._known[Decision.key(set_key, one.question_id, one.id)] = one
+                for decision in some:
+                    self._known[Decision.key(set_key, decision.question_id, decision.id)] = decision
         return found
 
 

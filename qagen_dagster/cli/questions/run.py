@@ -113,9 +113,9 @@ def run(
     _print(space, reports, failures, as_json)
     left_out = (f"{one.key}: not run: {why}" for one, why in blind.items() if one not in combinations)
     too_long = (
-        f"{one.combination}: replies were {one.too_long.partition(': ')[2]}"
-        for one in reports
-        if one.too_long
+        f"{row.combination}: replies were {row.too_long.partition(': ')[2]}"
+        for row in reports
+        if row.too_long
     )
     warn((*space.corpora.faults, *left_out, *_unusable(space, combinations), *too_long))
     return fail(failures)

@@ -22,17 +22,17 @@ def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Met
     """The share of leaked questions, and a row for each question that was answered or is undecided, leaked questions first."""
     rows = [
         (
-            one.question_id,
-            _closed_end(one),
-            one.question,
-            one.answer,
-            one.given,
-            one.explanation or one.failure,
+            question.question_id,
+            _closed_end(question),
+            question.question,
+            question.answer,
+            question.given,
+            question.explanation or question.failure,
         )
-        for one in sorted(
+        for question in sorted(
             report.questions, key=lambda one: (_CLOSED_ENDS.index(_closed_end(one)), one.question_id)
         )
-        if one.leaked is not False or one.given
+        if question.leaked is not False or question.given
     ]
     header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
     metrics = ("leaked_share", "leaked", "undecided")
@@ -60,14 +60,14 @@ def of_answers(space: Workspace, report: evaluation.AnswerReport) -> Metadata:
     """The scores of answers from the questions' own documents, and the answers, the worst first."""
     rows = [
         (
-            one.question_id,
-            "" if one.f1 is None else f"{one.f1:.2f}",
-            _grounded(one),
-            one.question,
-            one.answer,
-            one.given or one.failure,
+            question.question_id,
+            "" if question.f1 is None else f"{question.f1:.2f}",
+            _grounded(question),
+            question.question,
+            question.answer,
+            question.given or question.failure,
         )
-        for one in sorted(
+        for question in sorted(
             report.questions, key=lambda one: (-1.0 if one.f1 is None else one.f1, one.question_id)
         )
     ]
@@ -131,8 +131,8 @@ def _closed_end(one: evaluation.ClosedBookAnswer) -> str:
     return "leaked" if one.leaked else "wrong" if one.given and one.decided != "unknown" else "unknown"
 
 
-def _grounded(one: evaluation.BaselineAnswer) -> str:
-    grounded = None if one.grading is None else one.grading.is_grounded
+def _grounded(answer: evaluation.BaselineAnswer) -> str:
+    grounded = None if answer.grading is None else answer.grading.is_grounded
     return "" if grounded is None else "yes" if grounded else "no"
 
 

@@ -167,14 +167,14 @@ def _items(items: Sequence[bank.ExamItem]) -> dg.MarkdownMetadataValue:
 def _rejections(rejected: Sequence[bank.RejectedItem]) -> dg.MarkdownMetadataValue:
     rows = [
         (
-            f"{one.schema_id}/{one.difficulty.value} {one.slot}",
-            one.failure_type,
-            "; ".join(one.reasons),
-            one.stage,
-            one.severity.value,
-            one.attempts,
+            f"{item.schema_id}/{item.difficulty.value} {item.slot}",
+            item.failure_type,
+            "; ".join(item.reasons),
+            item.stage,
+            item.severity.value,
+            item.attempts,
         )
-        for one in rejected
+        for item in rejected
     ]
     return metadata.markdown_table(
         ("slot", "failure", "reasons", "rejected by", "severity", "attempts"), rows

@@ -32,9 +32,9 @@ class PublishedSets(dg.ConfigurableIOManager):
             return read_published(store, Combination.from_key(keys[0]))
         wanted = {key: Combination.from_key(key) for key in keys}
         return {
-            key: read_published(store, one)
-            for key, one in wanted.items()
-            if store.exists(CorpusGenerationResult.key(one))
+            key: read_published(store, combination)
+            for key, combination in wanted.items()
+            if store.exists(CorpusGenerationResult.key(combination))
         }
 
 

@@ -308,8 +308,8 @@ class BodyWriter:
         self._flush(buffer)
         for note in named(element, "fn"):
             self._each(note, level)
-        for one in floats:
-            self.write(one, level)
+        for float_element in floats:
+            self.write(float_element, level)
 
     def _flush(self, buffer: list[str]) -> None:
         text = tidy("".join(buffer))
@@ -403,19 +403,19 @@ class BodyWriter:
         self._out.heading(_heading_of(element) or "References", level)
         lines = [line for ref in named(element, "ref") for line in reference_lines(ref)]
         self._out.block(lines)
-        for one in named(element, "ref-list", "p"):
-            self.write(one, level + 1)
+        for child in named(element, "ref-list", "p"):
+            self.write(child, level + 1)
 
 
 def _notes(foot: Element) -> list[str]:
     """The footnotes of a table. Each begins with its mark as the cells show it ("^a Text")."""
     texts: list[str] = []
-    for one in below(foot, "p"):
-        parent = one.getparent()
+    for paragraph in below(foot, "p"):
+        parent = paragraph.getparent()
         label = line_of(first(parent, "label")) if parent is not None and local(parent) == "fn" else ""
-        mark = next((child for child in one if local(child) == "sup"), None)
-        text = inline(one)
-        if mark is not None and not (one.text or "").strip() and one[0] is mark:
+        mark = next((child for child in paragraph if local(child) == "sup"), None)
+        text = inline(paragraph)
+        if mark is not None and not (paragraph.text or "").strip() and paragraph[0] is mark:
             sign = inline(mark)
             text = f"^{sign} {text.removeprefix(sign).lstrip()}"
         if text and not _OWN_DOI.fullmatch(text):

@@ -107,17 +107,17 @@ def _keywords_of(meta: Element) -> tuple[str, ...]:
 
 
 def _contributor(contrib: Element) -> str:
-    for one in contrib:
-        if local(one) in ("name", "string-name"):
-            return person(one, given_first=True)
-        if local(one) == "collab":
-            own = (one.text or "") + "".join(
+    for child_element in contrib:
+        if local(child_element) in ("name", "string-name"):
+            return person(child_element, given_first=True)
+        if local(child_element) == "collab":
+            own = (child_element.text or "") + "".join(
                 ("" if local(child) == "contrib-group" else inline(child)) + (child.tail or "")
-                for child in one
+                for child in child_element
             )
             return collapse(own)
-        if local(one) == "name-alternatives":
-            name = first(one, "name")
+        if local(child_element) == "name-alternatives":
+            name = first(child_element, "name")
             return "" if name is None else person(name, given_first=True)
     return ""
 

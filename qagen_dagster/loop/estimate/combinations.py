@@ -126,8 +126,8 @@ def estimate(space: Workspace, combinations: Sequence[Combination], options: Run
     past = _past_runs(space, plans)
     found = tuple(_combination(space, planned, past) for planned in plans)
     sums = Amounts()
-    for one in found:
-        sums = sums.plus(one)
+    for estimate_of_set in found:
+        sums = sums.plus(estimate_of_set)
     return Estimate(
         total=sums,
         unknown_prices=tuple(dict.fromkeys(name for one in found for name in one.unknown_prices)),

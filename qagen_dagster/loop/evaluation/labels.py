@@ -108,15 +108,15 @@ class _Labeller:
         judged, failure = self._judged(session, [one for one in places if one not in by])
         labels = tuple(
             evaluation.Label(
-                passage=one.id,
-                text_hash=hash_of(one),
-                start_line=one.lines[0],
-                end_line=one.lines[1],
+                passage=passage.id,
+                text_hash=hash_of(passage),
+                start_line=passage.lines[0],
+                end_line=passage.lines[1],
                 place=place,
-                grade=known[one] if one in by else judged.get(one),
-                by=by.get(one, Role.JUDGE.value if one in judged else ""),
+                grade=known[passage] if passage in by else judged.get(passage),
+                by=by.get(passage, Role.JUDGE.value if passage in judged else ""),
             )
-            for one, place in places.items()
+            for passage, place in places.items()
         )
         return unlabelled.model_copy(update={"labels": labels, "failure": failure})
 
@@ -142,9 +142,9 @@ class _Labeller:
 
     def _proofs(self, pair: QAPair) -> Iterator[Passage]:
         """The passages with the evidence."""
-        for one in pair.evidence:
-            text = self._text(one.document_id or pair.document_id)
-            place = None if text is None else text.place(one)
+        for evidence in pair.evidence:
+            text = self._text(evidence.document_id or pair.document_id)
+            place = None if text is None else text.place(evidence)
             yield from () if place is None else place.passages
 
     def _pool(self, question: str) -> dict[Passage, int]:

@@ -140,12 +140,12 @@ class _Panel:
             answers.append(PanelAnswer(answerer=answerer.name, given=seen[key], right=right, reads=reads))
         return asked.model_copy(update={"answers": tuple(answers)})
 
-    def _shown(self, pair: QAPair, one: Answerer) -> list[Excerpt] | None:
+    def _shown(self, pair: QAPair, answerer: Answerer) -> list[Excerpt] | None:
         """The passages that an answerer reads; None if it reads nothing."""
-        if one.ranking is None:
+        if answerer.ranking is None:
             return None
-        within = pair.document_id if one.own else None
-        hits = self.search.searcher.search(within, pair.question, one.depth, -1.0, one.ranking)
+        within = pair.document_id if answerer.own else None
+        hits = self.search.searcher.search(within, pair.question, answerer.depth, -1.0, answerer.ranking)
         places = ((hit.chunk, self.found.text(hit.document_id)) for hit in hits)
         return [
             Excerpt(at, chunk.start_line, text[chunk.start : chunk.end])
@@ -200,9 +200,9 @@ def confirmed(questions: Sequence[PanelQuestion], text: Callable[[str], str]) ->
     known = _metrics([question for question in questions if not question.suspected])
     reliable = max((share for name, share in known.items() if name.startswith("right")), default=0.0)
 
-    def stays(one: PanelQuestion) -> bool:
-        asked, document = one.question, text(one.document_id)
-        other, key = closeness(asked, one.other, document), closeness(asked, one.answer, document)
+    def stays(question: PanelQuestion) -> bool:
+        asked, document = question.question, text(question.document_id)
+        other, key = closeness(asked, question.other, document), closeness(asked, question.answer, document)
         return reliable >= RELIABLE or other > key
 
     return tuple(one.model_copy(update={"suspected": one.suspected and stays(one)}) for one in questions)

@@ -290,9 +290,9 @@ class EvaluationRun(Generic[QuestionT]):
         store, usual = self.found.space.store, workers or self.found.space.settings.document_workers
         threads = worker_count(slowest, usual, unlimited=self.found.budget.unlimited)
         kept = {
-            one.key: found
-            for one in planned.documents
-            if (found := store.find_valid(one.key, self.record)) is not None
+            document.key: found
+            for document in planned.documents
+            if (found := store.find_valid(document.key, self.record)) is not None
         }
         todo = [one for one in planned.documents if one.key not in kept]
         units = [(document, number) for document in todo for number in range(len(document.questions))]

@@ -165,8 +165,8 @@ def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparis
     found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
     corrected = holm([one.p_value for one in found])
     return tuple(
-        one.model_copy(update={"corrected_p_value": value})
-        for one, value in zip(found, corrected, strict=True)
+        comparison.model_copy(update={"corrected_p_value": value})
+        for comparison, value in zip(found, corrected, strict=True)
     )
 
 
@@ -179,8 +179,8 @@ def _compared_systems(
     only_second = tuple(one.question_id for one, mine, theirs in known if theirs and not mine)
     both = sum(mine and theirs for _, mine, theirs in known)
     differences: dict[str, int] = {}
-    for one, mine, theirs in known:
-        differences[one.document_id] = differences.get(one.document_id, 0) + mine - theirs
+    for answer, mine, theirs in known:
+        differences[answer.document_id] = differences.get(answer.document_id, 0) + mine - theirs
     return Comparison(
         measure=name,
         both=both,
@@ -267,22 +267,22 @@ def _field(name: str) -> Callable[[EvaluatedQuestion], float | None]:
     return lambda one: getattr(one, name, None)
 
 
-def _grounded(one: EvaluatedQuestion) -> float | None:
-    if not isinstance(one, BaselineAnswer) or one.f1 is None or one.grading is None:
+def _grounded(question: EvaluatedQuestion) -> float | None:
+    if not isinstance(question, BaselineAnswer) or question.f1 is None or question.grading is None:
         return None
-    return one.grading.is_grounded
+    return question.grading.is_grounded
 
 
 def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:
     """A function that returns whether the document is among the first _FOUND_CUT of the fused ranking, or, for the `level` "evidence", the
     share of the quotes that are. It returns None if nothing was ranked."""
 
-    def value(one: EvaluatedQuestion) -> float | None:
-        if not isinstance(one, RetrievedQuestion):
+    def value(question: EvaluatedQuestion) -> float | None:
+        if not isinstance(question, RetrievedQuestion):
             return None
-        places = (one.untitled_placements if untitled else ()) or one.placements
+        places = (question.untitled_placements if untitled else ()) or question.placements
         place: Placement | None = placed(places, Ranking.BOTH)
-        if place is None or (level == "evidence" and not (one.relevant and place.evidence)):
+        if place is None or (level == "evidence" and not (question.relevant and place.evidence)):
             return None
         return recall((place.document,) if level == "document" else place.evidence, _FOUND_CUT)
 

@@ -57,9 +57,9 @@ def stats_of(
     """The counts of a whole exam. `left_out` has the items that passed all checks, but are not in the bank."""
     rejected = [*(one.rejected for one in results if one.rejected is not None), *left_out]
     every: list[tuple[str, str, str]] = [
-        (one.schema_id, one.difficulty.value, kind)
+        (item.schema_id, item.difficulty.value, kind)
         for kind, group in (("accepted", items), ("rejected", rejected))
-        for one in group
+        for item in group
     ]
     calls = unique_calls(call for result in results for call in result.calls)
     return BankStats(
@@ -100,8 +100,8 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
     for name, kind in pairs:
         found[name][kind] += 1
     return {
-        name: Counts(accepted=one["accepted"], rejected=one["rejected"])
-        for name, one in sorted(found.items())
+        name: Counts(accepted=counts["accepted"], rejected=counts["rejected"])
+        for name, counts in sorted(found.items())
     }
 
 

@@ -239,8 +239,8 @@ def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
     found |= {1 / one for one in found if one}  # halved: times 1/2
     found |= {
         abs(value)
-        for one in given
-        for value in (one.value, one.base, one.value / 100, 1 - one.value, 1 - one.value / 100)
+        for amount in given
+        for value in (amount.value, amount.base, amount.value / 100, 1 - amount.value, 1 - amount.value / 100)
     }
     plain = re.sub(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3})", "", stem)
     literals = set(map(Fraction, _LITERAL.findall(plain)))
@@ -274,13 +274,13 @@ def _scales(unit: Unit) -> tuple[Fraction, ...]:
     return (*_PREFIXES, *lengths, *(_TIMES if unit.dimensions[_SECOND] and set(plain) <= {"m", "s"} else ()))
 
 
-def _is(one: Amount, key: Quantity) -> bool:
+def _is(amount: Amount, key: Quantity) -> bool:
     """Whether an amount is the key. Whole numbers without a unit are not compared, because they count all kinds of things."""
-    unit = one.unit or ONE
+    unit = amount.unit or ONE
     plain = re.fullmatch(r"-?\d+(?:/\d+)?", key.exact)
-    if not plain or not unit.comparable(key.unit) or (unit == ONE and one.value.denominator == 1):
+    if not plain or not unit.comparable(key.unit) or (unit == ONE and amount.value.denominator == 1):
         return False
-    return one.value * unit.factor == Fraction(key.exact) * key.unit.factor and unit.pis == key.unit.pis
+    return amount.value * unit.factor == Fraction(key.exact) * key.unit.factor and unit.pis == key.unit.pis
 
 
 def _literals(expression: str) -> set[Fraction]:

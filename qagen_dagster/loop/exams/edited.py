@@ -60,11 +60,11 @@ def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> 
 
 
 def _flat(value: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
-    for name, one in value.items():
-        if isinstance(one, dict):
-            yield from _flat(one, f"{place}{name}.")  # pyright: ignore[reportUnknownArgumentType]
+    for name, part in value.items():
+        if isinstance(part, dict):
+            yield from _flat(part, f"{place}{name}.")  # pyright: ignore[reportUnknownArgumentType]
         else:
-            yield f"{place}{name}", str(one)
+            yield f"{place}{name}", str(part)
 
 
 def _package(fields: Mapping[str, str]) -> QuestionPackage:
@@ -73,8 +73,8 @@ def _package(fields: Mapping[str, str]) -> QuestionPackage:
     for place, text in fields.items():
         *outer, name = place.split(".")
         inside = nested
-        for one in outer:
-            inside = inside.setdefault(one, {})
+        for group in outer:
+            inside = inside.setdefault(group, {})
         if text:
             inside[name] = text
     nested["distractor_map"].pop(fields[_KEY], None)

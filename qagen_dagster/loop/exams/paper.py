@@ -83,9 +83,9 @@ def draw_paper(
     for form in forms:
         levels = Counter(known_items[item.item].difficulty for item in form.items)
         warnings += [
-            f"form {form.number} has only {levels[one]} of {count} {one} items"
-            for one, count in wanted.by_difficulty.items()
-            if levels[one] < count
+            f"form {form.number} has only {levels[level]} of {count} {level} items"
+            for level, count in wanted.by_difficulty.items()
+            if levels[level] < count
         ]
         warnings += _uneven(form)
     found = paper_id(exam, blueprint, forms)

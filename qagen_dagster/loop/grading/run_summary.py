@@ -138,9 +138,9 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
         return [store.read(key, GroundingReport) for key in mine]
     found = [store.read(key, GroundingReport) for key in keys]
     newest: dict[str, GroundingReport] = {}  # a combination that was graded twice counts once
-    for one in sorted(found, key=lambda each: each.created):
-        if one.launch == run_id:
-            newest[combination_of(one).key] = one
+    for report in sorted(found, key=lambda each: each.created):
+        if report.launch == run_id:
+            newest[combination_of(report).key] = report
     if not newest:
         raise StoreError(f"no run {run_id!r} has graded anything in {store.root}")
     return [newest[key] for key in sorted(newest)]
@@ -219,24 +219,24 @@ def _output(one: GroundingReport, document: DocumentGrades, row: str | None, con
     }
 
 
-def _counts(one: GroundingReport | DocumentGrades) -> dict[str, Any]:
+def _counts(graded: GroundingReport | DocumentGrades) -> dict[str, Any]:
     """The numbers of answers under their names in a summary."""
-    return {f"{name}_count": getattr(one, name) for name in _COUNTED}
+    return {f"{name}_count": getattr(graded, name) for name in _COUNTED}
 
 
-def _combination(one: GroundingReport) -> CombinationSummary:
+def _combination(report: GroundingReport) -> CombinationSummary:
     return CombinationSummary(
-        combination=combination_of(one).key,
-        **one.shared(CombinationSummary),
-        timestamp=one.created,
-        grading_method=one.method.value,
-        **_counts(one),
+        combination=combination_of(report).key,
+        **report.shared(CombinationSummary),
+        timestamp=report.created,
+        grading_method=report.method.value,
+        **_counts(report),
     )
 
 
-def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -> DocumentSummary:
+def _document(report: GroundingReport, document: DocumentGrades, row: str | None) -> DocumentSummary:
     return DocumentSummary(
-        combination=combination_of(one).key,
+        combination=combination_of(report).key,
         **document.shared(DocumentSummary, id=document.document_id, row=row),
         **_counts(document),
         qa_details=tuple(_detail(answer) for answer in document.answers),

@@ -225,10 +225,10 @@ def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
     return IndexedDocument(id=entry.id, text_sha256=entry.text_sha256, failure=failure)
 
 
-def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
-    if isinstance(one, IndexedDocument):
-        return one
-    return IndexedDocument(id=one.id, text_sha256=one.text_sha256, chunks=len(one.chunks))
+def _indexed(document: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
+    if isinstance(document, IndexedDocument):
+        return document
+    return IndexedDocument(id=document.id, text_sha256=document.text_sha256, chunks=len(document.chunks))
 
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:

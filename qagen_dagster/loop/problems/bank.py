@@ -184,11 +184,11 @@ def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
     if bank is not None:
         return {one.id: one for one in bank.finished}
     by_line = {
-        result.model_dump_json(): one
+        result.model_dump_json(): record
         for name in space.store.list(ProblemBank.file_key(key, "history"))
         if name.endswith(f"/{FILES[0]}") and (known := space.store.find_valid(name, ProblemBank))
-        for one in known.finished
-        if (result := pipeline_result(one)) is not None
+        for record in known.finished
+        if (result := pipeline_result(record)) is not None
     }
     lines = (space.store.get(ProblemBank.file_key(key, FILES[1])) or b"").decode("utf-8", "replace")
     return {by_line[line].id: by_line[line] for line in lines.split("\n") if line in by_line}
@@ -276,11 +276,11 @@ def not_usable(bank: ProblemBank) -> dict[str, str]:
     """Why accepted problems cannot be used, by id: their LaTeX does not compile, or the TeX project leaves it out."""
     outside = set(left_out(export_of(bank)))
     found: dict[str, str] = {}
-    for one in bank.accepted:
-        if one.compiled is not None and one.compiled.outcome is CompileOutcome.FAILED:
-            found[one.id] = "does not compile"
-        elif one.id in outside:
-            found[one.id] = "is left out of the TeX project"
+    for record in bank.accepted:
+        if record.compiled is not None and record.compiled.outcome is CompileOutcome.FAILED:
+            found[record.id] = "does not compile"
+        elif record.id in outside:
+            found[record.id] = "is left out of the TeX project"
     return found
 
 

@@ -240,8 +240,8 @@ def _is_power_of_ten(value: Fraction) -> bool:
     return {*str(value.numerator), *str(value.denominator)} == {"0", "1"}
 
 
-def _is_given(one: Amount) -> bool:
-    return one.unit is not None or one.value > _MOST_LABEL or one.value.denominator != 1
+def _is_given(amount: Amount) -> bool:
+    return amount.unit is not None or amount.value > _MOST_LABEL or amount.value.denominator != 1
 
 
 def stale_givens(source: str, result: str) -> Iterator[str]:
@@ -268,9 +268,9 @@ def text_kept(source: str, scan: str) -> Iterator[str]:
         yield f"{added[0].text} of the scan is not in the source"
 
 
-def _is_there(one: Amount, others: Sequence[Amount]) -> bool:
+def _is_there(amount: Amount, others: Sequence[Amount]) -> bool:
     """Whether a text has the amount or at least its number, because the unit may be written in words."""
-    return any(one.same(other) or one.value == other.value for other in others)
+    return any(amount.same(other) or amount.value == other.value for other in others)
 
 
 def leaked_answer(source: str, result: str) -> Iterator[str]:
@@ -278,9 +278,9 @@ def leaked_answer(source: str, result: str) -> Iterator[str]:
     found, asked = list(amounts(_answer(result))), question_of(result)
     if len(found) != 1 or not _is_given(found[0]):
         return
-    for one in without(amounts(asked), list(amounts(question_of(source)))):
-        if one.same(found[0]):
-            yield f"the question gives the answer: {one.text}"
+    for amount in without(amounts(asked), list(amounts(question_of(source)))):
+        if amount.same(found[0]):
+            yield f"the question gives the answer: {amount.text}"
             return
 
 
@@ -317,8 +317,8 @@ def _formulas(solution: str) -> list[str]:
     )
     return [
         sign
-        for one in re.findall(r"\$([^$]+)\$", text)
-        for sign in re.findall(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[^\s{}]", one)
+        for formula in re.findall(r"\$([^$]+)\$", text)
+        for sign in re.findall(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[^\s{}]", formula)
     ]
 
 

@@ -92,8 +92,8 @@ def refusals(record: ProblemRecord) -> tuple[str, ...]:
     )
 
 
-def _outcome_line(record: ProblemRecord, one: TaskResult) -> str:
-    return f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
+def _outcome_line(record: ProblemRecord, result: TaskResult) -> str:
+    return f"{record.id}: {result.task.key}: {result.end.value}: {result.detail}"
 
 
 def run_stages(

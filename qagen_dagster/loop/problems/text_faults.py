@@ -154,8 +154,8 @@ def undrawn(picture: str) -> bool:
 
 def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
     """Faults: the text is the same as an earlier one."""
-    for number, one in enumerate(earlier, 1):
-        if comparison.same_words(text, one) and comparison.same_numbers(text, one):
+    for number, earlier_text in enumerate(earlier, 1):
+        if comparison.same_words(text, earlier_text) and comparison.same_numbers(text, earlier_text):
             yield f"it is number {number} once more: make another one"
             return
 
@@ -322,11 +322,11 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
     rounded = [replace(one, last_place=_step(one, asked)) for one in signs]
     loose = replace(mine, last_place=Fraction(1)) if about and _whole(mine) is not None else mine
     return any(
-        equal(mine, one)
-        or rounds_to(mine, one)
-        or rounds_to(one, loose)
-        or close(mine, one, comparison.CLOSE)
-        for one in rounded[: 2 if _SIZE.search(asked) else 1]
+        equal(mine, rounded_value)
+        or rounds_to(mine, rounded_value)
+        or rounds_to(rounded_value, loose)
+        or close(mine, rounded_value, comparison.CLOSE)
+        for rounded_value in rounded[: 2 if _SIZE.search(asked) else 1]
     )
 
 
@@ -340,8 +340,8 @@ def _step(shown: Quantity, asked: str) -> Fraction | None:
     return Fraction(10**zeros)
 
 
-def _whole(one: Quantity) -> int | None:
-    number = Fraction(one.numbers[0] or "1/2")
+def _whole(quantity: Quantity) -> int | None:
+    number = Fraction(quantity.numbers[0] or "1/2")
     return int(number) if number.denominator == 1 else None
 
 

@@ -55,8 +55,8 @@ def canvas_package(bank: ItemBank) -> dict[str, bytes]:
     for text in quiz.iter("{*}mattext"):
         inside = "".join(etree.tostring(one, encoding="unicode") for one in text)
         html = (escape(text.text or "") + inside).replace(f' xmlns="{QTI}"', "").replace(_XSI_HERE, "")
-        for one in list(text):
-            text.remove(one)
+        for child in list(text):
+            text.remove(child)
         text.text = html
     manifest = _root("manifest", PACKAGE, _PACKAGE_PLACE, f"manifest-{bank.exam}")
     resources = _under(manifest, "resources")

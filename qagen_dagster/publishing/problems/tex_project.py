@@ -157,9 +157,9 @@ def _loaded(bank: BankExport) -> Iterator[str]:
 
 def _drawing(bank: BankExport) -> Iterator[str]:
     yield "\\usepackage{tikz}"
-    for one in dict.fromkeys(bank.libraries):
-        if _LIBRARY.fullmatch(one) and one not in bank.packages:
-            yield f"\\usetikzlibrary{{{one}}}"
+    for library in dict.fromkeys(bank.libraries):
+        if _LIBRARY.fullmatch(library) and library not in bank.packages:
+            yield f"\\usetikzlibrary{{{library}}}"
 
 
 def _prose(text: str) -> str:

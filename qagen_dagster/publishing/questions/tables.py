@@ -181,14 +181,14 @@ def _values(row: ExportedRow) -> list[Any]:
 
 def _card(exported: ExportedSet) -> bytes:
     """The front matter, then the card of the set."""
-    one = exported.published
+    published = exported.published
     lists = [
         {"name": key, "list": kind if isinstance(kind, str) else _declared(kind)}
         for key, kind in _LISTS.items()
     ]
     front = {
         **_licence(exported),
-        "pretty_name": f"{one.corpus_name}: {one.scenario}, {one.mode.value}",
+        "pretty_name": f"{published.corpus_name}: {published.scenario}, {published.mode.value}",
         "task_categories": ["question-answering"],
         "tags": ["synthetic", "retrieval-augmented-generation"],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": _PARQUET_FILE}]}],
