@@ -19,7 +19,7 @@ from qagen_dagster.english.words import shared_words
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
-from qagen_dagster.loop.index.build import CorpusSearch, open_index
+from qagen_dagster.loop.index import CorpusSearch, open_index
 from qagen_dagster.loop.questions.publication.published_set import PassageText, hash_of, shared_lines
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import EmbedderSpec

@@ -11,7 +11,7 @@ from qagen_dagster.loop.evaluation.kinds import is_evaluated, wanted_evaluation
 from qagen_dagster.loop.evaluation.labels import measure_labels, states
 from qagen_dagster.loop.evaluation.score import given_output, grades_of, score_systems
 from qagen_dagster.loop.grading.grade_answers import CommandJudge
-from qagen_dagster.loop.index.build import build_index
+from qagen_dagster.loop.index import build_index
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.exports import ExportedRows, why_not_exported
 from qagen_dagster.loop.questions.publication.publish import why_outdated
