@@ -84,10 +84,10 @@ def measure_labels(
 
 
 def _metrics(questions: Sequence[evaluation.LabelledQuestion]) -> dict[str, float]:
-    labels = [label for one in questions for label in one.labels]
+    labels = [label for question in questions for label in question.labels]
     first = [label.grade is not None for label in labels if label.place is not None and label.place <= CUT]
     counts = {
-        "labelled": sum(bool(one.labels) for one in questions),
+        "labelled": sum(bool(question.labels) for question in questions),
         "relevant": sum((label.grade or 0) >= evaluation.RELEVANT for label in labels),
         "hard_negatives": sum(label.grade == 0 for label in labels),
         "unjudged": sum(label.grade is None for label in labels),
@@ -120,10 +120,10 @@ class _Labeller:
             failure = self._grade(session, near, given) or failure
         labels = tuple(
             evaluation.Label(
-                passage=one.id,
-                text_hash=hash_of(one),
-                start_line=one.lines[0],
-                end_line=one.lines[1],
+                passage=passage.id,
+                text_hash=hash_of(passage),
+                start_line=passage.lines[0],
+                end_line=passage.lines[1],
                 place=place,
                 grade=grade,
                 by=by,
@@ -158,9 +158,9 @@ class _Labeller:
 
     def _proofs(self, pair: QAPair) -> Iterator[Passage]:
         """The passages with the evidence."""
-        for one in pair.evidence:
-            text = self._text(one.document_id or pair.document_id)
-            place = None if text is None else text.place(one)
+        for evidence in pair.evidence:
+            text = self._text(evidence.document_id or pair.document_id)
+            place = None if text is None else text.place(evidence)
             yield from () if place is None else place.passages
 
     def _pool(self, question: str) -> dict[Passage, int]:

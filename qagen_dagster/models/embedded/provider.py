@@ -36,7 +36,7 @@ MECHANISMS: dict[str, Mechanism] = {
 
 class EmbeddedProvider(ScriptedProvider):
     """A `Provider` whose model is the mechanism of MECHANISMS that `spec.model` names. `mechanism` replaces it,
-    for instance by a reader with other weights."""
+    for instance by a reader with other weights. Raises ConfigError for an unknown name."""
 
     def __init__(self, spec: ModelSpec, mechanism: Mechanism | None = None) -> None:
         if spec.model not in MECHANISMS:
@@ -56,7 +56,7 @@ def _turn(request: Request, actions: list[Action]) -> AssistantMessage:
 
 
 def _usage(request: Request, message: AssistantMessage) -> Usage:
-    """Words as tokens."""
+    """The usage of a turn; each word counts as a token."""
     conversation = read_conversation(request)
     texts = (conversation.system, conversation.prompt, *(one.text for one in conversation.exchanges))
     written = (str(value) for call in message.tool_calls for value in call.arguments.values())

@@ -31,7 +31,7 @@ _TIMES = ("DATE", "TIME")
 
 
 def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str:
-    """The question for a gap outside the subject; empty if the clause cannot be worded as one."""
+    """The question for a gap outside the subject; empty if the clause cannot be worded as a question."""
     verbs = _verb_group(clause)
     subject = clause.within(clause.subject)
     if verbs is None or not clause.span(clause.subject) or "," in clause.span(clause.subject):
@@ -72,7 +72,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
 
 def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[int]:
     """The adjuncts that are dropped until MOST_WORDS content words are left: first those before the verb, then the last ones after it.
-    Conditions are kept. With `numeric`, times are kept, too, because a number may be another at another time."""
+    Conditions are kept. With `numeric`, times are kept, too, because a number may differ at another time."""
     doc, root, gone = clause.doc, clause.root, set[int]()
     left = [index for index in clause.kept if index not in gap]
     found = [
@@ -178,7 +178,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
 
 
 def who(clause: Clause) -> Iterator[Found]:
-    """Questions whose answer is the subject: a person or an acting organisation. With others, the rest would give the answer away."""
+    """Questions whose answer is the subject, a person or an acting organisation. With other subjects, the rest would reveal the answer."""
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)

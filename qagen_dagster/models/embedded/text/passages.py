@@ -103,8 +103,8 @@ def plain(text: str) -> tuple[str, list[int]]:
 
 def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
     """One passage of consecutive lines, without markup, without repeated spaces, and without hyphenation at line ends.
-    The first line is read from `first_column` on, to leave out a list marker. All lines from the first to the last must be
-    given, including blank ones, so that quotes over several lines match the document."""
+    The first line is read from `first_column` on, to leave out a list marker. `lines` must have all lines from the first
+    to the last, also blank lines, so that quotes over several lines match the document."""
     text: list[str] = []
     places: list[Place] = []
     source: dict[int, str] = {}
@@ -147,7 +147,7 @@ _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
-MAX_WORDS = 42  # maximum words of a sentence; parses of longer ones are often wrong
+MAX_WORDS = 42  # maximum words of a sentence; parses of longer sentences are often wrong
 
 
 @dataclass(frozen=True)
