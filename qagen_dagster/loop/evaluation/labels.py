@@ -32,7 +32,7 @@ from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase if the same pool and the same replies would get different labels
-CUT = 10  # the share of judged passages is reported for the passages that are among so many first results of some ranking
+CUT = 10  # the share of judged passages counts the passages among the first CUT results of any ranking
 HELD = 0.5  # minimum number of lines that a chunk and a passage share, as a fraction of the lines of the shorter one
 SUBJECT = 0.6  # minimum share of a question's content words near its answer; measured, see docs/evaluation.md
 FEWEST = 5  # minimum words of a quote; a shorter quote may occur anywhere
@@ -114,7 +114,7 @@ class _Labeller:
         places = dict(sorted(pool.items(), key=lambda item: (item[1] or depth + 1, item[0].id)))
         failure = self._grade(session, places, given)
         for _ in range(self._options.feedback_rounds):
-            relevant = [one for one, (grade, _) in given.items() if grade >= evaluation.RELEVANT]
+            relevant = [passage for passage, (grade, _) in given.items() if grade >= evaluation.RELEVANT]
             near = dict.fromkeys(self._near(relevant, places)[:depth])
             places |= near
             failure = self._grade(session, near, given) or failure
@@ -128,8 +128,8 @@ class _Labeller:
                 grade=grade,
                 by=by,
             )
-            for one, place in places.items()
-            for grade, by in [given.get(one, (None, ""))]
+            for passage, place in places.items()
+            for grade, by in [given.get(passage, (None, ""))]
         )
         return unlabelled.model_copy(update={"labels": labels, "failure": failure})
 
@@ -137,19 +137,20 @@ class _Labeller:
         self, session: run_questions.Session, some: Iterable[Passage], given: dict[Passage, tuple[int, str]]
     ) -> str:
         """Add the grades by code and by the judge to `given`. Returns the reason why some are missing; empty if none is, or if there is no judge."""
-        known = {one: self._by_code(session.pair, one) for one in some if one not in given}
-        given |= {one: (grade, CODE) for one, grade in known.items() if grade is not None}
-        unknown, failure = [one for one in known if one not in given], ""
+        known = {passage: self._by_code(session.pair, passage) for passage in some if passage not in given}
+        given |= {passage: (grade, CODE) for passage, grade in known.items() if grade is not None}
+        unknown, failure = [passage for passage in known if passage not in given], ""
         if self._judge is None:
             return failure
         judge = session.recorded(self._judge, Role.JUDGE.value)
         for start in range(0, len(unknown), judges.AT_ONCE):
             asked = unknown[start : start + judges.AT_ONCE]
-            shown = [one.shown for one in asked]
-            told = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
-            grades = () if told.result is None else told.result.grades
-            given |= {one: (grade, Role.JUDGE.value) for one, grade in zip(asked, grades, strict=False)}
-            failure = failure or told.failure
+            shown = [passage.shown for passage in asked]
+            reply = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
+            grades = () if reply.result is None else reply.result.grades
+            judged = zip(asked, grades, strict=False)
+            given |= {passage: (grade, Role.JUDGE.value) for passage, grade in judged}
+            failure = failure or reply.failure
         return failure
 
     def _by_code(self, pair: QAPair, passage: Passage) -> int | None:
@@ -169,7 +170,7 @@ class _Labeller:
         for ranking in Ranking:
             hits = self._search.searcher.search(None, question, self._options.pool_depth, -1.0, ranking)
             for place, hit in enumerate(hits, 1):
-                places |= {one: min(place, places.get(one, place)) for one in self._passages(hit)}
+                places |= {found: min(place, places.get(found, place)) for found in self._passages(hit)}
         return places
 
     def _near(self, relevant: Iterable[Passage], known: Collection[Passage]) -> list[Passage]:
@@ -178,9 +179,9 @@ class _Labeller:
         for query in relevant:
             limit = self._options.pool_depth + len(known)
             for hit in self._search.searcher.search(None, query.text, limit, -1.0):
-                best = {one: max(hit.score, scores.get(one, -1.0)) for one in self._passages(hit)}
-                scores |= {one: score for one, score in best.items() if one not in known}
-        return sorted(scores, key=lambda one: (-scores[one], one.id))
+                best = {found: max(hit.score, scores.get(found, -1.0)) for found in self._passages(hit)}
+                scores |= {found: score for found, score in best.items() if found not in known}
+        return sorted(scores, key=lambda found: (-scores[found], found.id))
 
     def _passages(self, hit: ChunkHit) -> list[Passage]:
         """The passages of which the chunk of `hit` has a large part."""
