@@ -58,6 +58,8 @@ _KIND = re.compile(
     r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
     r"|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
 )
+# What stands first without naming the document: its kind, its state, an article, the heading of a contact.
+_PART = re.compile(rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$")
 _NAME = (
     r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*(?: [A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*){1,3}"
 )
@@ -94,7 +96,7 @@ def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
     best, group = max(
         [(features.score(group), group) for group in groups], key=itemgetter(0), default=(0.0, None)
     )
-    if group is None or best < _LEAST:
+    if group is None or best < _LEAST or _PART.match(group.text) or features.is_rivalled(group):
         return None
     title = said if letters_of(said) == letters_of(group.text) else group.text
     return _NOTE_MARK.sub("", _LOGO.sub("", title)) or None
@@ -221,6 +223,12 @@ class _Features:
     def score(self, group: _Group) -> float:
         """The weighted sum of the group's features."""
         return sum(_WEIGHTS[name] * value for name, value in self._of(group).items())
+
+    def is_rivalled(self, group: _Group) -> bool:
+        """Whether the group has the form of a name, and so has another that scores enough in print as large, as on a page of names."""
+        others = (one for one in self._order if one is not group and one.font.size >= group.font.size)
+        rivals = any(_PERSON.match(one.text) and self.score(one) >= _LEAST for one in others)
+        return bool(_PERSON.match(group.text)) and rivals and letters_of(group.text) != self._said
 
     def _of(self, group: _Group) -> dict[str, float]:
         shown, letters, font = group.text, letters_of(group.text), group.font

@@ -40,7 +40,7 @@ _POINTING = re.compile(
 # A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
-    r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
+    r"- |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
@@ -235,17 +235,20 @@ _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 
 
-def names_something(asked: str) -> bool:
-    """Whether the question has a name, a code or a term in backticks. The name of a month does not count."""
-    return bool(_NAME.search(_MONTH.sub("", asked)))
+def names_something(asked: str, context: Context) -> bool:
+    """Whether the question has a name, a code or a term in backticks. The names of months do not count, nor do words that the
+    document also writes in lower case, such as those of "the Finance Committee"."""
+    return any(
+        name.group().lower() not in context.plain for name in _NAME.finditer(_MONTH.sub("", asked))
+    )
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
-    if candidate.family == "key":
+    if candidate.family in STRUCTURED:
         return not candidate.frame
-    words = len(set(content_stems(candidate.asked)))
-    if names_something(candidate.asked) or (candidate.family in STRUCTURED and candidate.frame):
+    words, named = len(set(content_stems(candidate.asked))), _NAME.search(_MONTH.sub("", candidate.asked))
+    if names_something(candidate.asked, context) or (named and candidate.frame):
         return words < 3 and candidate.family in ("object", "complement", "when", "who")
     return (
         words < (3 if candidate.family == "who" else 4)

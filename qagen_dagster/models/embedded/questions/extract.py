@@ -75,7 +75,7 @@ def candidates(
 
 def _framed(draft: Candidate, context: Context) -> Candidate:
     """The candidate, with the phrase that names the document if nothing else says what the question is about."""
-    if draft.frame or (draft.family not in ("key", "cell") and names_something(draft.asked)):
+    if draft.frame or (draft.family not in ("key", "cell") and names_something(draft.asked, context)):
         return draft
     return replace(draft, frame=context.frame())
 
