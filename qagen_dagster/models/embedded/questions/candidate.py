@@ -34,7 +34,7 @@ LONG = 1_500  # lines; a longer document has many subjects
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one|following)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
+    r"again|another|only|similar|contrast|respective|latter|former|a different|additional|further|the (?:same|present|other|one|following)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
 # A text with such an end is cut off, because a formula follows.
@@ -245,8 +245,8 @@ def names_something(asked: str, context: Context) -> bool:
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
-    if candidate.family in STRUCTURED:
-        return not candidate.frame
+    if candidate.family in (*STRUCTURED, "definition"):
+        return not (candidate.frame or candidate.family == "definition" and names_something(candidate.asked, context))
     words, named = len(set(content_stems(candidate.asked))), _NAME.search(_MONTH.sub("", candidate.asked))
     if names_something(candidate.asked, context) or (named and candidate.frame):
         return words < 3 and candidate.family in ("object", "complement", "when", "who")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 
-from qagen_dagster.english.words import content_stems
+from qagen_dagster.english.words import content_stems, word_set
 from qagen_dagster.models.embedded.conversation import Line, quoted
 from qagen_dagster.models.embedded.questions.candidate import (
     HEAD_NOUNS,
@@ -111,7 +111,7 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
             wanted = frozenset(content_stems(asked))
-            rival = any(wanted <= other for at, other in enumerate(said) if at != place)
+            rival = family != "definition" and any(wanted <= other for at, other in enumerate(said) if at != place)
             if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
 
@@ -208,6 +208,7 @@ def _askable(row: Row, cell: str) -> bool:
 
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
+_OF_FORMS = word_set("phone date name address type status number title place day")  # labels of forms and letterheads
 _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
 
 
@@ -219,7 +220,7 @@ def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
         if not key or times[key] > 1 or not 1 <= len(value.split()) <= 14 or len(key.split()) > 5:
             continue
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if name and not plural and not context.long:
+        if name and not plural and not context.long and key.lower() not in _OF_FORMS:
             quotes, frame = (block.passage.quote(),), context.frame(block.section)
             yield Candidate(f"what is the {name}?", value, quotes, "key", type_of(value), 0.65, frame)
 

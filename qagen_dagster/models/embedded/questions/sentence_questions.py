@@ -82,6 +82,7 @@ def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[in
         and child.left_edge.i != root.i + 1  # words directly after the verb belong to it
         and not gap.intersection(token.i for token in child.subtree)
         and not any(token.lower_ in _CONDITIONS or token.dep_ == "neg" for token in child.subtree)
+        and not any(token.lower_ in ("case", "event") for token in child.children)  # "in case of"
         and not (numeric and any(token.ent_type_ in _TIMES for token in child.subtree))
     ]
     for child in sorted(found, key=lambda one: (one.i > root.i, -one.i)):
@@ -173,7 +174,8 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         return "", ""  # "the Secretary", "values"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
-        return "Who" if all(map(_is_of_persons, answer.split())) else "What", answer
+        lone = not is_named(noun) and noun.ent_type_ == "ORG" and len(answer.split()) == 1  # "Sass", "Google"
+        return "Who" if all(map(_is_of_persons, answer.split())) and not lone else "What", answer
     return "What", answer
 
 
@@ -273,7 +275,22 @@ def why(clause: Clause) -> Iterator[Found]:
             yield ask(clause, "Why", set(indices)), solid(clause.doc, indices), "why", "causal", 0.9
 
 
-RULES = (who, thing, agent_or_complement, when, how_many, why)
+_SHORTEST_DEFINITION = 4  # words with a meaning of their own
+
+
+def definition(clause: Clause) -> Iterator[Found]:
+    """Questions for what the subject is, if "is a ..." says it."""
+    subject = [clause.doc[index] for index in clause.within(clause.subject)]
+    plain = len(clause.subject.text) > 1 and all(token.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") for token in subject[subject[0].lower_ in ("a", "an") :])
+    for noun in clause.root.children if plain and clause.root.lower_ == "is" and not clause.auxiliaries else ():
+        phrase = clause.within(noun)
+        told = noun.dep_ == "attr" and phrase and clause.doc[phrase[0]].lower_ in ("a", "an")
+        if told and sum(_is_full(clause.doc[index]) for index in phrase) >= _SHORTEST_DEFINITION:
+            gap = {index for index in clause.kept if index > clause.root.i}
+            yield ask(clause, "What", gap), solid(clause.doc, phrase), "definition", "factual", 0.75
+
+
+RULES = (definition, who, thing, agent_or_complement, when, how_many, why)
 _POINTING = word_set("this that these those")
 
 
