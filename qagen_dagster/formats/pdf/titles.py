@@ -25,7 +25,7 @@ _WEIGHTS = {
     "thesis": -3.0,  # a line says that this is a thesis
     "person": -0.75,
     "sentence": -2.0,  # the group begins or ends like a part of a sentence
-    "word": -2.0,  # one short word, such as a logo, or only the kind of the document
+    "word": -2.2,  # one short word, such as a logo, or only the kind of the document
     "below text": -4.0,
     "letter": -6.0,  # the page addresses a reader
 }

@@ -34,13 +34,13 @@ LONG = 1_500  # lines; a longer document has many subjects
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|similar|contrast|respective|latter|former|a different|additional|further|the (?:same|present|other|one|following)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
+    r"again|another|only|similar|contrast|respective|in question|aforementioned|latter|former|a different|additional|further|the (?:same|present|other|one|following|relevant|corresponding|associated)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
 # A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
-    r"- |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
+    r"- |--|[<>=\u0370-\u03ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
@@ -235,18 +235,23 @@ _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
 
 
+_ROLE = re.compile(r"\b[Tt]he [A-Z][a-z]+\b(?! [A-Z])")  # "the User"
+
+
 def names_something(asked: str, context: Context) -> bool:
     """Whether the question has a name, a code or a term in backticks. The names of months do not count, nor do words that the
-    document also writes in lower case, such as those of "the Finance Committee"."""
+    document also writes in lower case, such as those of "the Finance Committee", nor single words such as "the User"."""
     return any(
-        name.group().lower() not in context.plain for name in _NAME.finditer(_MONTH.sub("", asked))
+        name.group().lower() not in context.plain
+        for name in _NAME.finditer(_ROLE.sub("", _MONTH.sub("", asked)))
     )
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
     if candidate.family in (*STRUCTURED, "definition"):
-        return not (candidate.frame or candidate.family == "definition" and names_something(candidate.asked, context))
+        defined = candidate.family == "definition" and names_something(candidate.asked, context)
+        return not (candidate.frame or defined)
     words, named = len(set(content_stems(candidate.asked))), _NAME.search(_MONTH.sub("", candidate.asked))
     if names_something(candidate.asked, context) or (named and candidate.frame):
         return words < 3 and candidate.family in ("object", "complement", "when", "who")

@@ -111,7 +111,9 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
             wanted = frozenset(content_stems(asked))
-            rival = family != "definition" and any(wanted <= other for at, other in enumerate(said) if at != place)
+            rival = family != "definition" and any(
+                wanted <= other for at, other in enumerate(said) if at != place
+            )
             if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
 
@@ -198,6 +200,7 @@ def _askable(row: Row, cell: str) -> bool:
     return (
         cell.lower() not in _EMPTY
         and not (cell.startswith("(") and cell.endswith(")"))
+        and not label.endswith("-")  # the row is cut
         and "](" not in cell  # the rest of a badge with a link
         and 0 < len(label.split()) <= 7
         and label.lower() not in ("total", "note", "notes")
@@ -208,7 +211,9 @@ def _askable(row: Row, cell: str) -> bool:
 
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
-_OF_FORMS = word_set("phone date name address type status number title place day")  # labels of forms and letterheads
+_OF_FORMS = word_set(
+    "phone date name address type status number title place day"
+)  # labels of forms and letterheads
 _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
 
 
@@ -217,7 +222,7 @@ def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     entries = [(block, *_entry(block)) for block in blocks]
     times = Counter(key for _, key, _ in entries)
     for block, key, value in entries:
-        if not key or times[key] > 1 or not 1 <= len(value.split()) <= 14 or len(key.split()) > 5:
+        if not key or times[key] > 1 or not 1 <= len(value.split()) <= 8 or len(key.split()) > 5:
             continue
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
         if name and not plural and not context.long and key.lower() not in _OF_FORMS:

@@ -83,7 +83,7 @@ def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[in
         and not gap.intersection(token.i for token in child.subtree)
         and not any(token.lower_ in _CONDITIONS or token.dep_ == "neg" for token in child.subtree)
         and not any(token.lower_ in ("case", "event") for token in child.children)  # "in case of"
-        and not (numeric and any(token.ent_type_ in _TIMES for token in child.subtree))
+        and not (numeric and any(token.ent_type_ in _TIMES or token.like_num for token in child.subtree))
     ]
     for child in sorted(found, key=lambda one: (one.i > root.i, -one.i)):
         if sum(_is_full(doc[index]) for index in left if index not in gone) <= MOST_WORDS:
@@ -105,6 +105,8 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
         return _OPERATORS.get(first, first), " ".join(token.text for token in (*auxiliaries[1:], root))
     if root.lemma_ == "be":
         return root.lower_, ""
+    if root.tag_ == "VBZ" and clause.subject.tag_ in ("NNS", "NNPS"):
+        return None  # the parse is wrong
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
     return (do, root.lemma_.lower()) if do else None
 
@@ -212,7 +214,8 @@ def thing(clause: Clause) -> Iterator[Found]:
     for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
-            yield ask(clause, wh, set(clause.within(noun))), answer, "object", "factual", 0.8
+            counts = any(map(str.isdigit, answer))
+            yield ask(clause, wh, set(clause.within(noun)), numeric=counts), answer, "object", "factual", 0.8
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
@@ -276,15 +279,28 @@ def why(clause: Clause) -> Iterator[Found]:
 
 
 _SHORTEST_DEFINITION = 4  # words with a meaning of their own
+_OF_OTHERS = word_set(
+    "cause part example result way step reason issue problem challenge signal factor sign member matter phenomenon"
+)  # no kinds
 
 
 def definition(clause: Clause) -> Iterator[Found]:
     """Questions for what the subject is, if "is a ..." says it."""
     subject = [clause.doc[index] for index in clause.within(clause.subject)]
-    plain = len(clause.subject.text) > 1 and all(token.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") for token in subject[subject[0].lower_ in ("a", "an") :])
-    for noun in clause.root.children if plain and clause.root.lower_ == "is" and not clause.auxiliaries else ():
+    plain = len(clause.subject.text) > 1 and all(
+        token.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT")
+        for token in subject[subject[0].lower_ in ("a", "an") :]
+    )
+    for noun in (
+        clause.root.children if plain and clause.root.lower_ == "is" and not clause.auxiliaries else ()
+    ):
         phrase = clause.within(noun)
-        told = noun.dep_ == "attr" and phrase and clause.doc[phrase[0]].lower_ in ("a", "an")
+        told = (
+            noun.dep_ == "attr"
+            and phrase
+            and noun.lower_ not in _OF_OTHERS
+            and clause.doc[phrase[0]].lower_ in ("a", "an")
+        )
         if told and sum(_is_full(clause.doc[index]) for index in phrase) >= _SHORTEST_DEFINITION:
             gap = {index for index in clause.kept if index > clause.root.i}
             yield ask(clause, "What", gap), solid(clause.doc, phrase), "definition", "factual", 0.75

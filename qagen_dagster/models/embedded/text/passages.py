@@ -148,7 +148,9 @@ _CITATION = re.compile(
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
 # A word that begins a sentence, directly after a word: a heading or another column is joined to the sentence.
-_JOINED = re.compile(r"[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])")
+_JOINED = re.compile(
+    r"[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])"
+)
 MAX_WORDS = 42  # maximum words of a sentence; parses of longer ones are often wrong
 
 
