@@ -147,9 +147,10 @@ _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
-# A word that begins a sentence, directly after a word: a heading or another column is joined to the sentence.
+# A word that begins a sentence directly after a word, a heading in capitals, or a number of the sentence before, joined to this one.
 _JOINED = re.compile(
     r"[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])"
+    r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, "
 )
 MAX_WORDS = 42  # maximum words of a sentence; parses of longer ones are often wrong
 

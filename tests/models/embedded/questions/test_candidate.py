@@ -96,6 +96,8 @@ def test_a_question_says_what_it_is_about(text: str, question: str, answer: str)
         "22.11 Holding Tax No holding tax shall be charged for new tourism units.",
         "In the case of a vacancy throughout the current session of the Student Senate,\nthe Student Senate Chair shall serve as the facilitator of the election.",
         "Phone: 0123 456789",
+        "2023, the Federal Council decided to ban Hamas in Switzerland.",
+        "USER INTERFACE Echo is a full screen web page application designed for desktop use.",
         "Strongly Type: If you are using Strongly Type classes in your razor templates, usually denoted by",
         "By D = 1,536, Pthreads and OpenMP both reach a 3.7-fold speedup.",
         "The miller of Selby opens the relevant gates.",
