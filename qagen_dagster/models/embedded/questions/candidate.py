@@ -232,28 +232,22 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]+\d|\d[a-z]{2,}|\s--?[a-z]")
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
-
-
-_ROLE = re.compile(r"\b[Tt]he [A-Z][a-z]+\b(?! [A-Z])")  # "the User"
+_NO_NAME = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|\b[Tt]he [A-Z][a-z]+\b(?! [A-Z])")  # March, the User
 
 
 def names_something(asked: str, context: Context) -> bool:
     """Whether the question has a name, a code or a term in backticks. The names of months do not count, nor do words that the
     document also writes in lower case, such as those of "the Finance Committee", nor single words such as "the User"."""
-    return any(
-        name.group().lower() not in context.plain
-        for name in _NAME.finditer(_ROLE.sub("", _MONTH.sub("", asked)))
-    )
+    return any(one[0].lower() not in context.plain for one in _NAME.finditer(_NO_NAME.sub("", asked)))
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
+    named = names_something(candidate.asked, context)
     if candidate.family in (*STRUCTURED, "definition"):
-        defined = candidate.family == "definition" and names_something(candidate.asked, context)
-        return not (candidate.frame or defined)
-    words, named = len(set(content_stems(candidate.asked))), _NAME.search(_MONTH.sub("", candidate.asked))
-    if names_something(candidate.asked, context) or (named and candidate.frame):
+        return not candidate.frame and (candidate.family in STRUCTURED or not named)
+    words = len(set(content_stems(candidate.asked)))
+    if named or (candidate.frame and _NAME.search(candidate.asked)):
         return words < 3 and candidate.family in ("object", "complement", "when", "who")
     return (
         words < (3 if candidate.family == "who" else 4)

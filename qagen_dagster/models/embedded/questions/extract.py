@@ -60,6 +60,9 @@ _BACK_MATTER = frozenset(
 )  # fmt: skip
 
 
+_SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
+
+
 @lru_cache(maxsize=CACHED_WINDOWS)
 def candidates(
     lines: tuple[Line, ...], context: Context, wanted: frozenset[str] = frozenset()
@@ -105,15 +108,13 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         for sentence in split(block.passage)
         if is_prose(sentence)
     ]
-    docs = parse([sentence.text.rstrip(";") for sentence in found])
+    docs = parse([_SECTION_NUMBER.sub("", sentence.text.rstrip(";"), 1) for sentence in found])
     said = [frozenset(content_stems(sentence.text)) for sentence in found]
     for place, (sentence, doc) in enumerate(zip(found, docs, strict=True)):
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
-            wanted = frozenset(content_stems(asked))
-            rival = family != "definition" and any(
-                wanted <= other for at, other in enumerate(said) if at != place
-            )
+            wanted = frozenset([asked] if family == "definition" else content_stems(asked))
+            rival = any(wanted <= other for at, other in enumerate(said) if at != place)
             if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
 
@@ -211,9 +212,7 @@ def _askable(row: Row, cell: str) -> bool:
 
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
-_OF_FORMS = word_set(
-    "phone date name address type status number title place day"
-)  # labels of forms and letterheads
+_OF_FORMS = word_set("phone date name address type status number title place day")  # labels of letterheads
 _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
 
 

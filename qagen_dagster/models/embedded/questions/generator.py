@@ -103,10 +103,8 @@ def shown(listing: str) -> list[Shown]:
     found: list[Shown] = []
     for match in _ROW.finditer(listing):
         lines = _LINES.search(match["fields"])
-        kind, caption = (
-            re.search(r"type: (\w+)", match["fields"]),
-            re.search(r"caption: (.*)$", match["fields"]),
-        )
+        kind = re.search(r"type: (\w+)", match["fields"])
+        caption = re.search(r"caption: (.*)$", match["fields"])
         start = int(lines[1]) if lines else None
         end = int(lines[2] or lines[1]) if lines else None
         found.append(

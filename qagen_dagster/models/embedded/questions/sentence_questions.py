@@ -176,8 +176,8 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         return "", ""  # "the Secretary", "values"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
-        lone = not is_named(noun) and noun.ent_type_ == "ORG" and len(answer.split()) == 1  # "Sass", "Google"
-        return "Who" if all(map(_is_of_persons, answer.split())) and not lone else "What", answer
+        acts = is_named(noun) or noun.ent_type_ != "ORG" or " " in answer  # one word may be software: "Sass"
+        return "Who" if acts and all(map(_is_of_persons, answer.split())) else "What", answer
     return "What", answer
 
 
@@ -278,32 +278,22 @@ def why(clause: Clause) -> Iterator[Found]:
             yield ask(clause, "Why", set(indices)), solid(clause.doc, indices), "why", "causal", 0.9
 
 
-_SHORTEST_DEFINITION = 4  # words with a meaning of their own
 _OF_OTHERS = word_set(
-    "cause part example result way step reason issue problem challenge signal factor sign member matter phenomenon"
+    "cause part example result way step reason issue problem factor signal sign member"
 )  # no kinds
 
 
 def definition(clause: Clause) -> Iterator[Found]:
-    """Questions for what the subject is, if "is a ..." says it."""
-    subject = [clause.doc[index] for index in clause.within(clause.subject)]
-    plain = len(clause.subject.text) > 1 and all(
-        token.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT")
-        for token in subject[subject[0].lower_ in ("a", "an") :]
-    )
-    for noun in (
-        clause.root.children if plain and clause.root.lower_ == "is" and not clause.auxiliaries else ()
-    ):
-        phrase = clause.within(noun)
-        told = (
-            noun.dep_ == "attr"
-            and phrase
-            and noun.lower_ not in _OF_OTHERS
-            and clause.doc[phrase[0]].lower_ in ("a", "an")
-        )
-        if told and sum(_is_full(clause.doc[index]) for index in phrase) >= _SHORTEST_DEFINITION:
-            gap = {index for index in clause.kept if index > clause.root.i}
-            yield ask(clause, "What", gap), solid(clause.doc, phrase), "definition", "factual", 0.75
+    """Questions for what the subject is, if "is a ..." tells it in at least four words with a meaning of their own."""
+    doc, root, subject = clause.doc, clause.root, clause.subject
+    told = [doc[index] for index in clause.within(subject)]
+    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in told)
+    is_a = plain and root.lower_ == "is" and not clause.auxiliaries and len(subject.text) > 1
+    for noun in root.children if is_a else ():
+        phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
+        if sum(_is_full(doc[index]) for index in phrase) > 3 and doc[phrase[0]].lower_ in ("a", "an"):
+            gap = {index for index in clause.kept if index > root.i}
+            yield ask(clause, "What", gap), solid(doc, phrase), "definition", "factual", 0.75
 
 
 RULES = (definition, who, thing, agent_or_complement, when, how_many, why)

@@ -40,9 +40,7 @@ class Block:
 _UNKNOWN = "\ufffd"  # an unreadable letter; a block with one counts as code and gives no question
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
-_ITEM = re.compile(
-    r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|\d{1,2}(?:\.\d{1,2})+\.?|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)"
-)
+_ITEM = re.compile(r"^\s*(?:>\s?)*([-*+•\u2013]|\(?\d{1,2}[.)]|Step \d{1,2}[.:]|\([a-z]\))\s+(?=\S)")
 _RULE = re.compile(r"^\s*([-_*=~])\s*(?:\1\s*){2,}$")
 _ADMONITION = re.compile(r"^\s*(?:!!!|\?\?\?|:::|%%|\{%|<)")
 _PAGE_NUMBER = re.compile(r"^\W*(?:[Pp]age\s+)?\d{1,4}(?:\s+of\s+\d{1,4})?\W*$")
