@@ -16,7 +16,7 @@ _PLOTS = (
     "Narva", "Odense", "Parma", "Riga", "Sligo", "Trier", "Umea", "Vaduz", "Worms", "Ypres", "Zadar", "Arles", "Brest", "Como",
 )  # fmt: skip
 _CROPS = ("barley", "lentil", "mustard", "clover", "rye", "flax")
-_FACT = re.compile(r"(\d+)\| (The mean yield of the (\w+) plot under (\w+) was (\d+) kg\.)")
+_FACT = re.compile(r"(?:(\d+)\| )?(The mean yield of the (\w+) plot under (\w+) was (\d+) kg\.)")
 _ASKED = re.compile(r"What was the mean yield of the (\w+) plot under (\w+)\?")
 _DIFFER = re.compile(
     r"How many kg more was the mean yield of the (\w+) plot under (\w+) than of the (\w+) plot under (\w+)\?"
@@ -113,7 +113,7 @@ def _ask(asked: Asked) -> Reply:
                 "submit_qa",
                 question=f"What was the mean yield of the {plot} plot under {crop}?",
                 answer=f"{amount} kg",
-                evidence=[{"quote": quote, "start_line": int(line)}],
+                evidence=[{"quote": quote, "start_line": int(line) if line else None}],
                 question_type="numeric",
             )
     if asked.results or _WHOLE.search(asked.user):
@@ -121,10 +121,10 @@ def _ask(asked: Asked) -> Reply:
     return _call("read_lines", start_line=int((_UNUSED.findall(asked.user) or ["1"])[0]))
 
 
-def _facts(asked: Asked) -> dict[tuple[str, str], tuple[int, str, int]]:
-    """Line, sentence and amount of the facts that it sees, by plot and crop."""
+def _facts(asked: Asked) -> dict[tuple[str, str], tuple[int | None, str, int]]:
+    """Line, sentence and amount of the facts that it sees, by plot and crop; the line is None if it has no number."""
     return {
-        (plot, crop): (int(line), quote, int(amount))
+        (plot, crop): (int(line) if line else None, quote, int(amount))
         for line, quote, plot, crop, amount in _FACT.findall("\n".join((asked.user, *asked.results)))
     }
 
@@ -140,18 +140,13 @@ def _ask_many(asked: Asked) -> Reply:
     fresh = [key for key in facts if key not in taken]
     left = iter(fresh[:: max(1, len(fresh) // max(20, most))])
     asks = [
-        {
-            "question": f"What was the mean yield of the {plot} plot under {crop}?",
-            "question_type": "factual",
-            "lines": [facts[plot, crop][0]],
-        }
+        {"question": f"What was the mean yield of the {plot} plot under {crop}?", "question_type": "factual"}
         for _, (plot, crop) in zip(range(wanted.get("factual", 0)), left, strict=False)
     ]
     for _ in range(wanted.get("comparison", 0)):
         low, high = sorted((next(left), next(left)), key=lambda key: facts[key][2])
         text = "How many kg more was the mean yield of the {} plot under {} than of the {} plot under {}?"
-        lines = [facts[key][0] for key in (high, low)]
-        asks.append({"question": text.format(*high, *low), "question_type": "comparison", "lines": lines})
+        asks.append({"question": text.format(*high, *low), "question_type": "comparison"})
     return _call("submit_questions", questions=asks)
 
 
@@ -262,7 +257,7 @@ def _answer(asked: Asked) -> Reply:
         answerable=True,
         unambiguous=True,
         answer=answer,
-        evidence=[{"quote": quote, "start_line": int(line)}],
+        evidence=[{"quote": quote, "start_line": int(line) if line else None}],
         **(dict.fromkeys(_JUDGED, True) if '"relevant"' in asked.whole else {}),
     )
 

@@ -21,9 +21,9 @@ from qagen_dagster.records.questions.submissions import in_list
 from qagen_dagster.records.run import Outcome
 from qagen_dagster.toolkit.excerpt import block, enclose, one_line
 
-_MOST = 4_000  # characters of a question, an answer or a passage
+_MOST = 4_000  # maximum characters shown of a question, an answer or a passage
 _ResultT = TypeVar("_ResultT", bound=Record)
-AT_ONCE = 10  # passages of one call
+AT_ONCE = 10  # passages that are graded in one call
 
 
 class SubmittedGuess(Record):
@@ -57,12 +57,12 @@ class Mark(Record):
 
 
 def prompts() -> tuple[Prompt, ...]:
-    """The prompts of the agent that answers and of the one that marks."""
+    """The prompts of the agent that answers and of the agent that marks."""
     return load_prompt("evaluation/closed_book"), marking_prompt()
 
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
-    """The answer of `model` without the document. The caller records the calls. Raises ModelError."""
+    """The answer that `model` gives without the document. The caller records the calls. Raises ModelError."""
     return _outcome(SubmittedGuess, guessing(model, "answerer", (question,), corpus_context))
 
 
@@ -88,7 +88,7 @@ def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: 
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:
-    """Whether `given` is right. The caller records the calls. Raises ModelError."""
+    """Whether the answer `given` states what the reference answer states. The caller records the calls. Raises ModelError."""
     return _outcome(Mark, marking(model, role, question, reference, given))
 
 
@@ -97,7 +97,7 @@ def marking_prompt() -> Prompt:
 
 
 def marking(model: Model, role: str, question: str, reference: str, given: str) -> AgentRun:
-    """The run that compares `given` with the reference answer; its result is a `Mark`. Raises ModelError."""
+    """The run that compares the answer `given` with the reference answer; its result is a `Mark`. Raises ModelError."""
     spec = without_tools("examiner", role, marking_prompt(), Terminal("submit_mark", Mark), max_nudges=1)
     texts = {"question": question, "reference": reference, "given": given}
     return run_agent(spec, model, {}, {name: one_line(text, _MOST) for name, text in texts.items()})
@@ -127,9 +127,9 @@ def grade_passages(
     """The grades of `passages` in their order. The caller records the calls. Raises ModelError."""
 
     def check(result: Record) -> None:
-        given = len(SubmittedGrades.model_validate(result).grades)
-        if given != len(passages):
-            raise ToolError(f"grades: there are {len(passages)} passages, and {given} grades.")
+        count = len(SubmittedGrades.model_validate(result).grades)
+        if count != len(passages):
+            raise ToolError(f"grades: there are {len(passages)} passages, and {count} grades.")
 
     terminal = Terminal("submit_grades", SubmittedGrades, check)
     spec = without_tools("relevance judge", role, relevance_prompt(), terminal, max_nudges=1)

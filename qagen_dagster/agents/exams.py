@@ -1,8 +1,9 @@
 """The four roles that make exam items, as agents: designer, implementer, verifier and style judge.
 
 The designer writes the reasoning idea of a question, without numbers, equations or a solution. The implementer writes a complete
-question from an idea, and another question from the same idea if the first one failed. The verifier runs twice: it solves the question without
-the key and the implementer's solution, then judges question and steps beside its own solution. The style judge gives six scores.
+question from an idea, and another question from the same idea if the first question failed. The verifier runs twice: it solves the question
+without the key and the implementer's solution, then judges the question and the steps beside its own solution. The style judge gives six
+scores.
 No agent controls retries or decides on acceptance: code does.
 """
 
@@ -41,7 +42,7 @@ LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 _AT_ONCE = (GiveUpReason.MALFORMED, GiveUpReason.CONTEXT_OVERFLOW)  # ends that another attempt cannot change
 ResultT = TypeVar("ResultT", bound=Record)
 _NONE = "(none)"
-_IDEA_CHARACTERS = 2_000  # of all ideas shown together
+_IDEA_CHARACTERS = 2_000  # maximum of all ideas in a prompt together
 _CONCRETE = re.compile(r"[^\s]{0,20}[0-9=][^\s]{0,20}")
 _OTHER_SCHEMA = "schema_id must be {wanted}, the schema you were given."
 _TOO_CONCRETE = (
@@ -55,7 +56,7 @@ _REASONLESS = "A FAIL needs reasons, a severity, and instructions where it can b
 
 @dataclass(frozen=True)
 class ExamContext:
-    """One slot of a part. `item` is its number in the part, from 1. `prompts` replace shipped ones, by name."""
+    """One slot of a part. `item` is its number in the part, from 1. `prompts` replace shipped prompts, by name."""
 
     config: ExamConfig
     schema: ExamSchema
@@ -74,14 +75,14 @@ class ExamContext:
         return sample_of(self.seed, self.item, number)
 
     def exam(self) -> dict[str, str]:
-        """The exam as every role is shown it."""
+        """The prompt values of the exam, which every role gets."""
         return {"exam": self.config.name, "candidate": self.config.candidate_profile.strip()}
 
     def style(self) -> dict[str, str]:
         return {"style_notes": "\n".join(f"- {note}" for note in self.config.style_notes) or _NONE}
 
     def target(self) -> dict[str, str]:
-        """The names of the schema and the difficulty."""
+        """The prompt values of the schema and the difficulty."""
         return {
             "schema_id": self.schema.id,
             "schema_title": self.schema.title,
@@ -108,7 +109,7 @@ class Failed:
     finding: Finding
 
 
-# role, prompt, terminal and first sample by submission
+# by kind of submission: role, prompt, terminal and first sample number
 _ROLES: dict[type[Record], tuple[Role, str, str, int]] = {
     IdeaPlan: (Role.DESIGNER, "designer", "submit_idea", -1),
     QuestionPackage: (Role.IMPLEMENTER, "implementer", "submit_question", 0),
@@ -167,8 +168,8 @@ def _check_idea(schema_id: str, result: Record) -> None:
     plan = IdeaPlan.model_validate(result)
     if plan.schema_id.strip() != schema_id:
         raise ToolError(_OTHER_SCHEMA.format(wanted=schema_id))
-    for name, said in words_of(plan).items():
-        found = _CONCRETE.search(" ".join(said))
+    for name, words in words_of(plan).items():
+        found = _CONCRETE.search(" ".join(words))
         if found is not None:
             raise ToolError(_TOO_CONCRETE.format(field=name, found=found.group()))
 
@@ -176,7 +177,7 @@ def _check_idea(schema_id: str, result: Record) -> None:
 def implement(
     context: ExamContext, model: Model, plan: IdeaPlan, attempt: int, failed: Failed | None
 ) -> Reply[QuestionPackage]:
-    """Ask for the attempt with the number `attempt`, from 1. The model is told why the attempt in `failed` failed. Raises ModelError."""
+    """Ask for the attempt with the number `attempt`, from 1. The prompt states why the attempt in `failed` failed. Raises ModelError."""
     values = context.exam() | context.style() | context.target()
     values["plan"] = shown_plan(plan)
     thresholds = context.config.thresholds
@@ -193,7 +194,7 @@ def implement(
 
 
 def _why(failed: Failed) -> str:
-    """The reasons in the failed report; without a report, the faults that code found."""
+    """The reasons in the report that failed the attempt; without a report, the faults that code found."""
     detail = f"{failed.finding.name}: {failed.finding.detail}"
     style, report = failed.attempt.style, failed.attempt.report
     if style is not None:
@@ -220,14 +221,15 @@ def _shown_package(package: QuestionPackage) -> str:
 
 
 def solve(context: ExamContext, model: Model, question: ExamQuestion, attempt: int) -> Reply[BlindSolution]:
-    """Answer from the stem and the options only. Raises ModelError."""
+    """Let the verifier answer from the stem and the options only. Raises ModelError."""
     return _ask(context, model, BlindSolution, context.exam() | shown_question(question), attempt)
 
 
 def verify(
     context: ExamContext, model: Model, package: QuestionPackage, blind: BlindSolution, attempt: int
 ) -> Reply[VerifierReport]:
-    """Judge the question and the steps of its solution beside the verifier's solution, and the paths to other options. Raises ModelError."""
+    """Let the verifier judge the question, the steps of its solution, and the paths to other options, beside its own solution `blind`.
+    Raises ModelError."""
     target = context.target()
     values = context.exam() | {name: target[name] for name in ("difficulty", "meaning")}
     values |= shown_question(package.question)
@@ -249,7 +251,7 @@ def _check_verdict(result: Record) -> None:
 def judge_style(
     context: ExamContext, model: Model, package: QuestionPackage, report: VerifierReport, attempt: int
 ) -> Reply[StyleReport]:
-    """Score a question that the verifier passed. Raises ModelError."""
+    """Let the style judge score a question that the verifier passed. Raises ModelError."""
     confidence = f", confidence {report.confidence}" if report.confidence else ""
     values = context.exam() | context.style() | context.target() | shown_question(package.question)
     values |= {
@@ -304,25 +306,25 @@ def bullets(lines: tuple[str, ...]) -> str:
 
 
 def words_of(plan: IdeaPlan) -> dict[str, tuple[str, ...]]:
-    """The fields of a plan, without the schema's id."""
-    fields = ((name, said) for name, said in plan if name != "schema_id")
-    return {name: said if isinstance(said, tuple) else (said,) for name, said in fields}
+    """The texts of each field of a plan, without the schema's id."""
+    fields = ((name, value) for name, value in plan if name != "schema_id")
+    return {name: value if isinstance(value, tuple) else (value,) for name, value in fields}
 
 
 def shown_plan(plan: IdeaPlan) -> str:
-    """The idea as the implementer is shown it."""
+    """The idea as the implementer sees it."""
     rows = [f"schema_id: {plan.schema_id}"]
-    for name, said in words_of(plan).items():
+    for name, words in words_of(plan).items():
         listed = name in ("constraints_used", "intended_wrong_paths")
-        rows += [f"{name}:", bullets(said)] if listed else [f"{name}: {said[0]}"]
+        rows += [f"{name}:", bullets(words)] if listed else [f"{name}: {words[0]}"]
     return block(rows)
 
 
 def shown_options(options: Iterable[tuple[str, str]]) -> str:
-    """`A: ...`, one line each, in order."""
+    """The options in the order of their letters, one line each, such as `A: ...`."""
     return block(f"{letter}: {' '.join(text.split())}" for letter, text in sorted(options))
 
 
 def shown_question(question: ExamQuestion) -> dict[str, str]:
-    """Only the stem and the options."""
+    """The prompt values of a question: only its stem and its options."""
     return {"stem": question.stem, "options": shown_options(question.options.items())}

@@ -48,7 +48,7 @@ class Nudge:
     text: str
 
 
-# The server failed, or the model cannot use the wire: nothing is known about the task. A refusal or a reached limit is a result instead.
+# After these ends nothing is known about the task, because no reply was usable. A refusal or a limit of turns or calls is a result.
 _UNUSABLE = (
     GiveUpReason.OUTPUT_LIMIT,
     GiveUpReason.NO_TOOL_CALL,
@@ -70,12 +70,12 @@ class GiveUp:
 
 
 def ended_by(failure: str, *reasons: GiveUpReason) -> bool:
-    """Whether a run ended for one of the reasons; `failure` is its GiveUp as text."""
+    """Whether a run ended for one of the reasons. `failure` is the text of its GiveUp."""
     return failure.removeprefix("comparison: ").startswith(tuple(f"{one.value}: " for one in reasons))
 
 
 def is_unusable(failure: str) -> bool:
-    """Whether a run ended because no reply was usable. The work is not finished then."""
+    """Whether a run ended because no reply was usable. In this case the work is not finished."""
     return ended_by(failure, *_UNUSABLE)
 
 
@@ -90,7 +90,7 @@ class RunState:
     turns: int = 0
     tool_calls: int = 0
     nudges: int = 0
-    cut: int = 0  # useless replies that were cut off
+    cut: int = 0  # number of replies that were cut off and useless
     faulty: int = 0  # consecutive turns in which every tool call was faulty
     # turns with a refusal, by tool and message; `refusal` is the last message
     misfits: Counter[str] = field(default_factory=Counter[str])
@@ -110,8 +110,8 @@ def decide(response: Response, state: RunState, limits: AgentLimits, terminals: 
             return GiveUp(GiveUpReason.MAX_TOOL_CALLS, f"more than {limits.max_tool_calls} tool calls")
         return RunTools(calls)
     if state.nudges >= limits.max_nudges:
-        said = response.message
-        return GiveUp(GiveUpReason.NO_TOOL_CALL, _line(said.text) or said.in_reasoning or "empty reply")
+        written = response.message
+        return GiveUp(GiveUpReason.NO_TOOL_CALL, _line(written.text) or written.in_reasoning or "empty reply")
     cut = response.stop is Stop.LENGTH
     return Nudge(NUDGE_CUT if cut else NUDGE_NO_CALL.format(terminals=terminals))
 
@@ -126,7 +126,7 @@ RAISE = "cut off at {most} output tokens: raise `max_output_tokens` of the {role
 
 
 def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, most: int) -> Step:
-    """The step after a reply that was cut off: its complete items are the result, or else the model is told of the cut.
+    """The step after a reply that was cut off: its complete items are the result, or else a message to the model states the cut.
 
     A second cut ends the run. A run for several items ends at the first cut, because the caller then asks for fewer items.
     `most` is the number of output tokens that the model may write.
@@ -148,5 +148,5 @@ def after_cut(step: Step, response: Response, state: RunState, spec: AgentSpec, 
         return GiveUp(GiveUpReason.OUTPUT_LIMIT, RAISE.format(most=limit, role=spec.role))
     if not isinstance(step, RunTools) or last is None:
         return step
-    told = last.model_copy(update={"fault": _CUT.format(most=limit)})
-    return replace(step, calls=(*step.calls[:-1], told))
+    faulty = last.model_copy(update={"fault": _CUT.format(most=limit)})
+    return replace(step, calls=(*step.calls[:-1], faulty))

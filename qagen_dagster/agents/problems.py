@@ -1,7 +1,7 @@
 """The roles that work on physics problems, as agents: their submissions, the texts in their prompts, and the run of one task.
 
-The first output that breaks a property is refused with the reasons, and a second one ends the run. The caller decides which properties an output
-must keep.
+The first output that breaks a property is refused with the reasons, and a second such output ends the run. The caller decides which
+properties an output must keep.
 """
 
 import re
@@ -53,7 +53,8 @@ _SHAPELESS = (next_step.GiveUpReason.MAX_TURNS, next_step.GiveUpReason.MAX_TOOL_
 
 @dataclass(frozen=True)
 class Assignment(Generic[ResultT]):
-    """The submission of a role, and its tool. `shape` is the property that an output without a valid result breaks."""
+    """The task of a role: the `kind` of its result, and the tool that submits it. `shape` is the number of the property that an output
+    breaks if it is no valid result."""
 
     role: Role
     terminal: str
@@ -82,7 +83,7 @@ class Asking(Generic[ResultT]):
 
 @dataclass(frozen=True)
 class Reply(Generic[ResultT]):
-    """The end of a task. `result` is the accepted result, or the last result that broke a property."""
+    """The end of a task. `result` is the accepted result, or the last result that broke a property, or None."""
 
     end: TaskEnd
     result: ResultT | None
@@ -103,7 +104,7 @@ class Refused(Record):
 
 @dataclass
 class _Strikes:
-    """The faults in one run so far, and the turns in which they occurred."""
+    """The faults in one run so far. `struck_in` and `compiled_in` are the turns of the first refusals, or 0."""
 
     turn: int = 0
     struck_in: int = 0
@@ -115,7 +116,7 @@ class _Strikes:
 
 @dataclass(frozen=True, kw_only=True)
 class _Judged(agent_spec.Terminal, Generic[ResultT]):
-    """A terminal that refuses the first result that breaks a property; the second one ends the run."""
+    """A terminal that refuses the first result that breaks a property. The second such result ends the run."""
 
     job: Assignment[ResultT]
     asking: Asking[ResultT]
@@ -125,12 +126,12 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
         try:
             result = self.asking.settle(fitted(self.job.kind, arguments, ignore_unknown=True))
         except ValidationError as error:
-            said = explain(error, self.name)
-            breach = Breach(property=self.job.shape, detail=said)
-            if not is_misfit(said, self.name):
+            reason = explain(error, self.name)
+            breach = Breach(property=self.job.shape, detail=reason)
+            if not is_misfit(reason, self.name):
                 return self._struck((breach,))
             self.strikes.breaches = self.strikes.breaches or (breach,)
-            raise ToolError(said) from None
+            raise ToolError(reason) from None
         breaches = self.asking.judge(result)
         if breaches:
             self.strikes.last = result
@@ -143,8 +144,8 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
             raise ToolError(UNCOMPILED.format(message=compiled.message))
         if compiled is not None and failed and self.asking.must_compile(result):
             self.strikes.last = result
-            said = f"it does not compile: {' '.join(compiled.message.split())[:300]}"
-            return Refused(breaches=(Breach(property=self.job.shape, detail=said),))
+            reason = f"it does not compile: {' '.join(compiled.message.split())[:300]}"
+            return Refused(breaches=(Breach(property=self.job.shape, detail=reason),))
         return result
 
     def _struck(self, breaches: tuple[Breach, ...]) -> Record:
@@ -282,7 +283,7 @@ def variant_prompt(kind: VariantKind) -> Prompt:
 def solve_blind(
     model: Model, account: str, question: str, options: str, prompt: Prompt | None = None, sample: int = 0
 ) -> Reply[BlindSolution]:
-    """Solve a problem from its question and options alone; `prompt` replaces the shipped one. Raises ModelError."""
+    """Solve a problem from its question and options alone; `prompt` replaces the shipped prompt. Raises ModelError."""
     values = {"question": shown(question), "options": shown(options)}
     asking = Asking[BlindSolution](model, account, sample=sample)
     return ask(SOLVE, prompt or role_prompt(Role.SOLVER), asking, values)
@@ -294,14 +295,14 @@ def shown(text: str) -> str:
 
 
 def material(name: str, text: str, *, pictured: bool = False) -> str:
-    """The text between tags, or a line that states where the problem is if there is no text."""
+    """The text between tags. If there is no text and the problem is `pictured`, a line that refers to the picture."""
     if not text.strip() and pictured:
         return f"The {name} is in the picture."
     return fence(name, shown(text))
 
 
 def shown_ideas(ideas: IdeaResult | None) -> str:
-    """The ideas, one field after another."""
+    """The ideas as text, one field after another."""
     if ideas is None:
         return _NONE
     fields = {
@@ -310,7 +311,7 @@ def shown_ideas(ideas: IdeaResult | None) -> str:
         "Formulas": ideas.formulas,
         "What a student stumbles over": ideas.difficulty_factors,
     }
-    rows = ([f"{name}:", *(f"- {one}" for one in said)] for name, said in fields.items() if said)
+    rows = ([f"{name}:", *(f"- {one}" for one in entries)] for name, entries in fields.items() if entries)
     return block(line for row in rows for line in row) or _NONE
 
 

@@ -39,7 +39,7 @@ class Prompt:
 
     @property
     def hash(self) -> str:
-        """Sixteen hexadecimal digits of its content: part of lineage and of fingerprints."""
+        """A hash of the content, of 16 hexadecimal digits. It is part of lineage and of fingerprints."""
         return digest(self.system, self.user)[:16]
 
     @property
@@ -111,7 +111,7 @@ def load_addition(path: str) -> Prompt:
 
 
 def own_prompts(shipped: Iterable[Prompt], texts: Mapping[str, str]) -> dict[str, Prompt]:
-    """The prompts that a user wrote in place of shipped ones, by name. `texts` maps the stems of shipped files to new texts.
+    """The prompts that a user wrote in place of shipped prompts, by name. `texts` maps the stems of shipped files to new texts.
 
     Raises ConfigError for a text that replaces no prompt, lacks a part, or differs in its fields or in the fields between tags.
     """
@@ -128,8 +128,8 @@ def own_prompts(shipped: Iterable[Prompt], texts: Mapping[str, str]) -> dict[str
         if not own.user or bool(own.system) is not bool(prompt.system):
             raise ConfigError(f"prompt {stem} needs a system and a user part, divided by {DIVIDER.strip()!r}")
         if own.fields != prompt.fields:
-            told = ("system part", "user part", "user part between tags")
-            parts = zip(told, own.fields, prompt.fields, strict=True)
+            names = ("system part", "user part", "user part between tags")
+            parts = zip(names, own.fields, prompt.fields, strict=True)
             wrong = [
                 f"{part} needs {sorted(wanted)}, has {sorted(has)}"
                 for part, has, wanted in parts

@@ -54,7 +54,7 @@ _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[ \t]*[A-Za-z]{0,10}[ \t]*$", re.MULTILI
 _STRAY_BACKSLASH = re.compile(r'\\(?:([\\/"])|(?![bfnrtu]))')
 _MOST_CHARACTERS = 100_000  # of a reply that is searched for a result
 _AFTER_USELESS = 10**15  # difference between the sample numbers of two tries
-# Ends after which the ledger has all replies.
+# Ends of runs whose replies are all in the ledger.
 _REPLAYED = (
     GiveUpReason.NO_TOOL_CALL,
     GiveUpReason.FAULTY_CALLS,
@@ -67,7 +67,7 @@ _REPEATED = "[You have made this very call before and this is the same answer. D
 
 @dataclass(frozen=True)
 class TurnOutcome:
-    """All tool results of a turn, and the submitted result if a terminal tool accepted one."""
+    """All tool results of a turn, and the submitted result if a terminal accepted a result."""
 
     results: tuple[messages.ToolResult, ...]
     finished: tuple[str, Record] | None
@@ -76,7 +76,7 @@ class TurnOutcome:
 def dispatch(
     calls: Sequence[messages.ToolCall], tools: dict[str, Tool], terminals: dict[str, Terminal]
 ) -> TurnOutcome:
-    """Run ordinary tools in parallel, then terminal ones in order; the first success ends the run.
+    """Run ordinary tools in parallel, then terminals in order. The first terminal that accepts a result ends the run.
 
     After a refusal, later calls of that terminal in the turn are not run, because the model wrote them before it knew of the refusal.
     """
@@ -157,8 +157,8 @@ def _answered(
 ) -> messages.ToolResult:
     """The result of `run` with the arguments of the call. Unreadable arguments and a ToolError give a result with the error."""
     if call.fault is not None:
-        said = _UNREADABLE_ARGUMENTS.format(name=call.name)
-        return _error(call, f"{said} ({call.fault}). Send them again as one JSON object.")
+        beginning = _UNREADABLE_ARGUMENTS.format(name=call.name)
+        return _error(call, f"{beginning} ({call.fault}). Send them again as one JSON object.")
     try:
         return messages.ToolResult(call_id=call.id, name=call.name, content=run(dict(call.arguments)))
     except errors.ToolError as error:
@@ -198,12 +198,12 @@ def from_text(step: Step, response: messages.Response, terminals: Sequence[Termi
                 fault = fault or str(error)
     if not fault:
         return step
-    said = UNREADABLE.format(names=" or ".join(one.name for one in terminals), fault=fault)
-    return Nudge(said) if isinstance(step, Nudge) else GiveUp(GiveUpReason.NO_TOOL_CALL, fault)
+    advice = UNREADABLE.format(names=" or ".join(one.name for one in terminals), fault=fault)
+    return Nudge(advice) if isinstance(step, Nudge) else GiveUp(GiveUpReason.NO_TOOL_CALL, fault)
 
 
 def _candidates(text: str) -> Iterator[dict[str, object] | str]:
-    """Every mapping in the text, from the last fence to the first. For a fence that cannot be read, the error message."""
+    """Every mapping in the text, from the last fenced block to the first. For a block that cannot be read, the error message."""
     marks = [(mark.start(), mark.end()) for mark in _FENCE.finditer(text)]
     pieces = [text[opened[1] : closed[0]] for opened, closed in zip(marks[::2], marks[1::2], strict=False)]
     if len(marks) % 2:  # the last fence is not closed
@@ -233,7 +233,7 @@ def _value(text: str) -> JsonValue:
 
 @dataclass(frozen=True)
 class AgentRun:
-    """The end of a run, all its responses, and in `used` the calls of tools that were run."""
+    """The end of a run, all its responses, and in `used` the tool calls that were run."""
 
     end: Finish | GiveUp
     responses: tuple[messages.Response, ...]
@@ -255,7 +255,7 @@ def run_agent(
     pictures: tuple[messages.Image, ...] = (),
     opening: str = "",
 ) -> AgentRun:
-    """Run `spec` to its end. Raises ModelError when the model is not available; a limit that is reached is a result.
+    """Run `spec` to its end. Raises ModelError if the model is not available. A limit that is reached is a result, not an error.
 
     Runs with equal values and different `sample` get different responses. If the stored replies are useless, the model is asked for
     another sample. `opening` precedes the user prompt. Many runs share this prefix, so that providers can cache it.
@@ -370,11 +370,11 @@ def _misfits(results: Sequence[messages.ToolResult], state: RunState, spec: Agen
     faulty, state.refusal = bool(state.refusal), ""
     for one in results:
         text = one.content[0].text if isinstance(one.content[0], messages.Text) else ""
-        said, not_run = " ".join(text[:300].split()), text.startswith(_NOT_RUN)
-        state.refusal = said if one.is_error and not not_run else state.refusal
+        beginning, not_run = " ".join(text[:300].split()), text.startswith(_NOT_RUN)
+        state.refusal = beginning if one.is_error and not not_run else state.refusal
         unread = text.startswith(_UNREADABLE_ARGUMENTS.format(name=one.name))
         if one.is_error and (unread or is_misfit(text, one.name)):
-            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = said
+            forms[f"{one.name}: {_NUMBER.sub('#', text)}"] = beginning
         elif not not_run:  # the call had the right form
             kept = {key: n for key, n in state.misfits.items() if not key.startswith(f"{one.name}: ")}
             state.misfits = Counter(kept)
@@ -421,7 +421,7 @@ def call_summaries(
 ) -> tuple[CallSummary, ...]:
     """The summary of the call behind each response."""
     found = tuple(responses)
-    held = [one.charged and cost_of(spec, one.charged, batch=one.batch) for one in found]
+    charges = [one.charged and cost_of(spec, one.charged, batch=one.batch) for one in found]
     return tuple(
         CallSummary(
             request_key=response.request_key,
@@ -437,12 +437,12 @@ def call_summaries(
             charged_usd=charged and charged.usd,
             charged_tokens=charged and charged.tokens,
         )
-        for response, charged in zip(found, held, strict=True)
+        for response, charged in zip(found, charges, strict=True)
     )
 
 
 def raw_text(run: AgentRun) -> str:
-    """Text and arguments of every response, in order."""
+    """The text and the tool calls of every response, in order."""
     rows: list[str] = []
     for response in run.responses:
         rows += [response.message.text] if response.message.text else []

@@ -18,7 +18,7 @@ from qagen_dagster.toolkit.tool import explain, schema_of
 
 @dataclass(frozen=True)
 class AgentLimits:
-    """Caps on one agent run; reaching one is a recorded result."""
+    """Limits of one agent run. A run that reaches a limit ends, and the limit is recorded as its result."""
 
     max_turns: int = 30
     max_tool_calls: int = 60
@@ -55,10 +55,10 @@ class Terminal:
         return result
 
     def submit_part(self, arguments: dict[str, object]) -> Record | None:
-        """The items of a reply that was cut off; None if there are none. `check` sees the items, but cannot refuse them."""
-        given = arguments.get(self.items)
+        """A result with the complete items of a reply that was cut off; None if no item is. `check` sees the result, but cannot refuse it."""
+        listed = arguments.get(self.items)
         whole: list[object] = []
-        for item in cast("list[object]", given) if isinstance(given, list) else ():
+        for item in cast("list[object]", listed) if isinstance(listed, list) else ():
             try:
                 fitted(self.result, {self.items: [item]})
             except ValidationError:
@@ -81,10 +81,8 @@ def _terminal_spec(name: str, result: type[Record]) -> ToolSpec:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What the requests of several agents about one document begin with, so that providers cache the document once for all of them.
-
-    What `AgentSpec.prompt` has as system text then stands below the document. Of the `tools` each agent accepts only its own terminals.
-    """
+    """The common beginning of the requests of several agents about one document, so that providers cache the document once for all agents.
+    The system text of `AgentSpec.prompt` is then below the document. Each agent accepts only those `tools` that are its own terminals."""
 
     system: str
     tools: tuple[ToolSpec, ...]
@@ -104,11 +102,11 @@ class AgentSpec:
     terminals: tuple[Terminal, ...]
     limits: AgentLimits = field(default_factory=AgentLimits)
     reads_text: bool = False
-    beginning: Beginning | None = None  # of an agent without `tools`
+    beginning: Beginning | None = None  # only for an agent without `tools`
 
     @property
     def ends(self) -> str:
-        """The names of the terminals, as the model is told them."""
+        """The names of the terminals, joined by "or", for messages to the model."""
         return " or ".join(terminal.name for terminal in self.terminals)
 
 

@@ -26,7 +26,7 @@ from qagen_dagster.grounding.source import Source, Window, is_statement
 from qagen_dagster.records.grading import SentenceGrade
 
 EACH = 4  # maximum candidate windows of each size
-NEIGHBOURS = 2  # sentences in a window
+NEIGHBOURS = 2  # maximum sentences in a window
 ASKED = 0.7  # minimum share of the question's words that the evidence must have
 SHORT = 12  # maximum words of a short answer
 MORE = 0.5  # maximum share of the evidence's words that are neither in the question nor in the answer
@@ -43,19 +43,19 @@ _SOURCE_NAMED = re.compile(
 
 
 def near(stems: Iterable[str], source: Source) -> list[Window]:
-    """The windows of one sentence, and of NEIGHBOURS sentences, that share the most words with `stems`."""
+    """The windows of up to NEIGHBOURS sentences that share the most words with `stems`."""
     return [one for one in source.candidates(stems, EACH) if one.size <= NEIGHBOURS]
 
 
 def supporting(answer: str, question: str, source: Source) -> Window | None:
     """The sentences or the table row that state a short answer to the question; None if there are none, or if the answer is not short."""
-    said = tokens(answer)
-    if not said or len(said) > SHORT or not question.strip():
+    words = tokens(answer)
+    if not words or len(words) > SHORT or not question.strip():
         return None
     asked = _asked(question)
     if not asked or set(content_stems(answer)) <= asked:
         return None
-    row = _row(said, asked, source)
+    row = _row(words, asked, source)
     return row if row is not None or not _fits(answer, question) else _sentences(answer, asked, source)
 
 
@@ -68,7 +68,7 @@ def _fits(answer: str, question: str) -> bool:
 
 
 def answers(window: Window, question: str, source: Source) -> bool:
-    """Whether the window has most words of the question."""
+    """Whether the window has at least the share ASKED of the question's content words."""
     return _share_of(_asked(question), source.window_stems(window)) >= ASKED
 
 
@@ -78,7 +78,7 @@ def _asked(question: str) -> frozenset[str]:
 
 
 def _sentences(answer: str, asked: frozenset[str], source: Source) -> Window | None:
-    """The sentences that contain the answer and no rival value, if no other sentences have more of the question's words."""
+    """The window that contains the answer and no rival value, if no other window of its size has more of the question's words."""
     mine = frozenset(content_stems(answer))
     rest = asked - mine
     windows = near([*mine, *asked], source)
@@ -124,12 +124,12 @@ def _ambiguous(answer: str, asked: frozenset[str], text: str) -> bool:
             not any(one.same(own) for own in mine.amounts) and not set(content_stems(one.text)) <= asked
             for one in there.amounts
         )
-    said = set(content_stems(answer))
-    return bool(mine.names) and any(name not in said and name not in asked for name, _ in there.names)
+    words = set(content_stems(answer))
+    return bool(mine.names) and any(name not in words and name not in asked for name, _ in there.names)
 
 
-def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window | None:
-    """The row of a table that has the answer in a cell, if the question names the row and no other column."""
+def _row(words: tuple[str, ...], asked: frozenset[str], source: Source) -> Window | None:
+    """The row of a table that has the answer in a cell, if the question names the row, and names this cell's column best of all columns."""
     for row in source.rows:
         label = frozenset(content_stems(row.cells[0]))
         if not label or not label <= asked:
@@ -137,7 +137,7 @@ def _row(said: tuple[str, ...], asked: frozenset[str], source: Source) -> Window
         heads = [frozenset(content_stems(head)) for head in row.heads[1:]]
         fits = [(_share_of(head, tuple(asked)), len(head & asked)) for head in heads]
         best = max(fits)
-        if best[1] and fits.count(best) == 1 and tokens(row.cells[fits.index(best) + 1]) == said:
+        if best[1] and fits.count(best) == 1 and tokens(row.cells[fits.index(best) + 1]) == words:
             numbers = source.sentences_on(row.line, row.line)
             return Window(numbers.start, max(1, len(numbers)))
     return None
@@ -148,7 +148,7 @@ KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # minimum content words of a claim that a longer sentence can support; a shorter claim must be the whole sentence
 LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, as a multiple of the claim's length
 ALIKE = 0.7  # minimum share of words in the same order for a sentence to count as the claim with some words changed
-NAMES = 2  # absent names that refute a claim; one is enough in a short answer
+NAMES = 2  # minimum absent names that refute a claim; in a short answer, one absent name is enough
 BRIEF = 8  # maximum content words of an answer that a single absent name refutes
 ABSENT = 1 / 3  # reduction of a claim's closeness for each absent name or value
 LONG = 400  # sentences; in a longer document, absent names and values are not searched
@@ -202,8 +202,8 @@ class _Claim:
     @cached_property
     def own(self) -> tuple[str, ...]:
         """The content words that the question does not have."""
-        given = {*content_stems(self.question)}
-        return tuple(word for word in dict.fromkeys(self.stems) if word not in given)
+        asked = {*content_stems(self.question)}
+        return tuple(word for word in dict.fromkeys(self.stems) if word not in asked)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -231,8 +231,8 @@ def decide(text: str, source: Source, question: str = "") -> Decision:
         return Decision(True, (2 + close) * BAND, rule, window)
     for rule, window, reason in _refutes(claim, ranked, source):
         return Decision(False, close * BAND, rule, window or nearest, reason)
-    said = nearest is not None and contains(source.window_text(nearest), claim.text)
-    return Decision(None, (1 + close) * BAND, None, nearest, TOO_FEW if said else _lacking(claim, source))
+    has_text = nearest is not None and contains(source.window_text(nearest), claim.text)
+    return Decision(None, (1 + close) * BAND, None, nearest, TOO_FEW if has_text else _lacking(claim, source))
 
 
 def _closeness(claim: _Claim, window: Window, source: Source) -> float:
@@ -251,7 +251,7 @@ def _supports(claim: _Claim, ranked: Sequence[Window], source: Source) -> Iterat
         found = supporting(claim.text, claim.question, source)
         if found is not None:
             yield Rule.SHORT_ANSWER, found
-        if len(claim.own) == len({*claim.stems}):  # without words of the question it is not a statement
+        if len(claim.own) == len({*claim.stems}):  # a claim without words of the question is no statement
             return
     for window in ranked:
         if window.size == 1 and _may_say(claim, window, source) and _same_words(claim, window, source):
@@ -280,7 +280,7 @@ def _is_computed(claim: _Claim, source: Source) -> bool:
 
 
 def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
-    """Whether one sentence has all content words of the claim in order and close together, and no words that limit or change them."""
+    """Whether the window has all content words of the claim in order and close together, and no words that limit or change them."""
     span = _span(claim.stems, source.window_stems(window))
     if span is None or span > LOOSE * len(claim.stems):
         return False
@@ -294,12 +294,12 @@ def _same_words(claim: _Claim, window: Window, source: Source) -> bool:
     )
 
 
-def _span(said: Sequence[str], stems: Sequence[str]) -> int | None:
-    """The length of the shortest part of `stems` that has all of `said` in order; None if there is no such part."""
+def _span(words: Sequence[str], stems: Sequence[str]) -> int | None:
+    """The length of the shortest part of `stems` that has all of `words` in order; None if there is no such part."""
     found: list[int] = []
-    for start in (place for place, word in enumerate(stems) if word == said[0]):
+    for start in (place for place, word in enumerate(stems) if word == words[0]):
         place = start
-        for word in said[1:]:
+        for word in words[1:]:
             place = next((at for at in range(place + 1, len(stems)) if stems[at] == word), -1)
             if place < 0:
                 break
@@ -323,12 +323,12 @@ def _refutes(
 def _changed(
     claim: _Claim, windows: Sequence[Window], source: Source
 ) -> Iterator[tuple[Rule, Window | None, str]]:
-    """The differences between the claim and the sentence that otherwise has the same words, each as rule, window and reason."""
-    said = [stem(word) for word in claim.words]
+    """The differences between the claim and the sentence most like it, if it is at least ALIKE; each as rule, window and reason."""
+    mine = [stem(word) for word in claim.words]
     alike: dict[Window, float] = {}
     for number in {one.first + more for one in windows for more in range(one.size)}:
         there = [stem(word) for word in tokens(source.sentences[number].text)]
-        alike[Window(number, 1)] = _share(_common(said, there), max(len(said), len(there)))
+        alike[Window(number, 1)] = _share(_common(mine, there), max(len(mine), len(there)))
     window = max(alike, key=alike.__getitem__, default=None)
     if window is None or alike[window] < ALIKE:
         return

@@ -1,8 +1,8 @@
 """Grades answers, questions, documents and whole sets by any method. Also reads the error rates of code on public sets.
 
-It follows "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
+The grades follow "QAGRedo Algorithm Report", sections 4.3.4, 4.4 and 5.2. The hybrid method asks the judge about answers that code finds
 ungrounded or leaves undecided. If there is no judge or no verdict, the result of code stands, and the grade's `method` says so. A question
-claims little, and its words often differ from the document's, so the document must only have its names and values and half of its words.
+is grounded if the document has its names, its values and half of its words, because a question claims little and is often reworded.
 """
 
 import re
@@ -47,8 +47,8 @@ def grade_question(
     missing = list(dict.fromkeys(_missing(question, source, metadata, hypothetical=hypothetical)))
     words = set(content_stems(question))
     known = words & set(content_stems(metadata))
-    there = sum(source.has(word) or word in known for word in words)
-    share = there / len(words) if words else 0.0
+    found = sum(source.has(word) or word in known for word in words)
+    share = found / len(words) if words else 0.0
     reason = "" if own_words or share >= LEAST_WORDS else "few of its words are in the document"
     if missing:
         reason = f"the document does not have {', '.join(missing[:5])}"
@@ -62,10 +62,8 @@ def grade_question(
 
 
 def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool) -> Iterator[str]:
-    """The names, values and quotations of the question, as it writes them, that neither the document nor `metadata` has.
-
-    Limits ("at least 5") do not count, and no value of a `hypothetical` question does.
-    """
+    """The names, values and quotations of the question, as it writes them, that neither the document nor `metadata` has. Limits ("at least
+    5") are ignored. For a `hypothetical` question, all amounts and dates are ignored."""
     mine, beside, whole = (
         one.exact() for one in (facts(question), facts_of_document(metadata), source.facts)
     )
@@ -80,9 +78,9 @@ def _missing(question: str, source: Source, metadata: str, *, hypothetical: bool
         for one in missing(mine, whole):
             name = question[one.start : one.end]
             if one in elsewhere and one.start not in limits and not name.isalpha():
-                yield name  # not the "two" in "which of the two", which names nothing
+                yield name  # a value in words, such as the "two" in "which of the two", is ignored
     text = _flat(f"{source.text} {metadata}") if _QUOTED.search(question) else ""
-    yield from (f'"{said}"' for said in _QUOTED.findall(question) if _flat(said) not in text)
+    yield from (f'"{quotation}"' for quotation in _QUOTED.findall(question) if _flat(quotation) not in text)
 
 
 def _flat(text: str) -> str:
@@ -128,8 +126,8 @@ def grade_by_code_and_judge(
 
 
 def combine(first: grading.AnswerGrade, verdict: grading.JudgeVerdict) -> grading.AnswerGrade:
-    """The grade of an answer from the grade `first` by code, which did not accept the answer, and the judge's `verdict`."""
-    said = judge_issue(verdict)
+    """Combine two grades of an answer: `first`, by code, which did not find the answer grounded, and the judge's `verdict`."""
+    judge_line = judge_issue(verdict)
     if verdict.verdict is grading.Verdict.SUPPORTED and verdict.confidence >= GROUNDED_CONFIDENCE:
         contradicted = (one for one in first.sentences if one.status is grading.SentenceStatus.CONTRADICTED)
         notes = tuple(f"Overridden: {one}" for one in issues(contradicted))
@@ -146,9 +144,9 @@ def combine(first: grading.AnswerGrade, verdict: grading.JudgeVerdict) -> gradin
     if first.confidence is None:
         alone = grade_of_verdict([], verdict, ())
         sentences = tuple(_undecided(one, verdict.reason) for one in first.sentences)
-        return _as(alone, method, is_grounded=False, issues=(said,), sentences=sentences)
+        return _as(alone, method, is_grounded=False, issues=(judge_line,), sentences=sentences)
     least = min(first.confidence, verdict.confidence)
-    return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, said))
+    return _as(first, method, is_grounded=False, confidence=least, issues=(*first.issues, judge_line))
 
 
 def _undecided(one: grading.SentenceGrade, reason: str) -> grading.SentenceGrade:
@@ -162,8 +160,8 @@ def _overridden(one: grading.SentenceGrade) -> grading.SentenceGrade:
     """The sentence with the judge's status, SUPPORTED, unless code found it grounded. A contradiction is kept in the reason."""
     if one.status in _GROUNDED:
         return one
-    was = one.status is grading.SentenceStatus.CONTRADICTED
-    note = f"the judge found it supported; before: {one.reason or 'contradicted'}" if was else ""
+    refuted = one.status is grading.SentenceStatus.CONTRADICTED
+    note = f"the judge found it supported; before: {one.reason or 'contradicted'}" if refuted else ""
     return one.model_copy(update={"status": grading.SentenceStatus.SUPPORTED, "reason": note})
 
 
@@ -252,7 +250,7 @@ def report(
 
 
 def decided(answers: Iterable[grading.GradedAnswer]) -> grading.Decided:
-    """The numbers of answers that code, the judge and nobody decided."""
+    """The numbers of answers that were decided by code, decided by the judge, or left undecided (`nobody`)."""
     counts = Counter(one.grading.decided_by for one in answers)
     return grading.Decided(
         code=counts[grading.Decider.CODE], judge=counts[grading.Decider.JUDGE], nobody=counts[None]
@@ -268,8 +266,8 @@ def together(parts: Iterable[grading.Decided | None]) -> grading.Decided:
 
 
 def overall(confidences: Iterable[float | None], answers: int) -> tuple[grading.Grade | None, float | None]:
-    """Returns (grade, mean) of the measured confidences of `answers` answers; (None, None) if nothing was measured. The grade is None if
-    the share of the answers that were measured is below MIN_MEASURED."""
+    """Returns (grade, mean) of the confidences that were measured; (None, None) if none was. `answers` is the number of all answers. The
+    grade is None if fewer than the share MIN_MEASURED of them were measured."""
     measured = [one for one in confidences if one is not None]
     if not measured:
         return None, None

@@ -1,6 +1,6 @@
 """Grades answers without a model call, by the verdicts of code, with or without key phrases. Combines the grades of sentences.
 
-It follows "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words and no stop words. The words of a
+The grades follow "QAGRedo Algorithm Report", sections 4.3 and 5.2. Key phrases have two or three words and no stop words. The words of a
 sentence that is too short for a phrase are searched one by one. A phrase that is found proves only the topic and supports nothing.
 `Amount.same` in `english/amounts.py` decides whether two numbers are equal.
 
@@ -41,7 +41,7 @@ _SUBJECTS = re.compile(
 )
 _AND = re.compile(r",? and |, ")
 _CLAUSES = re.compile(r"[,;]? and |; ")
-_MOST_WORDS = 6  # maximum of one subject
+_MOST_WORDS = 6  # maximum words of one subject
 _MOST_PARTS = 8
 
 
@@ -63,7 +63,7 @@ def tally(sentences: Sequence[SentenceGrade], method: str, *, boost: float = 0.0
 
 
 def issues(sentences: Iterable[SentenceGrade]) -> tuple[str, ...]:
-    """One line for each sentence that is not grounded, such as `Low similarity (0.32): '...'`."""
+    """One line for each sentence that is ungrounded or undecided, such as `Low similarity (0.32): '...'`."""
     return tuple(_issue(one) for one in sentences if one.status in _NAMES)
 
 
@@ -83,11 +83,11 @@ def sentences(answer: str, source: Source, question: str = "") -> list[SentenceG
 
 
 def decisions(answer: str, source: Source, question: str = "") -> list[tuple[str, Decision]]:
-    said = claims(answer)
-    copies = source.copies.find(answer, said)
+    stated = claims(answer)
+    copies = source.copies.find(answer, stated)
     return [
         (one.text, _decision(one.text, source, question, copy))
-        for one, copy in zip(said, copies, strict=True)
+        for one, copy in zip(stated, copies, strict=True)
     ]
 
 
@@ -132,7 +132,7 @@ _NO_PHRASE = "no phrase of it is in the document"
 
 
 def grade_by_keywords(answer: str, source: Source, *, question: str = "") -> AnswerGrade:
-    """Grade `answer` by the verdicts of code, and by key phrases for sentences that these verdicts leave undecided. No input raises."""
+    """Grade `answer` by the verdicts of code. Sentences that code leaves undecided are graded by key phrases. No input raises."""
     searched = [_searched(one, source) for one in sentences(answer, source, question)]
     return tally(searched, "keyword", boost=BOOST if is_unsure(answer) else 0.0)
 
@@ -154,6 +154,7 @@ def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
     if one.status is not SentenceStatus.NOT_MEASURED or not phrases:
         return one
     words = _words(source)
+    # Scripts without spaces are searched without word boundaries.
     found = sum((f" {phrase} " if phrase.isascii() else phrase) in words for phrase in phrases)
     if found:
         return one.model_copy(update={"reason": f"the document has {found} of its {len(phrases)} phrases"})
@@ -163,7 +164,7 @@ def _searched(one: SentenceGrade, source: Source) -> SentenceGrade:
 
 @lru_cache(maxsize=4)
 def _words(source: Source) -> str:
-    """The words of the document, separated by spaces. Scripts without spaces are searched without word boundaries."""
+    """The words of the document, separated by spaces, for the search for key phrases."""
     return f" {' '.join(read(source.text))} "
 
 

@@ -1,7 +1,7 @@
 """Grades answers by a model, the judge, and chooses the part of a document that the judge sees.
 
-It follows "QAGRedo Algorithm Report", section 4.3.3. Of a long document, the judge sees the first two sentences, the lines that are quoted,
-and the passages that a search finds. A failure of the judge becomes a part of the grade, unless the judge must reply.
+The grades follow "QAGRedo Algorithm Report", section 4.3.3. If a document is long, the judge sees the first two sentences, the lines that
+the answer quotes, and the passages that a search finds. A failure of the judge becomes a part of the grade, unless the judge must reply.
 """
 
 import re
@@ -27,8 +27,8 @@ from qagen_dagster.records.questions.submissions import GroundingVerdict
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
-WINDOWS = 12  # maximum passages for each claim, best first
-LONGEST = 2_000  # maximum characters shown of one sentence; longer ones are tables or lists
+WINDOWS = 12  # maximum sentences that are searched for each claim, best first
+LONGEST = 2_000  # maximum characters shown of one sentence; longer sentences are tables or lists
 TABLE_ROWS = 40  # rows of a table that are shown with any of its rows
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
 PARTS = (
@@ -53,7 +53,7 @@ class Excerpt:
 
 
 def shown(source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()) -> Excerpt:
-    """About `budget` characters of the document, not counting line numbers. `quoted` lines and their neighbours are chosen first."""
+    """Up to `budget` characters of the document, not counting line numbers. `quoted` lines and the lines beside them are chosen first."""
     lines = source.text.split("\n")
     if len(source.text) <= budget:
         kept = ((number, " ".join(line.split())) for number, line in enumerate(lines, 1))
@@ -91,7 +91,7 @@ def _chosen(
 
 
 def _with_its_table(source: Source, number: int) -> list[int]:
-    """The number of the sentence. For a row of a table, also the numbers of the caption and other rows, since these are read together."""
+    """The sentence's number. For a row of a table, also the numbers of the caption and the other rows, because they are read together."""
     if not _is_row(source, number):
         return [number]
     first = last = number
@@ -115,11 +115,11 @@ def _wanted(source: Source, question: str, answer: str) -> Iterator[int]:
 
 
 def _passages(source: Source, text: str) -> Iterator[Iterable[int]]:
-    """The sentences of the passages that share the most words with `text`, with one neighbour on each side."""
+    """The sentences that share the most words with `text`, each alone, then each with its neighbours."""
     windows = source.candidates(content_stems(text), WINDOWS)
-    widest = max((window.size for window in windows), default=0)
-    for window in [window for window in windows if window.size == widest][:WINDOWS]:
-        yield range(window.first - 1, window.first + window.size + 1)
+    best = [window.first for window in windows if window.size == 1][:WINDOWS]
+    yield from (range(number, number + 1) for number in best)
+    yield from (range(number - 1, number + 2) for number in best)
 
 
 def _rows(source: Source, chosen: list[int]) -> Iterator[str]:
@@ -142,7 +142,7 @@ ROLE = "judge"
 TERMINAL = "submit_verdict"
 # Maximum characters of the document that are shown; if the model refuses a prompt, the next smaller number is tried.
 BUDGETS = (100_000, 24_000, 6_000)
-BESIDE_QUOTES = 5_000  # characters shown in addition to the quotes of an answer that has quotes
+BESIDE_QUOTES = 3_000  # characters shown in addition to the quotes of an answer that has quotes
 SHORT = 16_000  # characters of a document that is shown whole even if there are quotes
 NO_JUDGE = "no judge is bound"
 
@@ -153,7 +153,7 @@ class Judge:
 
     `attempt` distinguishes repeated gradings of the same answer, so that each gets its own verdict. `quoted` holds the lines of the
     answer's evidence. The judge of a long document then sees these lines, the lines near them, and the lines that a search finds. With
-    `must_reply`, a failure of the model is raised, unless its prompt is too long.
+    `must_reply`, a failure of the model is raised, unless the prompt is too long for the model.
     """
 
     model: Model
@@ -163,7 +163,7 @@ class Judge:
     must_reply: bool = False
 
     def most(self, source: Source) -> int:
-        """The number of characters of the document to show."""
+        """The maximum number of characters of the document to show."""
         lines = source.text.split("\n") if self.quoted else ()
         quotes = sum(len(line) for first, last in self.quoted for line in lines[first - 1 : last])
         short = not self.quoted or len(source.text) <= SHORT
@@ -262,9 +262,9 @@ def ask_judge(question: str, answer: str, source: Source, judge: Judge | None) -
         return Judged(None, f"{type(end).__name__.removesuffix('Error')}: {end}", calls)
     if isinstance(end, GiveUp):
         return Judged(None, str(end), calls)
-    said = GroundingVerdict.model_validate(end.result)
-    reason = " ".join(said.reason.split())
-    verdict = JudgeVerdict(verdict=Verdict(said.verdict), confidence=said.confidence, reason=reason)
+    submitted = GroundingVerdict.model_validate(end.result)
+    reason = " ".join(submitted.reason.split())
+    verdict = JudgeVerdict(verdict=Verdict(submitted.verdict), confidence=submitted.confidence, reason=reason)
     return Judged(verdict, "", calls)
 
 

@@ -1,6 +1,6 @@
-"""Detects English sentences without a claim: sentences about the document itself, and sentences that state that it lacks the answer.
+"""Detects English sentences without a claim: sentences about the document itself, and statements that the document lacks the answer.
 
-It follows "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but is narrower: the text after an opening such as "According
+The rules follow "QAGRedo Algorithm Report", sections 4.3.2 and 4.5, but are narrower: the text after an opening such as "According
 to the document" is still graded.
 """
 
@@ -20,7 +20,7 @@ _SOURCE = (
     r"(?:documents?|texts?|passages?|articles?|sources?|reports?|papers?|excerpts?|contexts?|information)"
     r"(?: (?:provided|given|above|supplied))?"
 )
-# Beginnings of verbs with which a source says something, and with which it gives or lacks something.
+# Beginnings of verbs: `_SAYS` for what a source states, `_GIVES` for what it contains or lacks.
 _SAYS = r"(?:stat|sa(?:y|id)|mention|note|indicat|explain|describ|report|show|suggest|specif|highlight|outlin|writ)\w{0,4}"
 _GIVES = (
     r"(?:mention|stat|sa[iy]|specif|provid|contain|includ|giv|describ|discuss|address|indicat|cover|list|report|explain|ha(?:ve|s)|offer|clarif|"
@@ -75,7 +75,7 @@ def is_generic(sentence: str) -> bool:
 
 
 def claim_of(sentence: str) -> str:
-    """The sentence without an opening that only names its source; the whole sentence if nothing would remain."""
+    """The sentence without openings that only name its source (three at most); the whole sentence if no words would remain."""
     rest = sentence.strip()
     for _ in range(3):
         opening = _OPENING.match(rest)
@@ -95,9 +95,9 @@ def is_refusal(sentence: str) -> bool:
     before, after = claim_of(plain[: found.start()]), plain[found.end() :]
     if _OPENING.fullmatch(before) or _OPENING.fullmatch(before + " "):
         before = ""
-    turned = _TURN.search(after)
-    listed = turned is not None and turned.group() == "," and _LISTED.search(after, turned.end())
-    return _TURN.search(before) is None and (turned is None or bool(listed))
+    turn = _TURN.search(after)
+    listed = turn is not None and turn.group() == "," and _LISTED.search(after, turn.end())
+    return _TURN.search(before) is None and (turn is None or bool(listed))
 
 
 def is_unsure(answer: str) -> bool:
@@ -112,5 +112,5 @@ def _plain(text: str) -> str:
 
 
 def says_nothing(answer: str) -> bool:
-    """Whether the text is empty, or states that the answer is unknown."""
+    """Whether `answer` is empty, or only states that the answer is unknown."""
     return normalise(answer).rstrip(".!") in _UNKNOWN

@@ -1,7 +1,7 @@
 """A document against which claims are checked.
 
 It has sentences, windows of up to three sentences, and rows of tables with their column headers. It also finds copies of its
-sentences in an answer. No part of a long document is left out, because words find the candidate windows.
+sentences in an answer. An index of words over the whole document finds the candidate windows, so no part of a long document is left out.
 """
 
 import math
@@ -37,7 +37,8 @@ class Row:
     cells: list[str]
 
     def stated(self) -> str:
-        """The row as a statement, in which each cell has its column header and the unit that the header names."""
+        """The row as a statement, in which each cell has its column header and the unit that the header names. The row as it stands
+        if a header is a bare number."""
         if any(map(_BARE.fullmatch, self.heads)):
             return self.text
         return "; ".join(_stated(*pair) for pair in zip(self.heads, self.cells, strict=True) if pair[1])
@@ -69,7 +70,7 @@ def _stated(head: str, cell: str) -> str:
     return f"{name}: {cell}{'' if written == '%' else ' '}{written}"
 
 
-LEAST_COPIED = 4  # minimum words of a copy, or 2 with a full stop; a shorter copy ("No.") must follow a copy of the sentence before it
+LEAST_COPIED = 4  # minimum words of a copy, or 2 if `is_statement` holds; a shorter copy ("No.") must follow a copy of the sentence before it
 _STOPPED = re.compile(r"[.!?…。\uff01\uff1f][\"'\u201d\u2019)\]]*\Z")
 _WORD = re.compile(r"\S+")
 _QUOTES = "\"'\u201c\u201d\u2018"
@@ -86,7 +87,7 @@ class Copies:
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._stated: set[tuple[str, ...]] = set()  # sentences of two words or more that end with a full stop
+        self._stated: set[tuple[str, ...]] = set()  # statements (`is_statement`) of two words or more
         self._sizes: dict[str, set[int]] = {}  # sizes in words of the sentences, by their first word
         for number, sentence in enumerate(sentences):
             words = tuple(word for word, _ in _words_at(sentence.text))
@@ -96,21 +97,19 @@ class Copies:
                 self._stated.add(words)
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
-        """For each claim of the answer, the number of the document's sentence in which the claim begins; None if the claim is no copy.
-
-        Copies are searched in the whole answer, because it may be split into sentences differently from the document.
-        """
+        """For each claim of the answer, the number of the document's sentence that its first word copies; None if the claim is no copy.
+        Copies are searched in the whole answer, because it may be split into sentences differently from the document."""
         words, starts = zip(*_words_at(answer), strict=True) if answer.strip() else ((), ())
-        held: dict[int, int] = {}  # number of the copied sentence, by the position of each word
+        numbers: dict[int, int] = {}  # number of the copied sentence, by the position of each word
         at, last = 0, -2
         while at < len(words):
             sizes = self._sizes.get(words[at], ())
             size = max((one for one in sizes if self._is_copy(words[at : at + one], last)), default=0)
             if size:
                 last = self._numbers[words[at : at + size]]
-                held.update(dict.fromkeys(starts[at : at + size], last))
+                numbers.update(dict.fromkeys(starts[at : at + size], last))
             at += size or 1
-        return [_first(claim, held) for claim in claims]
+        return [_first(claim, numbers) for claim in claims]
 
     def _is_copy(self, words: tuple[str, ...], last: int) -> bool:
         number = self._numbers.get(words)
@@ -118,14 +117,14 @@ class Copies:
         return number is not None and (long or number == last + 1)
 
 
-def _first(claim: Sentence, held: dict[int, int]) -> int | None:
+def _first(claim: Sentence, numbers: dict[int, int]) -> int | None:
     """The number of the document's sentence that has the claim's first word; None if any word of the claim is not in a copy."""
-    numbers = [held.get(claim.start + start) for _, start in _words_at(claim.text)]
-    return numbers[0] if None not in numbers else None
+    found = [numbers.get(claim.start + start) for _, start in _words_at(claim.text)]
+    return found[0] if None not in found else None
 
 
 def _words_at(text: str) -> Iterator[tuple[str, int]]:
-    """The normalised words of a text with their positions. A token without letters, such as leader dots, counts as a word."""
+    """The normalised words of a text with their character offsets. A token without letters, such as leader dots, counts as a word."""
     for match in _WORD.finditer(text):
         word = match.group().replace("\u2019", "'").casefold()
         yield word.rstrip(_ENDING).lstrip(_QUOTES) or word, match.start()
@@ -160,7 +159,7 @@ class Source:
         return same
 
     def has_computed(self, one: Amount) -> bool:
-        """Whether a number is a result or an input of a computation by code, in any unit."""
+        """Whether the number of `one`, in any unit, is a result or an input of the computation by code."""
         return any(one.number == other.number for other in facts(self.computed).amounts)
 
     @cached_property
@@ -212,12 +211,12 @@ class Source:
         return starts
 
     def rarity(self, stem: str) -> float:
-        """The rarity of a word in this document: smoothed inverse sentence frequency, as a logarithm."""
+        """The rarity of a stem in this document: smoothed inverse sentence frequency, as a logarithm."""
         found = self._postings.get(stem)
         return math.log((len(self.sentences) + 1) / ((0 if found is None else len(found)) + 0.5)) + 1.0
 
     def has(self, stem: str) -> bool:
-        """Whether the document has the word anywhere."""
+        """Whether any sentence of the document has a word with this stem."""
         return stem in self._postings
 
     def sentences_on(self, first: int, last: int) -> range:
@@ -229,12 +228,12 @@ class Source:
         return range(from_here, bisect_left(self.sentences, end, key=lambda one: one.start))
 
     def windows(self) -> list[Window]:
-        """Every window, small ones first."""
+        """Every window, small windows first."""
         count = len(self.sentences)
         return [Window(first, size) for size in SIZES for first in range(count - size + 1)]
 
     def candidates(self, stems: Iterable[str], each: int) -> list[Window]:
-        """The windows with the largest shares of the words, where rare words count more: up to `each` windows of
+        """The windows with the largest shares of `stems`, where rare stems count more: up to `each` windows of
         every size. Returns all windows of a small document."""
         count = len(self.sentences)
         if count <= SMALL:

@@ -30,12 +30,12 @@ _BLOCK = 40  # lines of a possible reference list that are checked together
 _REFERENCES = frozenset({"references", "bibliography", "works cited", "literature", "literature cited"})
 _LONG = 2_000  # minimum characters of back matter that is left out, as shorter passages cost little
 _MOST_LEFT_OUT = 0.75  # share of the document's characters that may be left out as back matter
-_LISTING = 500  # a reference list has at least one year per so many characters
+_LISTING = 500  # a reference list has at least one year in this many characters
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
 _DIGITS = re.compile(r"\d+")
-_EDGE_LINES = 2  # lines at the top and the bottom of a page that may be its head or foot
-# minimum pages with the same line at their edges for a running head; two may be a coincidence
+_EDGE_LINES = 2  # lines with text at the top, and at the bottom, of a page that may be its head or foot
+# minimum occurrences of a line at page edges that make it a running head; two may be a coincidence
 _REPEATED_ON = 3
 
 
@@ -94,8 +94,8 @@ def _end_of_listing(lines: Sequence[str], start: int, titles: set[int]) -> int:
 class DocumentView:
     """A document opened for an agent. Safe to share between threads.
 
-    `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` gives a picture of a 1-based page, or None if the
-    format has no pages, and raises DocumentError. `max_image_pixels` is the model's limit for one picture.
+    `lines` are exactly the lines of the stored text; line 1 is `lines[0]`. `render` returns a picture of a 1-based page, or None if the
+    format has no pages. It raises DocumentError if it cannot show the page. `max_image_pixels` is the model's limit for one picture.
     """
 
     document: Document
@@ -122,7 +122,7 @@ class DocumentView:
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
-        """Case-folded words of three letters or more, each with the line of its first occurrence."""
+        """Case-folded words of at least three letters or digits, each with the line of its first occurrence; about MAX_VOCABULARY at most."""
         words: dict[str, int] = {}
         for number, line in enumerate(self.lines, 1):
             for word in _WORD.findall(line.casefold()):
@@ -156,7 +156,7 @@ class DocumentView:
 
     @cached_property
     def running_heads(self) -> frozenset[int]:
-        """The lines at page edges that recur on several pages, with the same or other numbers. The first occurrence of each is left out."""
+        """Numbers of the lines that recur at page edges, with the same or other digits. The first occurrence of a line is not included."""
         found: dict[str, list[int]] = {}
         for page in self.document.pages:
             filled = [n for n in range(page.start_line, page.end_line + 1) if self.lines[n - 1].strip()]
@@ -198,7 +198,7 @@ class DocumentView:
         return f" ({place})" if place else ""
 
     def section_at(self, line: int) -> Section | None:
-        """The section of the nearest heading at or before a line, among sections that have not ended before that line; None if none has."""
+        """The section of the nearest heading at or before a line, among sections that have not ended before that line; None if none fits."""
         count = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
         above = reversed(self.document.sections[:count])
         return next((each for each in above if each.end_line is None or line <= each.end_line), None)

@@ -10,12 +10,13 @@ from collections.abc import Iterable
 TAG = "document_excerpt"
 OPEN = f"<{TAG}>"
 CLOSE = f"</{TAG}>"
-_NOTE = 80  # characters that a note of what is hidden takes
+_NOTE = 80  # approximate characters of a note on hidden text
+_NUMBER = re.compile(r"(\d+)\| ")
 _DELIMITER = re.compile(r"<(?=[\s/\\]*document_excerpt)", re.IGNORECASE)
 
 
 class Block(str):
-    """A prompt value of several lines that code has laid out. A plain string is text of a model or of a document."""
+    """A prompt value of several lines that code has laid out. A plain string is treated as text of a model or of a document."""
 
     __slots__ = ()
 
@@ -54,12 +55,23 @@ def neutralise(text: str) -> str:
 
 
 def enclose(rows: list[str]) -> Block:
-    """Rows between the delimiters; the rows must have been neutralised."""
+    """The rows between the delimiters. The caller must have neutralised the rows."""
     return Block("\n".join((OPEN, *rows, CLOSE)))
 
 
+def with_fewer_numbers(rows: str) -> Block:
+    """The rows, of which every tenth line and the first of each part keeps its number. In PDFs with short lines, numbers are a fifth of the tokens."""
+    shown: list[str] = []
+    goes_on = False
+    for row in rows.split("\n"):
+        found = _NUMBER.match(row)
+        shown.append(row[found.end() :] if found and goes_on and int(found[1]) % 10 else row)
+        goes_on = found is not None
+    return Block("\n".join(shown))
+
+
 def row(number: int, text: str, limit: int) -> str:
-    """`41| text`, with `limit` characters of the line, or a few more, and a note of what is hidden."""
+    """`41| text`, with the line cut to about `limit` characters and a note on the rest; see `head`."""
     return f"{number}| {head(text, limit)}"
 
 
@@ -75,7 +87,7 @@ def row_around(number: int, text: str, at: int, limit: int) -> str:
 
 
 def head(text: str, limit: int) -> str:
-    """The first `limit` characters and a note on the rest; the whole text if the rest is not longer than the note."""
+    """The first `limit` characters and a note on the rest; the whole text if the rest has at most `_NOTE` characters."""
     if len(text) <= limit + _NOTE:
         return neutralise(text)
     hidden = len(text) - limit

@@ -1,6 +1,6 @@
 """Patterns for untrusted text that match in linear time, and the lines of a document where they match.
 
-A model's search becomes a compiled expression, or an error message with the reason. google-re2 matches any expression in linear time.
+A pattern that a model writes is compiled, or refused by a ToolError with the reason. google-re2 matches any expression in linear time.
 """
 
 import importlib
@@ -25,7 +25,7 @@ _PIECES = _re2.compile(r"(?s)\\Q.*?(?:\\E|\z)|\\.|\[\^?\]?(?:\[:\w+:\]|\\.|[^\]\
 MAX_MATCHES = 20_000
 MAX_SECONDS = 5.0  # processor time of this thread; useful patterns take less
 _SLICE = 50_000  # bytes per attempt, which limits the cost of an expensive pattern on a very long line
-_OVERLAP = 2_000  # characters without white space in the longest match of a phrase: a hyphen for each letter
+_OVERLAP = 2_000  # characters without white space in the longest match of a phrase, in which a hyphen follows each letter
 
 
 class Match(Protocol):
@@ -53,7 +53,8 @@ def literal(text: str, *, ignore_case: bool) -> Pattern:
 
 
 def regex(text: str, *, ignore_case: bool) -> Pattern:
-    """A regular expression in RE2 syntax; `^` and `$` match the ends of a line, and a space matches any white space. Raises ToolError."""
+    """A regular expression in RE2 syntax; `^` and `$` match the ends of a line, and a space matches any white space.
+    Raises ToolError if the expression is invalid or too large, or matches the empty text."""
     printable = text.encode("utf-8", "replace").decode("utf-8")
     pattern = _compile(f"(?m){_wide_spaces(printable)}", ignore_case=ignore_case)
     if pattern.programsize > MAX_PROGRAM:
@@ -191,7 +192,7 @@ def _hit(view: DocumentView, match: Match) -> Hit:
 
 
 def _first_phrase(pattern: Pattern, data: bytes, start: int, deadline: float) -> Match | int | None:
-    """The first match; None if there is none. If time is up before, the offset of a byte before which no match begins."""
+    """The first match; None if there is none. If time runs out first, returns a byte offset before which no match begins."""
     size = _SLICE
     while True:
         stop = min(len(data), start + size)
@@ -207,11 +208,11 @@ def _first_phrase(pattern: Pattern, data: bytes, start: int, deadline: float) ->
 
 
 def _before_overlap(data: bytes, start: int, stop: int) -> int:
-    """The first byte from which a match of a phrase may reach `stop`. White space of any length may divide the phrase."""
-    place, seen = stop, 0
-    while place > start and seen < _OVERLAP:
+    """Offset of the first byte from which a match of a phrase may reach `stop`. White space of any length may divide the phrase."""
+    place, solid = stop, 0
+    while place > start and solid < _OVERLAP:
         before = max(start, place - _OVERLAP)
-        seen += sum(map(len, data[before:place].decode("utf-8", "ignore").split()))
+        solid += sum(map(len, data[before:place].decode("utf-8", "ignore").split()))
         place = before
     return place
 

@@ -25,7 +25,8 @@ TIKZ_TOOL = "search_tikz_reference"
 MAX_TIKZ_CHARACTERS = 9_000
 _MAX_TIKZ_ROW = 500
 _SLACK = 200  # characters over the limit up to which a row of a reference is not cut
-FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference]]  # query, types, most
+# arguments: query, file types, maximum passages
+FindReferences = Callable[[str, Collection[str] | None, int], Sequence[Reference]]
 
 
 def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> Meaning:
@@ -38,8 +39,8 @@ def in_memory(view: DocumentView, embedder: Embedder, options: IndexOptions) -> 
 
     def find(query: str, most: int) -> Sequence[ChunkHit]:
         with guard:  # calls of one turn run in parallel; the document is embedded once
-            ready = searcher()
-        return ready.search(view.document.id, query, most)
+            document_searcher = searcher()
+        return document_searcher.search(view.document.id, query, most)
 
     return find
 

@@ -26,7 +26,7 @@ _REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
 
 
 def near_words(view: DocumentView, text: str) -> str:
-    """For a pattern without matches, a text that says which of its words occur in the document, and which similar words occur there."""
+    """A text that states for each of the first words of a pattern without matches whether it, or similar words, occur in the document."""
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))[:MAX_WORDS]
     return "; ".join(_occurrence(view, word) for word in words)
 
@@ -93,7 +93,8 @@ def search_tool(view: DocumentView) -> Tool:
 
 
 def _without_lists(view: DocumentView, found: Hits, start_line: int) -> tuple[Hits, list[str]]:
-    """The matches except those in running heads and in reference lists after other matches, and notes on what was left out."""
+    """Returns the matches outside running heads, and notes on the matches that were left out. The matches in a reference list that begins
+    after `start_line` are left out, too, if any other matches remain."""
     body = tuple(hit for hit in found.hits if hit.first not in view.running_heads)
     heads = len(found.hits) - len(body)
     notes = [f"[{heads} more in heads of pages that repeat]"] if heads else []
@@ -158,7 +159,7 @@ def _notes(found: Hits, next_match: Hit | None) -> list[str]:
 
 
 def _reach(lines: tuple[str, ...], start: int, step: int, count: int) -> int:
-    """The line that is `count` lines with text away from `start`. At most as many empty lines are crossed."""
+    """The line that is `count` lines with text away from `start`, or the farthest line with text within 2 * `count` lines."""
     number, reached, left = start, start, count
     for _ in range(2 * count):
         number += step
@@ -199,7 +200,7 @@ def _show_group(view: DocumentView, output: _Output, group: list[Hit], context: 
             continue
         if not output.add(_row(view, number, matched.get(number), number in spans)):
             output.next_match = next((hit for hit in group if hit.first >= number), None)
-            if output.next_match is group[0]:  # only its header and context did fit
+            if output.next_match is group[0]:  # only its header and context fitted
                 del output.rows[rows_before:]
             return output.next_match is None
     return True
@@ -222,7 +223,7 @@ def _group_header(view: DocumentView, group: list[Hit]) -> str:
 
 
 def _table_head(view: DocumentView, hit: Hit, first: int) -> list[str]:
-    """The first row of the table that contains a match, if this row is above line `first`."""
+    """The label and the first row of the table that contains a match, if the table begins above line `first`; otherwise empty."""
     for visual in view.visuals:
         if visual.type is not VisualType.TABLE or visual.start_line is None or visual.end_line is None:
             continue

@@ -1,6 +1,6 @@
 """A tool is a typed function; its signature and docstring are its schema.
 
-Descriptions are in docstrings. They are written for models, which read them.
+The docstring of a tool is written for the models that read it.
 """
 
 import inspect
@@ -26,7 +26,7 @@ _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool bound to its document: the schema that the model sees, and the function `run`, which takes validated keyword
+    """A tool bound to the data that it reads: the schema that the model sees, and the function `run`, which takes validated keyword
     arguments and returns text, or text and pictures. `run` raises ToolError with text that the model can act on. Any other exception is a
     programming error and propagates."""
 
@@ -35,7 +35,7 @@ class Tool:
     run: Callable[..., ToolReturn]
 
     def call(self, arguments: dict[str, Any]) -> tuple[Content, ...]:
-        """Validate and run. Raises ToolError, including for arguments that do not fit."""
+        """Validate `arguments` and run the tool. Raises ToolError if the arguments do not fit or the tool fails."""
         try:
             valid = fitted(self.arguments, self._without_nulls(arguments))
         except ValidationError as error:
@@ -44,7 +44,7 @@ class Tool:
         return (Text(text=result),) if isinstance(result, str) else result
 
     def _without_nulls(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Drop nulls given for parameters that have a default: models write null for "not given"."""
+        """Drop nulls of parameters that have a default, because models write null for an argument that they leave out."""
         fields = self.arguments.model_fields
         return {
             name: value
@@ -54,7 +54,7 @@ class Tool:
 
 
 def tool(function: FunctionType) -> Tool:
-    """Make a tool of a function: annotated parameters (with Field descriptions) and its docstring. The
+    """Make a tool from a function with annotated parameters (with Field descriptions) and a docstring. The
     interface is derived once per function in the source, for any number of documents."""
     code = function.__code__
     spec, arguments = _INTERFACES.get(code) or _INTERFACES.setdefault(code, _interface(function))
@@ -102,15 +102,15 @@ def _inline(node: JsonValue, definitions: dict[str, JsonValue], *, is_schema: bo
 
 
 def explain(error: ValidationError, name: str) -> str:
-    """A line that states what does not fit and how to call the tool. The line distinguishes arguments of a wrong form
+    """A line that tells the model which arguments do not fit. The line distinguishes arguments of a wrong form
     from arguments of the right form whose values are not allowed; see `is_misfit`."""
     found = error.errors()
     faults = "; ".join(
         f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
         for fault in found[:5]
     )
-    begin = _NOT_RUN if any(_OF_FORM.search(fault["type"]) for fault in found) else _NOT_ACCEPTED
-    return f"{begin.format(name=name)}{faults}. Correct the arguments and call it again."
+    beginning = _NOT_RUN if any(_OF_FORM.search(fault["type"]) for fault in found) else _NOT_ACCEPTED
+    return f"{beginning.format(name=name)}{faults}. Correct the arguments and call it again."
 
 
 def is_misfit(text: str, name: str) -> bool:

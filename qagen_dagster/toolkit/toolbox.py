@@ -1,4 +1,4 @@
-"""The tools that an agent gets for a document in each mode, and the first tool, `read_lines`, which shows lines as an editor does."""
+"""The tools that an agent gets for a document in each mode, and the tool `read_lines`, which shows lines with their numbers."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -45,7 +45,7 @@ def read_lines_tool(view: DocumentView) -> Tool:
 
 
 def _last_line(view: DocumentView, start: int, end: int | None) -> int:
-    """The last line to read. It is the document's last line if `end` is None or beyond that. Raises ToolError for a wrong range."""
+    """The last line to read. It is the document's last line if `end` is None or greater. Raises ToolError for a wrong range."""
     total = len(view.lines)
     if not 1 <= start <= total:
         raise ToolError(
@@ -59,9 +59,9 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
 
 
 def opening(view: DocumentView, most: int, first: int) -> str:
-    """The document as the tool shows it, without long back matter, if this text has at most `most` characters; else its first lines, of up
-    to `first` characters. Empty if there is no text, or if `most` is 0. Only a document that is shown whole ends with the closing
-    delimiter."""
+    """The document as `read_lines` shows it, without long back matter, if this text has at most `most` characters. Otherwise the
+    document's first lines, of up to `first` characters. Empty if the document has no text, or if `most` is 0. The result ends with the closing
+    delimiter only if the document is shown whole."""
     if not view.has_text or not most:
         return ""
     total = len(view.lines)
@@ -90,20 +90,20 @@ def _read(
         if number in ends:
             number = ends[number] + 1
             continue
-        fresh = [f"--- page {page} ---" for page in markers.get(number, ())]
+        added = [f"--- page {page} ---" for page in markers.get(number, ())]
         if view.lines[number - 1].strip():
-            fresh.append(row(number, view.lines[number - 1], most_of_line))
+            added.append(row(number, view.lines[number - 1], most_of_line))
             shown += 1
-        size += sum(len(text) + 1 for text in fresh)
+        size += sum(len(text) + 1 for text in added)
         if rows and size > most_characters:
             break
-        rows += fresh
+        rows += added
         number += 1
     last, total = number - 1, len(view.lines)
     pages = view.page_range(start, last)
     header = f"lines {start}-{last} of {total}{f' ({pages})' if pages else ''}"
-    without = "".join(f", without {one.title} (lines {one.start}-{one.end})" for one in left_out)
-    body = f"{header}{single_line(without)}\n{enclose(rows)}"
+    omissions = "".join(f", without {one.title} (lines {one.start}-{one.end})" for one in left_out)
+    body = f"{header}{single_line(omissions)}\n{enclose(rows)}"
     if last == wanted:
         return body
     rest = f"start_line={last + 1}" + ("" if wanted == total else f", end_line={wanted}")
@@ -115,7 +115,7 @@ _TEXTUAL = (read_lines_tool, search_tool)
 
 def toolbox(view: DocumentView, mode: Mode, meaning: Meaning | None = None) -> dict[str, Tool]:
     """Tools by name, in the order a model should see them. Tools for pictures are only in visual mode. With
-    `meaning`, which finds passages of the document, `search_meaning` is among them."""
+    `meaning`, the function that finds passages of the document, `search_meaning` is among the tools."""
     makers = _TEXTUAL if mode is Mode.TEXTUAL else (*_VISUAL, *_TEXTUAL)
     tools = [make(view) for make in makers]
     tools += [] if meaning is None else [search_meaning_tool(view, meaning)]

@@ -203,7 +203,7 @@ def _parts(view: DocumentView, visual: Visual) -> list[Visual]:
 
 
 def _whereabouts(visual: Visual, found: Visual, parts: list[Visual]) -> str:
-    """A sentence on the line at which a visual begins and one on its other parts, if these are known."""
+    """A sentence on the line where the visual begins, and a sentence on its other parts. Each is left out if not known."""
     others = [part for part in (found, *parts) if part is not visual][:_MAX_NAMED]
     named = ", ".join(f'"{shown_label(part.label)}" (page {part.page or "-"})' for part in others)
     place = f" In the text it begins on line {visual.start_line}." if visual.start_line else ""
@@ -220,7 +220,7 @@ def _with_margin(box: Box) -> Box:
 
 
 def _find(view: DocumentView, label: str) -> Visual:
-    """The visual of that label, in full or as shown; case and white space do not matter. The label of a panel
+    """The visual with this label, in full or as shown; case and white space do not matter. The label of a panel
     ("Figure 4d") finds its figure if the panel is not a separate visual. Raises ToolError if there is no such visual."""
     by_label = {label_key(visual.label): visual for visual in reversed(view.visuals)}
     for visual in view.visuals:

@@ -168,6 +168,14 @@ def test_what_was_quoted_for_an_answer_is_shown_with_the_lines_beside_it() -> No
     assert "quoted for it" not in without.scope
 
 
+def test_more_places_are_shown_before_the_lines_beside_them() -> None:
+    keepers = {
+        number: f"The lighthouse keeper of year {number} was Nora Quill." for number in range(100, 1_200, 100)
+    }
+    part = shown(source(long_text(keepers)), "Who was the lighthouse keeper?", "Nora Quill.", 700)
+    assert [f"\n{number}| The lighthouse" in part.document for number in keepers] == [True] * len(keepers)
+
+
 @pytest.mark.parametrize(("lines", "whole"), [(100, True), (3_000, False)])
 def test_a_short_document_is_shown_whole_beside_quotes(lines: int, whole: bool) -> None:
     about = source("\n".join(long_text({}).split("\n")[:lines]))

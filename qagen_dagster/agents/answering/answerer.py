@@ -1,5 +1,5 @@
 """The answerer answers a question from excerpts of a document in one turn. `answering/answer_from_document.py`
-chooses them, at most `max_chunks` (`records/corpus_options.py`)."""
+chooses the excerpts, at most `max_chunks` (`records/corpus_options.py`)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class AnswerRun:
-    """A run. If the model gave no answer, `submitted` is None, and `failure` states the reason."""
+    """The result of a run. If the model gave no answer, `submitted` is None, and `failure` states the reason."""
 
     submitted: SubmittedAnswer | None
     failure: str
@@ -88,9 +88,9 @@ def answer_from_excerpts(
     terminal = Terminal(
         "submit_document_answer", SubmittedAnswer, partial(_check, {one.number for one in excerpts})
     )
-    asked = several_prompt().before(prompt()) if several else prompt()
-    spec = without_tools("document answerer", role, asked, terminal)
-    own = (
+    own_prompt = several_prompt().before(prompt()) if several else prompt()
+    spec = without_tools("document answerer", role, own_prompt, terminal)
+    title_shown = (
         Block("(named above each excerpt)")
         if several
         else enclose([f"title: {one_line(title or 'none', 300)}"])
@@ -98,7 +98,7 @@ def answer_from_excerpts(
     above = "title of the document" if several else "section"
     values = {
         "question": one_line(question, 4_000),
-        "document_title": own,
+        "document_title": title_shown,
         "excerpts": Block("\n\n".join(_shown(one, above) for one in excerpts)),
     }
     run = run_agent(spec, model, {}, values)
@@ -132,10 +132,10 @@ def _thinking(run: AgentRun) -> str | None:
 def _check(shown: set[int], result: Record) -> None:
     """Refuses a submission without an answer, and a submission that cites excerpts that were not shown."""
     submitted = SubmittedAnswer.model_validate(result)
-    strangers = sorted(set(submitted.chunks) - shown)
-    if strangers:
+    unknown = sorted(set(submitted.chunks) - shown)
+    if unknown:
         raise ToolError(
-            f"chunks: there is no excerpt {strangers[0]}; shown were {', '.join(map(str, sorted(shown)))}."
+            f"chunks: there is no excerpt {unknown[0]}; shown were {', '.join(map(str, sorted(shown)))}."
         )
     if not submitted.answer.strip():
         raise ToolError(

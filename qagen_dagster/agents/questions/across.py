@@ -55,7 +55,7 @@ def propose(
     wanted: int,
     sample: int,
 ) -> Drafts:
-    """Ask for questions about a group of documents, the first of which is that of `context`. Raises ModelError."""
+    """Ask for questions about a group of documents. The first of `members` is the document of `context`. Raises ModelError."""
     values = context.task_values(writes=True) | {
         "shared": one_line(", ".join(shared), 600) or "their subject",
         "documents": block(part for at, one in enumerate(members, 1) for part in (_shown(at, one), "")),
@@ -121,7 +121,7 @@ def _fault(draft: DraftAcross, found: Sequence[Evidence], members: Sequence[Memb
 
 
 def _enough(draft: DraftAcross, found: Sequence[Evidence]) -> str:
-    """Why the quotes of one document suffice: they have the answer and all content words of the question. Empty if no document does."""
+    """The fault that the quotes of one document have the answer and all content words of the question. Empty if there is no such fault."""
     for name in dict.fromkeys(one.document_id for one in found):
         text = "\n".join(one.quote for one in found if one.document_id == name)
         own = unsupported(draft.question, draft.answer, text, "factual") is None

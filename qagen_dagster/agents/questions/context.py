@@ -1,6 +1,6 @@
 """Parts of the agents' prompts: the corpus and scenario, the document, and the earlier attempts.
 
-Only the generator is told of earlier attempts.
+Only the generator's prompt has the earlier attempts.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from qagen_dagster.agents.spec import AgentSpec
 from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig
+from qagen_dagster.records.corpus_options import CorpusConfig, ScenarioConfig, Strategy
 from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
@@ -110,7 +110,9 @@ class QAContext:
         """
         if self.mode is Mode.VISUAL or spec.provider in FREE_PROVIDERS:
             return ""
-        return opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
+        shown = opening(self.view, spec.opening_characters, _FIRST_CHARACTERS)
+        fewer = self.scenario.strategy is Strategy.BATCH and shown.endswith(excerpt.CLOSE)
+        return excerpt.with_fewer_numbers(shown) if fewer else shown
 
     def openings(self, spec: ModelSpec) -> tuple[str, ...]:
         """The openings to try, in order: the whole `opening`, and a smaller one if the whole one is long.
@@ -144,9 +146,9 @@ class QAContext:
         def run(opening: str) -> AgentRun:
             whole = opening.endswith(excerpt.CLOSE)
             tools = {} if whole and not self.view.long_back_matter else self.tools
-            told = values | {"document_card": self.document_card(**card, whole=whole)}
-            asked = replace(spec, tools=tuple(tools))
-            return run_agent(asked, model, tools, told, sample=sample, opening=opening)
+            all_values = values | {"document_card": self.document_card(**card, whole=whole)}
+            agent = replace(spec, tools=tuple(tools))
+            return run_agent(agent, model, tools, all_values, sample=sample, opening=opening)
 
         return first_that_fits(partial(run, opening) for opening in self.openings(model.spec)[:most])
 

@@ -1,4 +1,4 @@
-"""The deduplicator: a cheap model decides whether a new question asks the same as an accepted one."""
+"""The deduplicator: a cheap model decides whether a new question asks the same as an accepted question."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -66,8 +66,8 @@ def find_duplicate(
         return Compared(duplicate_of=None, detail=why, step="model", calls=calls)
     verdict = DuplicateVerdict.model_validate(run.end.result)
     unique = verdict.verdict == "unique" or verdict.duplicate_of is None
-    of = None if unique else (verdict.duplicate_of or 0) - 1
-    return Compared(duplicate_of=of, detail=verdict.explanation, step="model", calls=calls)
+    index = None if unique else (verdict.duplicate_of or 0) - 1
+    return Compared(duplicate_of=index, detail=verdict.explanation, step="model", calls=calls)
 
 
 def _check(count: int, result: Record) -> None:

@@ -1,6 +1,7 @@
 """The generator explores a document with tools and proposes one question with its evidence, or several questions at once.
 
-Several questions come in one submission. Its faults are reported to the generator once. A question with a fault after that is rejected.
+Several questions come in one submission. The faults of a submission are reported to the generator once. After that, a question with a fault
+is rejected.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -97,27 +98,27 @@ def mend(
 ) -> Mended:
     """Repeat the conversation, but refuse the submission that became `refused`, so that the generator may correct it once.
 
-    `why` is the reason that the generator is told. If it begins with TRIVIAL, the question must change. Otherwise the answer and the
-    evidence may change, and of the question only a condition. Without such a correction there is no candidate. Raises ModelError.
+    `why` is the reason that the generator gets. If it begins with TRIVIAL, the question must change. Otherwise the answer and the
+    evidence may change, but only a condition of the question. Without such a correction there is no candidate. Raises ModelError.
     """
     check = EvidenceCheck(context, left=history.left)
-    told, trivial = False, why.startswith(TRIVIAL)
+    reported, trivial = False, why.startswith(TRIVIAL)
 
     def reject(result: Record) -> None:
-        nonlocal told
-        if not told and isinstance(result, SubmitQA) and check.candidate_of(result) == refused:
-            told = True
+        nonlocal reported
+        if not reported and isinstance(result, SubmitQA) and check.candidate_of(result) == refused:
+            reported = True
             raise ToolError((_REWORD if trivial else _MEND).format(why=why))
         check.reject_once(result)
 
     found = _asked(context, model, history, attempt, check, reject)
-    given = found.candidate if isinstance(found, Proposed) else None
-    same = given is None or given == refused
-    if given is not None and trivial:
-        same = normalise(given.question) == normalise(refused.question)
-    elif given is not None:
-        same = same or not _only_corrected(given.question, refused.question)
-    return Mended(candidate=None if same or not told else given, calls=found.calls)
+    corrected = found.candidate if isinstance(found, Proposed) else None
+    same = corrected is None or corrected == refused
+    if corrected is not None and trivial:
+        same = normalise(corrected.question) == normalise(refused.question)
+    elif corrected is not None:
+        same = same or not _only_corrected(corrected.question, refused.question)
+    return Mended(candidate=None if same or not reported else corrected, calls=found.calls)
 
 
 def _only_corrected(question: str, before: str) -> bool:
@@ -181,20 +182,18 @@ def ask(
     *,
     explores: bool = False,
 ) -> Drafts:
-    """Ask for a submission of `what`. An agent that `explores` is shown the context's document. Raises ModelError.
-
-    Candidates with a fault are sent back once, and the others are kept. A candidate with a fault after that is rejected.
-    """
+    """Ask for a submission of questions, which `what` names. An agent that `explores` is shown the context's document. Raises ModelError.
+    Candidates with a fault are sent back once, and the others are kept. Later faults stay in the `gate` of their candidates."""
     kept: dict[str, Candidate] = {}
-    told = False
+    reported = False
 
     def return_once(result: Record) -> None:
-        nonlocal told
+        nonlocal reported
         found = candidates_of(result)
         faults = [f"question {at}: {one.gate_detail}" for at, one in enumerate(found, 1) if one.gate]
-        if not faults or told:
+        if not faults or reported:
             return
-        told = True
+        reported = True
         kept.update({one.question: one for one in found if not one.gate})
         raise ToolError(
             f"Not accepted: {'; '.join(faults)}. Correct and submit only these; all others are kept."

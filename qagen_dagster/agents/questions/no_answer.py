@@ -37,7 +37,7 @@ def propose(
     rejected: Sequence[tuple[str, str]],
     round_: int,
 ) -> Drafts:
-    """Ask for the `wanted` number of questions of each kind. `round_` counts from 1. Raises ModelError."""
+    """Ask for the `wanted` number of questions of each kind, and SPARE more. `round_` counts from 1. Raises ModelError."""
     values = context.task_values(writes=True) | {
         "wanted": block(f"- {kind.value}: {count + SPARE}" for kind, count in wanted.items()),
         "known": listed(known),
@@ -90,9 +90,9 @@ def _fault(draft: DraftNoAnswer, quoted: str) -> Fault | None:
 
 
 def _uncorrected(draft: DraftNoAnswer) -> str:
-    """The reason why the answer to a false premise corrects nothing: it only repeats the question. Empty if the answer corrects it."""
-    said, asked = {*content_stems(draft.answer)}, {*content_stems(draft.question)}
-    if not said <= asked or negates(draft.answer) != negates(draft.question):
+    """The fault that the answer to a false premise only repeats the question. Empty if the answer corrects the premise."""
+    answered, asked = {*content_stems(draft.answer)}, {*content_stems(draft.question)}
+    if not answered <= asked or negates(draft.answer) != negates(draft.question):
         return ""
     return (
         "the answer says only what the question says: say what is true instead of what it takes for granted"

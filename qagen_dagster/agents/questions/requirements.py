@@ -1,6 +1,6 @@
 """The requirements of a scenario: the number of questions of each kind that a document should give, and their wording.
 
-Agents are told these requirements and the rest of the mix. Code counts the questions, checks them and refuses some.
+Prompts state these requirements and the questions that the mix still lacks. Code counts the questions, and refuses those that do not fit.
 """
 
 from collections import Counter
@@ -32,7 +32,8 @@ _AUDIENCES: Mapping[Audience, str] = {
     Audience.SEARCHER: "like questions of somebody who has never seen the text: the need in their own words, without its phrases",
 }
 _NO_LIMIT = 1_000  # content words
-# Nine of ten questions by people keep these limits: READER those of XQuAD, whose writers saw the text, SEARCHER those of Cranfield.
+# Nine of ten questions that people wrote keep these limits. The limits of READER are from XQuAD, whose writers saw the text, and those of
+# SEARCHER from Cranfield.
 _LIMITS: Mapping[Audience, Wording] = {
     Audience.READER: Wording(shared=1.0, copied=0.4, words=8),
     Audience.SEARCHER: Wording(shared=0.67, copied=0.1, words=14),
@@ -40,10 +41,8 @@ _LIMITS: Mapping[Audience, Wording] = {
 
 
 def apportioned(shares: Mapping[_Kind, float], total: int, most: int, document_id: str) -> dict[_Kind, int]:
-    """The shares of `total` as whole numbers whose sum is at most `most`.
-
-    Rounding begins at a point that the id of the document decides, so that the numbers of many documents add up to the shares.
-    """
+    """The shares of `total` as whole numbers whose sum is at most `most`. The document's id decides where rounding begins, so that the
+    numbers of many documents add up to the shares."""
     at, found = int(digest(document_id)[:8], 16) / 16**8, dict[_Kind, int]()
     for kind, share in shares.items():
         after = at + share * total
@@ -85,11 +84,11 @@ class Mix(Record):
         return tuple(next((name for name in names if name in counts), OTHER) for counts in self.counts)
 
     def without(self, questions: Iterable[Candidate]) -> "Mix":
-        """The mix that is left after these questions, taken in order. Those that are not wanted do not count."""
+        """The mix that is left after these questions, taken in order. A question that is not wanted changes nothing."""
         left = [dict(counts) for counts in self.counts]
         for one in questions:
-            places = list(zip(left, self.kinds(one), strict=True))
-            for counts, kind in places if all(counts.get(kind) for counts, kind in places) else ():
+            groups = list(zip(left, self.kinds(one), strict=True))
+            for counts, kind in groups if all(counts.get(kind) for counts, kind in groups) else ():
                 counts[kind] -= 1
         return self.model_copy(update={"counts": tuple(left)})
 
@@ -116,24 +115,22 @@ def label(kind: str, counts: Mapping[str, int]) -> str:
 
 
 def hops(evidence: Iterable[Evidence]) -> int:
-    """The number of separate passages. Lines that overlap or touch are one passage, and each visual is a passage.
-
-    Quotes that have the same number of table cells, at least two, count as rows of one table and so as one passage.
-    """
-    cells = {one: one.quote.partition("\n")[0].count("|") for one in evidence}
-    tables = {count for count in cells.values() if count > 1}
-    evidence = [one for one, count in cells.items() if count not in tables]
+    """The number of separate passages. Lines that overlap or touch are one passage, and each visual is a passage. Quotes whose first lines
+    have the same number of cell borders (`|`), at least two, count as rows of one table and so as one passage."""
+    counts = {one: one.quote.partition("\n")[0].count("|") for one in evidence}
+    tables = {count for count in counts.values() if count > 1}
+    evidence = [one for one, count in counts.items() if count not in tables]
     visuals = {(one.visual, one.page) for one in evidence if one.start_line is None}
-    passages, end, of = 0, -1, ""
+    passages, end, previous = 0, -1, ""
     for document, start, last in sorted(
         (one.document_id or "", one.start_line, one.end_line or 0)
         for one in evidence
         if one.start_line is not None
     ):
-        if start > end + 1 or document != of:
+        if start > end + 1 or document != previous:
             passages += 1
-        end = max(end, last) if document == of else last
-        of = document
+        end = max(end, last) if document == previous else last
+        previous = document
     return passages + len(visuals) + len(tables)
 
 
@@ -206,5 +203,5 @@ def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
 
 
 def _is_over(share: float, most: float, count: float) -> bool:
-    """Whether the share of `count` words or runs is more than the share `most` allows: a rounded number of them, at least one."""
+    """Whether `share` of `count` words or runs is more than allowed: the share `most` of them, rounded, and always at least one."""
     return round(share * count) > max(1, floor(most * count + 0.5))

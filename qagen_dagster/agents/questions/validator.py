@@ -1,7 +1,7 @@
 """The validator first answers questions blind with the document's tools, then compares the answers and judges.
 
-The blind step never sees a proposed answer, its evidence, the type of the question, or the scenario's personas. Each of the two steps takes one or several questions in
-one request, so that the document and the instructions are shown once.
+The blind step never sees a proposed answer, its evidence, the type of the question, or the scenario's personas. Each of the two steps takes
+one or several questions in one request, so that the document and the instructions are shown once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ _Given = TypeVar(
 
 
 class Judged(Record):
-    """The verdict of the validator, or in `failure` why there is none. `may_mend`: the generator is able to correct the candidate."""
+    """The verdict of the validator, or in `failure` the reason why there is none. `may_mend`: the generator may correct the candidate."""
 
     kind: Literal["judged"] = "judged"
     verdict: results.VerdictRecord | None
@@ -66,7 +66,7 @@ class Replies(Generic[_Reply]):
 
 @dataclass(frozen=True)
 class Pair:
-    """A candidate and the blind answer to its question. `rule` tells what its type means; empty if the type is not judged."""
+    """A candidate and the blind answer to its question. `rule` states what its type means; empty if the type is not judged."""
 
     candidate: results.Candidate
     blind: BlindAnswer
@@ -90,11 +90,11 @@ def compare_prompts() -> tuple[Prompt, Prompt]:
 def answer_blind(
     context: QAContext, model: Model, questions: Sequence[str], attempt: int
 ) -> Replies[BlindAnswer]:
-    """Answer questions from the document. Several must be such as may be asked together. Raises ModelError.
+    """Answer questions from the document. The caller passes several questions only if they may be asked together. Raises ModelError.
 
-    The blind step also judges textual questions, because it is told their purpose. A visual question is judged by the model that compares the answers.
-    Several questions get no answers from a model that does not see the whole document in its first message, because it searches for each
-    question separately, or if the request with the whole document is refused as too long.
+    The blind step also judges textual questions, because its prompt states their purpose. Visual questions are judged by the model that
+    compares the answers. Several questions get no answers if the first message does not show the whole document, because then the model
+    must search for each question separately, or if the request with the whole document is refused as too long.
     """
     several, form = len(questions) > 1, SubmitAnswers if context.mode is Mode.TEXTUAL else SubmitSeenAnswers
     if several and not context.opens_whole(model.spec):
@@ -115,8 +115,8 @@ def answer_blind(
     if not isinstance(run.end, Finish):
         return Replies({}, calls, str(run.end), run.was_cut)
     kind = JudgingAnswer if context.mode is Mode.TEXTUAL else BlindAnswer
-    given = _by_number(asked, form.model_validate(run.end.result).answers)
-    found = {question: kind(**one.shared(kind)) for question, one in given}
+    replies = _by_number(asked, form.model_validate(run.end.result).answers)
+    found = {question: kind(**one.shared(kind)) for question, one in replies}
     looked = any(call.name == "view_page" for call in run.used)
     return Replies(found, calls, was_cut=run.was_cut, looked=looked)
 
@@ -219,8 +219,8 @@ def compare(context: QAContext, model: Model, pairs: Sequence[Pair], attempt: in
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return Replies({}, calls, str(run.end))
-    given = _by_number(pairs, SubmitComparisons.model_validate(run.end.result).comparisons)
-    return Replies({pair.key: Comparison(**one.shared(Comparison)) for pair, one in given}, calls)
+    replies = _by_number(pairs, SubmitComparisons.model_validate(run.end.result).comparisons)
+    return Replies({pair.key: Comparison(**one.shared(Comparison)) for pair, one in replies}, calls)
 
 
 def guess(context: QAContext, model: Model, questions: Sequence[str], attempt: int) -> Replies[str]:
@@ -229,8 +229,8 @@ def guess(context: QAContext, model: Model, questions: Sequence[str], attempt: i
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)
     if not isinstance(run.end, Finish):
         return Replies({}, calls, str(run.end))
-    given = evaluation.SubmittedGuesses.model_validate(run.end.result.model_dump()).answers
-    return Replies({question: one.answer for question, one in _by_number(questions, given)}, calls)
+    guesses = evaluation.SubmittedGuesses.model_validate(run.end.result.model_dump()).answers
+    return Replies({question: one.answer for question, one in _by_number(questions, guesses)}, calls)
 
 
 def _by_number(asked: Sequence[_Asked], given: Sequence[_Given]) -> list[tuple[_Asked, _Given]]:

@@ -48,7 +48,7 @@ from qagen_dagster.records.questions.results import (
 from qagen_dagster.records.run import RunRecord
 
 ASKING = (Method.LLM, Method.HYBRID)  # methods that ask a judge
-REPORT_VERSION = "8"  # increase if the same answers would be graded or reported differently
+REPORT_VERSION = "9"  # increase if the same answers would be graded or reported differently
 _MIN_GRADE, _MAX_NOT_MEASURED = "min_grade", "max_not_measured"  # names of parts of the configuration
 
 

@@ -1,4 +1,4 @@
-"""Works on a document by the strategy across: proposes questions about its groups, and proves that each of their documents is needed.
+"""Works on a document by the strategy across: proposes questions about its groups, and proves that a question needs all its documents.
 
 Documents that share names or numbers are a group. A group belongs to the document with the smallest id, so that each group is used once.
 The validator must find the answer with all documents of the evidence, and must not find it if any one of them is hidden.
@@ -28,7 +28,7 @@ from qagen_dagster.records.run import CallSummary
 
 OneT = TypeVar("OneT", Accepted, Rejected)
 EACH = 2  # questions in one request
-_PAIRS, _TRIPLES = 3, 1  # groups of a document; they bound its cost
+_PAIRS, _TRIPLES = 3, 1  # maximum groups of two and of three documents for one document
 _MOST_NAMES = 40  # names and numbers of a document that are searched for
 _WIDEST = 4  # a name in more documents does not link two of them
 # "Ida Holm", "TG-40", "14.5 kg", "3 May 1947": names of several words, codes, quantities with a unit, dates.
@@ -39,7 +39,7 @@ _SHARED = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """The ids of documents, with the own document first, and the names and numbers that they share."""
+    """The ids of the documents, first of the document that the group belongs to, and the names and numbers that the documents share."""
 
     documents: tuple[str, ...]
     shared: tuple[str, ...]
@@ -74,7 +74,7 @@ class AcrossStage(stage.JournaledStage):
         return self.with_share(whole, of_kind, Mix(counts=({kind: target},)), ended or why)
 
     def _ask_all(self, target: int) -> tuple[str, str]:
-        """Ask about each group. Returns how the budget was exhausted, and a description of the groups."""
+        """Ask about each group. Returns how the budget was exhausted (empty if it was not), and the number of groups in words."""
         try:
             groups = groups_of(self.corpus, self.work.context.view.document.id)
             for number, group in enumerate(groups):
@@ -105,18 +105,18 @@ class AcrossStage(stage.JournaledStage):
         return across.Member(self.corpus.document(name), found.lines, spans)
 
     def proved(self, step: Validate, members: list[across.Member]) -> Judged:
-        """The verdict on the answers with all documents and without each of them. `failure` beside a verdict names an unneeded document."""
+        """The verdict on the answers with all documents and without each. If it has a verdict, `failure` names a document that is not needed."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
         taken = [one for one in members if one.document.id in needed]
-        given, same, calls = self._answer(step, taken)
+        with_all, same, calls = self._answer(step, taken)
         verdict = VerdictRecord(
             attempt=step.attempt,
             question=step.candidate.question,
             proposed_answer=step.candidate.answer,
-            blind_answer=given,
-            answerable=bool(given),
-            matches=same if given else None,
+            blind_answer=with_all,
+            answerable=bool(with_all),
+            matches=same if with_all else None,
             unambiguous=True,
             relevant=None,
             explanation=f"answered from passages of {len(taken)} documents, and from them without each one",

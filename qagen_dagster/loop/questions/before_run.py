@@ -35,10 +35,10 @@ def why_kept(workspace: Workspace, combination: Combination, options: RunOptions
             f"not run: {', '.join(paid)} made the published set, and profile {name} has no such model "
             "(choose a profile, or replace the set with --replace)"
         )
-    made = store.find_valid(CandidateSet.key(combination), CandidateSet)
-    if limit is not None and made is not None and len(made.documents) > limit:
+    candidates = store.find_valid(CandidateSet.key(combination), CandidateSet)
+    if limit is not None and candidates is not None and len(candidates.documents) > limit:
         return (
-            f"not run: the published set covers {len(made.documents)} documents, and the run would cover {limit} "
+            f"not run: the published set covers {len(candidates.documents)} documents, and the run would cover {limit} "
             "(--replace replaces the set)"
         )
     return None
@@ -70,9 +70,9 @@ def refused(
 
 
 def _refused(workspace: Workspace, spec: ModelSpec, meter: BudgetMeter) -> str | None:
-    asked = short(spec).model_copy(update={"execution": "direct", "max_attempts": 1})
+    short_spec = short(spec).model_copy(update={"execution": "direct", "max_attempts": 1})
     try:
-        metered(workspace.model(asked), meter).respond(HELLO)
+        metered(workspace.model(short_spec), meter).respond(HELLO)
     except PermanentModelError as error:
         variable = key_variable(spec.provider, spec.api_key_env)
         return f"{spec.name}: {unreachable(spec, variable, error).detail}"

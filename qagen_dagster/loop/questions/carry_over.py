@@ -60,7 +60,7 @@ class EarlierSet:
 
     @cached_property
     def lines(self) -> dict[str, CandidateDocument]:
-        """By present id, the line in the former set of each document that this set had.
+        """The lines of the former set for present documents, by the present ids of these documents.
 
         A file may have been renamed, and rows without ids may have moved in their file. So a document with a new name or new content
         gets the line of a former document that is gone and that had the same content.
@@ -102,7 +102,7 @@ def is_same_content(work: DocumentWork, earlier: GenerationResult) -> bool:
 
 
 def moved(work: DocumentWork, earlier: GenerationResult) -> GenerationResult:
-    """The former result under the new name and version of the document, which has the same content. It has no calls."""
+    """The former result under the new name and version of the document, whose content is the same. The returned result has no calls."""
     document = work.context.view.document
     own = {"document_id": document.id}
     return earlier.model_copy(
@@ -138,7 +138,7 @@ def all_retired(earlier: GenerationResult, why: str) -> tuple[RetiredQA, ...]:
 
 
 def is_finished(earlier: GenerationResult) -> bool:
-    """Whether the work on the document was finished by models, not by a budget or an unusable document."""
+    """Whether the work on the document ended for another reason than an exhausted budget or an unusable document."""
     return earlier.end not in _UNFINISHED
 
 

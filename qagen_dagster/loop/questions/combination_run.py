@@ -113,7 +113,7 @@ class CombinationRun:
     _results: _Results = field(default_factory=_Results)
     _begun: threading.Event = field(default_factory=threading.Event)
     _stop: EarlyStop = field(default_factory=lambda: EarlyStop(STOP_AFTER))
-    ended: list[str] = field(default_factory=list[str])  # documents that are not worked on any more
+    ended: list[str] = field(default_factory=list[str])  # ids of the documents whose work has ended
 
     def begin(self) -> list[Callable[[], None]]:
         """Tasks for the pool, one for each document without a result. The list is empty if the tasks were handed out before.
@@ -195,13 +195,13 @@ class CombinationRun:
 
     @property
     def _shared_meter(self) -> BudgetMeter | None:
-        """The meter of embeddings, which count toward the budgets of run and partition."""
+        """The meter of embeddings, which count toward the budgets of run and partition; None if both are unlimited."""
         shared = self.planned.budget.model_copy(update={"document": Allowance()})
         return None if shared.unlimited else BudgetMeter(shared, self._spending)
 
     @cached_property
     def _meanings(self) -> SemanticSearch | None:
-        """The semantic search, if the scenario wants one."""
+        """The semantic search; None if the scenario does not use it."""
         planned = self.planned
         if not planned.scenario.search_meaning:
             return None
@@ -259,8 +259,8 @@ class CombinationRun:
     def _work(self, entry: IndexEntry) -> GenerationResult:
         planned, workspace, work = self.planned, self.workspace, self.open(entry)
         journal = planned.journal(entry, workspace)
-        several = self._models_of(journal)
-        models = several.writing(entry.id)
+        all_writers = self._models_of(journal)
+        models = all_writers.writing(entry.id)
         if planned.strategy is Strategy.ACROSS:
             return self._kept(
                 entry, self._with_imported(entry, work, models, self._across(entry, work, models))
@@ -270,7 +270,7 @@ class CombinationRun:
         if earlier is not None and not journal.events and self._is_current(work, earlier):
             result = moved(work, earlier)
         else:
-            writers = several if planned.strategy is Strategy.AGENT else models
+            writers = all_writers if planned.strategy is Strategy.AGENT else models
             result = run_document(work, writers, journal, earlier)
         result = self._with_staged(entry, work, models, result, before)
         return self._kept(entry, self._with_imported(entry, work, models, result))
@@ -284,7 +284,7 @@ class CombinationRun:
         return AcrossStage(work, models, self._passages, journal).run()
 
     def _kept(self, entry: IndexEntry, result: GenerationResult) -> GenerationResult:
-        """Store the result of a document."""
+        """Store the result of a document with the id and the time of the run. Returns the stored result."""
         planned, workspace = self.planned, self.workspace
         dated = result.model_copy(update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()})
         partial_ = result.end is DocumentEnd.BUDGET_EXHAUSTED
@@ -330,7 +330,7 @@ class CombinationRun:
         return JournalFile(self.workspace.store, key, proof, StageJournal)
 
     def _is_current(self, work: DocumentWork, earlier: GenerationResult) -> bool:
-        """Whether working on the document with the present limits would ask what was asked before."""
+        """Whether work on the document would ask the same as before: it had ended, and the configuration and the content are unchanged."""
         made = self._earlier.made
         same = made is not None and made.configuration == self.planned.configuration
         return same and is_finished(earlier) and is_same_content(work, earlier)

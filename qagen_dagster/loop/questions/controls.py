@@ -56,24 +56,23 @@ def same_fact(
 def without_document(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged, guess: str = ""
 ) -> Judged:
-    """Let the validator answer an accepted candidate without the document, unless `guess` is its answer. If it gives the proposed answer, the
-    question is trivial. Raises ModelError.
-    """
+    """Let the validator answer an accepted candidate without the document, unless `guess` is its answer. If this is the proposed answer,
+    the question is trivial. Raises ModelError."""
     context, found, asked = work.context, judged.verdict, step.candidate.question
     if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
     made = validator.Replies({asked: guess})
     if not guess:
         made = validator.guess(context, models.validator, (asked,), step.attempt)
-    same, failure, calls, given = False, made.failure, made.calls, made.found.get(asked, "").strip()
-    if given and not says_nothing(given):
-        same, failure, more = same_fact(step, work, models, given)
+    same, failure, calls, guessed = False, made.failure, made.calls, made.found.get(asked, "").strip()
+    if guessed and not says_nothing(guessed):
+        same, failure, more = same_fact(step, work, models, guessed)
         calls = (*calls, *more)
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
         return judged.model_copy(update={"verdict": None, "failure": failure})
-    told = {"explanation": f"without the document the validator answered {given[:300]!r}"} if same else {}
-    verdict = found.model_copy(update={"non_trivial": None if failure else not same, **told})
+    why = {"explanation": f"without the document the validator answered {guessed[:300]!r}"} if same else {}
+    verdict = found.model_copy(update={"non_trivial": None if failure else not same, **why})
     return judged.model_copy(update={"verdict": verdict})
 
 
@@ -88,11 +87,10 @@ _OF_VALUES = frozenset((QuestionType.COMPARISON, QuestionType.AGGREGATION))
 def control(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged | Controlled
 ) -> Judged | Controlled:
-    """Reject an accepted candidate of which fewer than _NEEDED passages are needed. Raises ModelError.
+    """Reject an accepted candidate that needs fewer than _NEEDED of its passages. Raises ModelError.
 
-    A candidate whose evidence is one passage passes, because a sentence or table row may hold both sides of a comparison. So does one with
-    such a passage and a second quote that is not needed. If code computed a result that no quote states, no passage has it, so no model
-    is asked.
+    A candidate passes if its evidence is one passage, because a sentence or table row may hold both sides of a comparison. It also passes
+    if only such a passage is needed. If code computed the result of a comparison or total, and no quote states it, no model is asked.
     """
     places = step.candidate.evidence
     passages = _passages(work, places)
@@ -107,14 +105,14 @@ def control(
     if _is_worked_out(step.candidate):
         return judged
     needed: list[set[int]] = []
-    given = ""
+    found_without = ""
     for hidden in passages:
         found = _without(step, work, models, hidden)
         submitted = found.submitted
         same, failure, calls = False, found.failure, found.calls
         if submitted is not None and submitted.answerable:
             same, failure, more = same_fact(step, work, models, submitted.answer)
-            given, calls = submitted.answer if same else given, (*calls, *more)
+            found_without, calls = submitted.answer if same else found_without, (*calls, *more)
         judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
         if is_malformed(failure):
             return judged.model_copy(update={"verdict": None, "failure": failure})
@@ -124,9 +122,9 @@ def control(
     if len(needed) == 1 and _holds_both_sides(step.candidate, needed[0]):
         return judged
     few = (
-        f"{len(needed)} of the quoted passages is needed: without the others the validator answered {given[:300]!r}"
+        f"{len(needed)} of the quoted passages is needed: without the others the validator answered {found_without[:300]!r}"
         if needed
-        else f"each of the quoted passages alone is enough for the answer {given[:300]!r}"
+        else f"each of the quoted passages alone is enough for the answer {found_without[:300]!r}"
     )
     return Controlled.of(judged, RejectionReason.NOT_MULTI_HOP, few)
 
@@ -197,22 +195,24 @@ def judge(
     models: QAModels,
     writer: Model,
     found: validator.Replies[BlindAnswer] | None,
-    rule: str = "",
+    rule: str | None = None,
     compared: Comparison | None = None,
     guess: str = "",
 ) -> Judged | Controlled:
-    """Let the validator judge the current candidate, and control it if it passes. If the scenario wants it, the validator checks that the
-    question needs a picture. If the scenario's mix counts types, the validator checks the question's type. Raises ModelError.
+    """Let the validator judge the current candidate, and apply the controls if it passes. With the scenario's text control, the validator
+    checks that the question needs a picture. It judges the question's type by `rule`. If `rule` is None, it does so only if the scenario's
+    mix counts types. Raises ModelError.
 
-    `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; what is missing is
-    made first. The `writer` may correct a refused candidate.
+    `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; the validator is asked
+    for those that are missing. A refused candidate may be corrected if the `writer` writes text.
     """
     first = state.first
     if found is None and first is not None and first.question == step.candidate.question:
         # a mended candidate: the ledger replays the earlier blind answer
         found = replace(answer_blind(step, work, models), calls=())
-    if not rule and has_types(work.context.scenario):
-        rule = questioner.rule_of(step.candidate.question_type)
+    if rule is None:
+        typed = has_types(work.context.scenario)
+        rule = questioner.rule_of(step.candidate.question_type) if typed else ""
     context, model = work.context, models.validator
     found = found or answer_blind(step, work, models)
     event = validator.judge(context, model, step.candidate, step.attempt, rule, found, compared)
@@ -222,14 +222,15 @@ def judge(
     if isinstance(event, Controlled):
         return event
     judged = without_document(step, work, models, event, guess)
-    able = writer.spec.provider != RULES
-    return judged.model_copy(update={"may_mend": True}) if able else judged
+    can_correct = writer.spec.provider != RULES
+    return judged.model_copy(update={"may_mend": True}) if can_correct else judged
 
 
 def _answered_from_text(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged, *, looked: bool
 ) -> Judged | Controlled:
-    """Reject an accepted candidate if the validator has not `looked` at a picture, or answers without pictures. Raises ModelError."""
+    """Reject an accepted candidate if the validator has not `looked` at a picture, or gives the same answer without pictures. Raises
+    ModelError."""
     if judged.verdict is None or validator.rejection(judged.verdict) is not None:
         return judged
     if not looked:
@@ -237,16 +238,16 @@ def _answered_from_text(
     textual = replace(work, context=replace(work.context, mode=Mode.TEXTUAL))
     found = answer_blind(step, textual, models)
     blind = found.found.get(step.candidate.question)
-    same, failure, calls, given = False, found.failure, found.calls, ""
+    same, failure, calls, textual_answer = False, found.failure, found.calls, ""
     if blind is not None and blind.answerable and blind.answer.strip():
-        given = blind.answer
-        same, failure, more = same_fact(step, work, models, given)
+        textual_answer = blind.answer
+        same, failure, more = same_fact(step, work, models, textual_answer)
         calls = (*calls, *more)
     judged = judged.model_copy(update={"calls": (*judged.calls, *calls)})
     if is_malformed(failure):
         return judged.model_copy(update={"verdict": None, "failure": failure})
-    told = f"without pictures the validator answered {given[:300]!r}"
-    return Controlled.of(judged, _REASON, told) if same else judged
+    why = f"without pictures the validator answered {textual_answer[:300]!r}"
+    return Controlled.of(judged, _REASON, why) if same else judged
 
 
 def compare(

@@ -28,7 +28,7 @@ from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import RejectedQA
 
-_GOLDEN = (5**0.5 - 1) / 2  # its multiples are spread evenly over the shares
+_GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly over the shares
 RULES = "embedded"  # the provider of the embedded models, which apply rules and cannot write text
 
 
@@ -99,7 +99,7 @@ def question_models(
 
 
 def answering_role(profile: Profile, mode: Mode, strategy: Strategy) -> Role:
-    """The role that answers given questions: the generator, or the answerer if the generator is embedded or the strategy is batch."""
+    """The role that answers imported questions: the answerer if the generator is embedded or the strategy is batch, else the generator."""
     rules = profile.spec(Role.GENERATOR, mode).provider == RULES
     return Role.ANSWERER if rules or strategy is Strategy.BATCH else Role.GENERATOR
 

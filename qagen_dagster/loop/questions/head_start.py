@@ -1,7 +1,7 @@
 """The work that the runs of one process ask for: parsed documents, and questions about them.
 
 The work for a run starts when the run asks for it. A command may start the work earlier, because Dagster takes seconds to load. The command
-hands its `Work` to the graph. By its run id, each run finds the work that was started for it. The run waits for this work and records the results.
+hands its `Work` to the graph. Each run finds the work that was started for its run id, waits for this work and records the results.
 """
 
 import uuid
@@ -34,7 +34,7 @@ class Work:
     def __init__(self, space: Workspace) -> None:
         self.space = space
         self.spending_id = str(uuid.uuid4())
-        self.run_ids: dict[str, str] = {}  # by partition, the id of the run whose work was started before it
+        self.run_ids: dict[str, str] = {}  # by partition: the id of the run whose work was started ahead
         self._parsings: dict[str, CorpusParsing] = {}  # by run id, like the next two
         self._begun: dict[str, tuple[RunOptions, CombinationRun]] = {}
         self._taken: dict[str, CombinationRun] = {}
@@ -52,7 +52,7 @@ class Work:
         return DocumentPool(self.space.settings.document_workers)
 
     def parsing(self, corpus: str, run_id: str) -> "CorpusParsing":
-        """The parsing that was announced for the run. Without one, a new parsing, which starts at the first request for its results."""
+        """The parsing that was announced for the run. Otherwise a new parsing, which starts at the first request for its results."""
         return self._parsings.get(run_id) or CorpusParsing(self.space, corpus, run_id)
 
     def questions(
@@ -69,11 +69,11 @@ class Work:
         was started before the run is cancelled and planned again if options, configuration or documents have changed since.
         Raises ConfigError and StoreError.
         """
-        taken = self._taken.get(run_id) or self._begun_for(combination, options, run_id)
-        if taken is None:
-            taken = self._planned(combination, options, run_id, spending_id, names)
-        self._taken[run_id] = taken
-        return taken
+        combination_run = self._taken.get(run_id) or self._begun_for(combination, options, run_id)
+        if combination_run is None:
+            combination_run = self._planned(combination, options, run_id, spending_id, names)
+        self._taken[run_id] = combination_run
+        return combination_run
 
     def announce(self, corpora: Iterable[str]) -> None:
         """Choose the ids of the runs of these corpora. These runs will wait for `parse`."""
@@ -105,7 +105,7 @@ class Work:
             in_background(embedders.shared)
 
     def document_counts(self) -> tuple[int, int]:
-        """Of the documents that `ask` has started: the number whose work has ended, and the total."""
+        """Returns (ended, total): the number of documents of `ask` whose work has ended, and the number of all documents of `ask`."""
         runs = [run for _, run in list(self._begun.values())]
         return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
 

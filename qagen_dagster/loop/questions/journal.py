@@ -19,14 +19,12 @@ class QuestionJournal(Journal[QuestionEvent]):
 
 
 class DocumentJournal(JournalFile[QuestionEvent]):
-    """The journal file of one document. Raises ResumeError if it belongs to other work.
-
-    A step that failed because of a malformed reply is stored only if another step follows. So a later run repeats the last steps.
-    """
+    """The journal file of one document. Raises ResumeError if it belongs to other work. A step that failed because of a malformed reply is
+    stored only when a step without such a reply follows. So a later run repeats the malformed steps at the end."""
 
     def __init__(self, store: Store, key: str, work: str) -> None:
         super().__init__(store, key, work, QuestionJournal)
-        # steps with malformed replies that no other step has followed yet
+        # steps with malformed replies, not yet followed by a step without one
         self._held: list[QuestionEvent] = []
         kept = list(self.events)
         while kept and _malformed(kept[-1]):

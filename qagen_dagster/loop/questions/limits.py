@@ -25,7 +25,8 @@ _KEPT = ("max_attempts", "max_consecutive_failures")
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 
 
-_QUESTION, _ANSWER, _BLIND = 80, 220, 160  # output tokens of one item, with its quotes, in a reply of several
+# approximate output tokens of one item, with its quotes, in a reply with several items
+_QUESTION, _ANSWER, _BLIND = 80, 220, 160
 MOST = 15  # answers of one request: twelve questions and their reserve
 
 
@@ -68,14 +69,14 @@ class BatchLimits(QALimits):
 
     options: corpus_options.BatchOptions
     method: Method
-    # Not part of the configuration, because replies that are cut off give the same limits
+    # Not part of the configuration, because a reply that is cut off would lower the limits anyway
     fit: Annotated[Fit, Field(exclude=True)] = Fit()
 
     def wanted(self, document_id: str) -> Wanted:
         """The number of wanted questions of each type, in order, without unwanted types.
 
         A preset of the scenario's mix, or the target, is divided equally among its types. The id of the document
-        decides which types get the remainder, so that a corpus gets about as many questions of each type.
+        decides which types get the remainder, so that a corpus gets about the same number of questions of each type.
         """
         if self.options.mix is not None:
             return tuple(self.options.mix.items())
@@ -108,7 +109,7 @@ def _spread(
 
 
 def batch_limits(scenario: corpus_options.ScenarioConfig, target_count: int | None) -> BatchLimits:
-    """The limits of a scenario with the batch strategy. A mix replaces the target."""
+    """The limits of a scenario with the batch strategy. The sum of a mix of types replaces the target."""
     options = scenario.batch or corpus_options.BatchOptions()
     target = None if options.mix is None else sum(options.mix.values())
     limits = _base_limits(scenario, target_count if target is None else target)
@@ -172,7 +173,7 @@ def room_notes(scenario: corpus_options.ScenarioConfig, profile: Profile) -> lis
 
 
 def limits_of(scenario: corpus_options.ScenarioConfig, target_count: int | None) -> QALimits:
-    """The limits of a scenario. If given, `target_count` replaces the target of the scenario."""
+    """The limits of a scenario. `target_count`, unless None, replaces the target of the scenario."""
     batch = scenario.strategy is corpus_options.Strategy.BATCH
     return batch_limits(scenario, target_count) if batch else _base_limits(scenario, target_count)
 
@@ -189,11 +190,8 @@ def _base_limits(scenario: corpus_options.ScenarioConfig, target_count: int | No
 def wanted_limits(
     workspace: Workspace, combination: Combination, profile: str, target_count: int | None, *, replace: bool
 ) -> QALimits:
-    """The limits of a run with a profile. If given, `target_count` replaces the target of the scenario.
-
-    Without `replace`, no limit is below the limit of the present candidate set, if the same profile made that set, because a run only adds
-    questions.
-    """
+    """The limits of a run with a profile. `target_count`, unless None, replaces the target of the scenario. Without `replace`, no limit is
+    below the limit of the present candidate set, if the same profile made that set, because a run only adds questions."""
     scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
     limits = limits_of(scenario, target_count)
     made = workspace.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)

@@ -1,4 +1,4 @@
-"""The questions of combinations as one list: the accepted ones, and the rejected ones with their reasons."""
+"""The questions of combinations as one list: accepted questions, and rejected questions with the reasons."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Wanted:
 
 
 def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> Iterator[ListedQuestion]:
-    """The questions of the combination's current set, accepted ones first. There are none if there is no set."""
+    """The questions of the combination's current set, accepted questions first. Empty if there is no set."""
     validated = workspace.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
     candidates = workspace.store.find_valid(CandidateSet.key(combination), CandidateSet)
     results = results_of(workspace, candidates) if candidates else ()
@@ -74,7 +74,8 @@ def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> It
 
 
 def rejected_question(workspace: Workspace, beginning: str) -> ListedQuestion | None:
-    """The rejected question of the current sets whose id is or begins with `beginning`. Raises StoreError if there are several."""
+    """The rejected question of the current sets whose id begins with `beginning`; None if there is none. An equal id has precedence. Raises
+    StoreError if several ids begin with `beginning` and none is equal."""
     keys = (key for key in workspace.store.list("candidates") if beginning and key.endswith("/set.json"))
     combinations = (Combination.from_key("/".join(key.split("/")[1:4])) for key in keys)
     wanted = Wanted(Outcome.REJECTED, text=beginning)

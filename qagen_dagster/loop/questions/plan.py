@@ -1,6 +1,6 @@
 """Plans a combination, collects the results of its documents, and compares the wanted configuration with that of the stored set.
 
-The name of a stored result contains a fingerprint of everything that the result depends on. So a result that is stored under the wanted name is reused.
+The name of a stored result contains a fingerprint of everything that the result depends on. So a result that has the wanted name is reused.
 """
 
 import json
@@ -188,7 +188,7 @@ class CombinationPlan:
 def plan(workspace: Workspace, combination: Combination, options: RunOptions) -> CombinationPlan:
     """Resolve configuration and documents.
 
-    Raises StoreError, and ConfigError, including for a model of the profile that cannot do what the scenario's strategy needs.
+    Raises StoreError and ConfigError. A model of the profile that cannot do what the scenario's strategy needs also raises ConfigError.
     """
     planned = plan_without_documents(workspace, combination, options)
     documents = workspace.index(combination.corpus).documents[: options.num_documents]
@@ -282,8 +282,8 @@ def blind_combinations(
 ) -> dict[Combination, str]:
     """The combinations whose models cannot look at pages, each with the reason. Raises ConfigError."""
     names = {one: space.profile_name(one, profile) for one in combinations}
-    why = {one: why_blind(space.profile(name), name, one.mode) for one, name in names.items()}
-    return {one: said for one, said in why.items() if said is not None}
+    reasons = {one: why_blind(space.profile(name), name, one.mode) for one, name in names.items()}
+    return {one: text for one, text in reasons.items() if text is not None}
 
 
 def keep_plan(workspace: Workspace, planned: CombinationPlan, run_id: str, started: str) -> None:
@@ -309,8 +309,8 @@ def collect(
         documents=tuple(line for line, _ in lines),
         retired=planned.earlier(workspace).retired(),
     )
-    given = RunResults(**dict(key), run_id=run_id, documents=tuple(document for _, document in lines))
-    workspace.store.write(key.history_key(run_id, RESULTS), given)
+    run_results = RunResults(**dict(key), run_id=run_id, documents=tuple(document for _, document in lines))
+    workspace.store.write(key.history_key(run_id, RESULTS), run_results)
     workspace.store.write(CandidateSet.run_key(run_id, key), candidates)
     workspace.store.write(CandidateSet.key(key), candidates)
     return candidates
@@ -342,7 +342,7 @@ def wanted_questions(
     """The configuration with which a run would make the combination now. Raises ConfigError for an unusable profile."""
     planned = plan_without_documents(space, combination, options or RunOptions())
     specs = specs_of(planned.profile, combination.mode, planned.strategy)
-    asked = planned.record(run_id="", started="")
+    run_plan = planned.record(run_id="", started="")
     options_of_loop = planned.scenario.model_dump(
         mode="json",
         include={
@@ -360,7 +360,7 @@ def wanted_questions(
     )
     settings = {f"scenario {name}": str(value) for name, value in options_of_loop.items()}
     settings |= {"embedder": planned.profile.embedder.name} if planned.scenario.search_meaning else {}
-    parts = _parts(asked) | {"target_count": str(asked.target_count)} | _run_texts(asked)
+    parts = _parts(run_plan) | {"target_count": str(run_plan.target_count)} | _run_texts(run_plan)
     return Configuration(planned.configuration, parts, model_settings(specs) | settings)
 
 
@@ -372,8 +372,8 @@ def made_questions(space: Workspace, combination: Combination, wanted: Configura
     made = space.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     if made is None:
         return None
-    asked = space.store.find_valid(combination.history_key(made.run_id, PLAN), RunPlan)
-    texts = {name: wanted.parts[name] for name in _TEXTS} if asked is None else _run_texts(asked)
+    run_plan = space.store.find_valid(combination.history_key(made.run_id, PLAN), RunPlan)
+    texts = {name: wanted.parts[name] for name in _TEXTS} if run_plan is None else _run_texts(run_plan)
     parts = _parts(made) | texts | {"target_count": str(made.target_count)}
     return Configuration(made.configuration, parts)
 

@@ -85,12 +85,12 @@ def shortfalls(
             accepted = counts[kind] - missing
             count = (written or {}).get(kind, accepted + reasons.total())
             rejected = ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items()))
-            told = f"{count} written" + (f", rejected: {rejected}" if rejected else "")
+            outcome = f"{count} written" + (f", rejected: {rejected}" if rejected else "")
             one = results.Shortfall(
                 question_type=label(kind, counts),
                 wanted=counts[kind],
                 accepted=accepted,
-                reason="; ".join(filter(None, (told, why(kind)))),
+                reason="; ".join(filter(None, (outcome, why(kind)))),
             )
             found += [one] if missing else []
     return tuple(found)

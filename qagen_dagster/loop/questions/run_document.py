@@ -1,7 +1,8 @@
 """Works on one document to its end: performs each step of the state machine and stores its event in the journal before the next step.
 
 Two kinds of calls start before their step, so that calls overlap. The next candidate is generated while the newest one is checked. The
-validator answers the question of a candidate while a model compares it with the accepted questions. The result of a call is used at its step.
+validator answers the question of a candidate while a model compares the candidate with the accepted questions. The result of such a call is
+used when the state machine reaches its step.
 """
 
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -42,10 +43,10 @@ def run_document(
     journal: DocumentJournal,
     earlier: results.GenerationResult | None = None,
 ) -> results.GenerationResult:
-    """Start or resume a document, and work on it to its end or until its budget is exhausted. The limits decide the strategy.
+    """Start or resume a document, and work on it to its end or until its budget is exhausted. `BatchLimits` mean the batch strategy.
 
-    `earlier` is the result of the document before it changed. A document that is started takes over the questions of `earlier`. Raises ModelError.
-    After an error or an exhausted budget, a later run resumes from the journal.
+    `earlier` is the result of the document before it changed. If the journal is empty, the questions of `earlier` are taken over.
+    Raises ModelError. After an error or an exhausted budget, a later run resumes from the journal.
     """
     end = unusable(work.context)
     if end is not None:
@@ -75,8 +76,8 @@ def run_document(
     calls = tuple(call for event in used for call in event.calls)
     # a changed document may bring more questions than are wanted
     chosen = state.model_copy(update={"accepted": state_machine.wanted_only(state.accepted, work.limits)})
-    said = step.end is results.DocumentEnd.EXHAUSTED_REPORTED
-    why = f"the generator: {step.detail}" if said else why_ended(step)
+    is_exhausted = step.end is results.DocumentEnd.EXHAUSTED_REPORTED
+    why = f"the generator: {step.detail}" if is_exhausted else why_ended(step)
     missing = shortfalls(chosen, work.limits.mix, lambda _kind: why)
     end = step.model_copy(update={"detail": with_missing(step.detail, missing)})
     result = result_of(work, models, chosen, end, (*calls, *steps.unused_calls()))
@@ -126,13 +127,13 @@ class DocumentSteps:
             self._generation = self._threads.submit(self._generate, ahead, state)
         match step:
             case qa.Generate():
-                begun, self._generation = self._generation, None
-                return begun.result() if begun is not None else self._generate(step, state)
+                started, self._generation = self._generation, None
+                return started.result() if started is not None else self._generate(step, state)
             case qa.Dedupe():
                 return self._compare(step, state)
             case qa.Validate():
-                begun, self._answer = self._answer, None
-                found = begun.result() if begun is not None else None
+                started, self._answer = self._answer, None
+                found = started.result() if started is not None else None
                 writer = self._writer(step.attempt)
                 return controls.judge(step, state, self._work, self._models, writer, found)
             case qa.Mend():

@@ -26,7 +26,7 @@ class Kept(Record):
 class Recheck(Record):
     """A question whose quotes are still in the document, but whose surroundings changed. The validator decides whether it stays.
 
-    If the validator does not agree with its answer, `otherwise` is stored, which is its record as a retired question.
+    If the validator does not agree with the question's answer, `otherwise` is stored. It is the record of the retired question.
     """
 
     id: str

@@ -1,7 +1,7 @@
 """The state machine of the question loop of one document: generate, deduplicate, validate, mend once, accept or reject.
 
 States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
-`next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. So a journal of events restores any state.
+`next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. A journal of events thus restores any state.
 `next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
 """
 
@@ -17,7 +17,7 @@ _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATO
 
 
 def next_step(state: qa.QAState, limits: QALimits) -> qa.Step:
-    """The next step. Of the ends, the target is checked first, so a document that has reached it never ends for another reason."""
+    """The next step. The target is checked before all other ends, so a document that has reached it never ends for another reason."""
     attempt = state.attempts + 1
     if state.mend is not None:
         return state.mend
@@ -46,10 +46,8 @@ def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa
 
 
 def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
-    """The end of a document after too many consecutive failures or too many attempts; None if the work goes on.
-
-    If no reply was usable, or the last ones were all cut off, MOST_USELESS consecutive failures are too many. If both hold, one suffices.
-    """
+    """The end of a document after too many consecutive failures or too many attempts; None if the work goes on. If no reply was usable, or
+    the last replies were all cut off, MOST_USELESS consecutive failures are too many. If both hold, one failure is too many."""
     count, useless = state.consecutive_failures, _nothing_of_use(state)
     last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
     too_long = bool(last) and all(ended_by(one, GiveUpReason.OUTPUT_LIMIT) for one in last)
@@ -78,10 +76,8 @@ def next_ahead(state: qa.QAState, limits: QALimits) -> qa.Generate | None:
 
 
 def as_generator_sees(state: qa.QAState) -> qa.QAState:
-    """The state as the generator is shown it: the newest candidate counts as accepted, in the form in which it was proposed.
-
-    So the generator sees the same before and after the check of this candidate, and results do not depend on timing.
-    """
+    """The state that the generator's prompt shows: the newest candidate counts as accepted, in the form in which it was proposed. So the
+    generator sees the same before and after the check of this candidate, and results do not depend on timing."""
     if state.current is not None:
         newest = qa.Accepted(candidate=state.first or state.current, attempt=state.attempts + 1)
         return state.model_copy(update={"accepted": (*state.accepted, newest), "current": None})
@@ -182,7 +178,7 @@ def is_malformed(failure: str) -> bool:
 
 
 def check_replies(state: qa.QAState, done: qa.Done) -> None:
-    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless` holds. The document is unfinished then."""
+    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless` holds. The document stays unfinished."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (
@@ -196,7 +192,7 @@ def check_replies(state: qa.QAState, done: qa.Done) -> None:
 
 
 def check_recheck(state: qa.QAState, event: object) -> None:
-    """Raise MalformedResponseError if a malformed reply would retire a question. Then the document is unfinished."""
+    """Raise MalformedResponseError if a malformed reply would retire a question. The document stays unfinished."""
     if state.recheck and isinstance(event, qa.Judged) and is_malformed(event.failure):
         raise unfinished(event.failure)
 
@@ -224,7 +220,7 @@ def _was_checked(one: qa.Rejected) -> bool:
 
 
 def _is_compared(state: qa.QAState) -> bool:
-    """Whether the current candidate needs no further comparison. Without accepted questions it never needs one."""
+    """Whether the current candidate needs no further comparison. Without accepted questions, no candidate needs a comparison."""
     return state.is_unique or not state.accepted
 
 
@@ -239,16 +235,16 @@ def _proposed(before: qa.QAState, event: qa.Proposed) -> qa.QAState:
 
 
 def _mended(state: qa.QAState, event: qa.Mended) -> qa.QAState:
-    mend, given = state.mend, event.candidate
+    mend, corrected = state.mend, event.candidate
     if mend is None:
         raise ValueError(f"{event.kind} without a candidate to mend")
-    going = state.model_copy(update={"mend": None})
-    if given is None:
-        return _reject(going, mend.candidate, mend.reason, mend.detail)
-    same = given.question == mend.candidate.question
-    changed = {"current": given, "first": mend.candidate, "is_unique": going.is_unique and same}
-    kept = going.model_copy(update=changed)
-    return kept if given.gate is None else _reject(kept, given, given.gate, given.gate_detail)
+    unmended = state.model_copy(update={"mend": None})
+    if corrected is None:
+        return _reject(unmended, mend.candidate, mend.reason, mend.detail)
+    same = corrected.question == mend.candidate.question
+    changed = {"current": corrected, "first": mend.candidate, "is_unique": unmended.is_unique and same}
+    kept = unmended.model_copy(update=changed)
+    return kept if corrected.gate is None else _reject(kept, corrected, corrected.gate, corrected.gate_detail)
 
 
 def _compared(state: qa.QAState, event: qa.Compared) -> qa.QAState:
@@ -258,8 +254,8 @@ def _compared(state: qa.QAState, event: qa.Compared) -> qa.QAState:
     if event.duplicate_of is None:
         return counted.model_copy(update={"is_unique": True})
     _expect(0 <= event.duplicate_of < len(state.accepted), event)
-    of = state.accepted[event.duplicate_of].candidate.question
-    return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, of, event)
+    repeated = state.accepted[event.duplicate_of].candidate.question
+    return _reject(counted, candidate, RejectionReason.DUPLICATE, event.detail, repeated, event)
 
 
 def _fault(event: qa.Judged | qa.Controlled) -> tuple[RejectionReason, str] | None:

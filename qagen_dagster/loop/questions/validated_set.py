@@ -95,7 +95,7 @@ def _apply_decisions(
 def left_out(
     pair: results.QAPair, reason: results.RejectionReason, why: str, of: str | None = None
 ) -> results.RejectedQA:
-    """An accepted question as a rejected one."""
+    """The record of an accepted question that is left out of the set for a `reason`."""
     return results.RejectedQA(
         **pair.shared(results.RejectedQA),
         rejection_reason=reason,
@@ -164,7 +164,7 @@ class _Judge:
         self, pair: results.QAPair, before: tuple[results.RejectedQA, ...], edited_in: str
     ) -> _Outcome:
         """The outcome for an edited question. `edited_in` is the id that its document had when it was edited."""
-        fault = None if pair.no_answer is None else "an edited question without an answer is not proved"
+        fault = None if pair.no_answer is None else "an edit of a question without an answer cannot be proved"
         fault = fault or self._unsupported(pair)
         if fault is not None:
             row = left_out(pair, results.RejectionReason.ANSWER_NOT_SUPPORTED, fault)
@@ -195,7 +195,7 @@ class _Judge:
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
     def _judged(self, pair: results.QAPair, edited_in: str) -> tuple[Judged, tuple[results.CallSummary, ...]]:
-        """The validator's judgement and its calls. The judgement is stored, and reused while the text around the evidence is the same."""
+        """The validator's judgement and its calls. It is stored, and reused while the surroundings and visuals of the evidence are the same."""
         documents = self.run.planned.documents
         work = self.run.open(next(one for one in documents if one.id == pair.document_id))
         view, attempt = work.context.view, pair.generation_metadata.attempt_number
@@ -214,7 +214,7 @@ class _Judge:
 
 
 def _why(decision: Decision, what: str = "") -> str:
-    """The person who decided, and the reason."""
+    """The reviewer, the reason and `what` followed, in one text."""
     return ": ".join(part for part in (decision.reviewer, decision.reason, what) if part)
 
 
@@ -287,7 +287,8 @@ def validate_set(
 def _proved(
     workspace: Workspace, candidates: results.CandidateSet
 ) -> tuple[list[results.QAPair], list[results.RejectedQA]]:
-    """The accepted questions of all documents, and the unanswerable ones to reject if the validator is not to be trusted. Raises StoreError."""
+    """The accepted questions of all documents, and the rejected ones: all unanswerable questions if the validator cannot be trusted. Raises
+    StoreError."""
     pairs: list[results.QAPair] = []
     controls: list[tuple[int, int]] = []
     for result in results_of(workspace, candidates):

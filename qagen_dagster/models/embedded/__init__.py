@@ -1,7 +1,5 @@
-"""The embedded models (no API key, no network): rules propose questions, retrieval answers them, comparison
-deduplicates.
+"""The embedded models need no API key and no network: rules propose questions, retrieval answers them, and a comparison finds duplicates.
 
-Their model names say what they are (`embedded:rules`, `embedded:reader`, `embedded:matcher`), and they use the tool
-protocol of any model. They know English only. Questions reuse the evidence's words, about facts of single sentences,
-rows and entries.
+The names of the models state their mechanism (`embedded:rules`, `embedded:reader`, `embedded:matcher`). The models use the tool protocol of
+any model, and know English only. A question reuses words of its evidence, and asks for a fact of one sentence, row or entry.
 """

@@ -55,7 +55,7 @@ class Conversation:
 
 
 def read_conversation(request: Request) -> Conversation:
-    """Pair every tool call of `request` with its result."""
+    """The conversation of `request`, in which every tool result is paired with its call."""
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     prompt: list[str] = []
     exchanges: list[Exchange] = []
@@ -95,7 +95,7 @@ def rows(text: str) -> list[Line]:
 
 
 def document_rows(exchanges: Iterable[Exchange]) -> dict[int, Line]:
-    """Every line that read_lines or search showed, by number. read_lines leaves out empty lines; they are added."""
+    """Every line that read_lines or search showed, by number. Empty lines, which read_lines leaves out, are added."""
     known: dict[int, Line] = {}
     for exchange in exchanges:
         if exchange.is_error or exchange.name not in {"read_lines", "search"}:

@@ -14,8 +14,6 @@ from qagen_dagster.models.messages import AssistantMessage, Request, ToolCall, U
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 
 Mechanism = Callable[[Conversation], list[Action]]  # decides the next tool calls from the conversation alone
-
-
 MECHANISMS: dict[str, Mechanism] = {
     "rules": propose,
     "reader": read,
@@ -36,7 +34,7 @@ MECHANISMS: dict[str, Mechanism] = {
 
 class EmbeddedProvider(ScriptedProvider):
     """A `Provider` whose model is the mechanism of MECHANISMS that `spec.model` names. `mechanism` replaces it,
-    for instance by a reader with other weights."""
+    for instance by a reader with other weights. Raises ConfigError for an unknown name."""
 
     def __init__(self, spec: ModelSpec, mechanism: Mechanism | None = None) -> None:
         if spec.model not in MECHANISMS:
@@ -56,7 +54,7 @@ def _turn(request: Request, actions: list[Action]) -> AssistantMessage:
 
 
 def _usage(request: Request, message: AssistantMessage) -> Usage:
-    """Words as tokens."""
+    """The usage of a turn; each word counts as a token."""
     conversation = read_conversation(request)
     texts = (conversation.system, conversation.prompt, *(one.text for one in conversation.exchanges))
     written = (str(value) for call in message.tool_calls for value in call.arguments.values())

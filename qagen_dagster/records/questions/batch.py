@@ -39,7 +39,9 @@ class DraftQuestion(Record):
 class NotPossible(Record):
     """A type that the document cannot give."""
 
-    question_type: Annotated[AskedType, Field(description="The type.")]
+    question_type: Annotated[
+        AskedType, WithJsonSchema({"type": "string", "description": "One of the types of questions."})
+    ]
     reason: Annotated[str, Field(description="What the document lacks, in one sentence.")]
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from qagen_dagster.agents.next_step import GiveUp, GiveUpReason
@@ -10,6 +12,7 @@ from qagen_dagster.agents.runner import AgentRun, call_summaries
 from qagen_dagster.errors import RequestRefusedError
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Text, Usage
+from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.document import Metadata, Section
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Evidence
@@ -124,6 +127,19 @@ def test_a_model_behind_a_server_is_shown_the_whole_document_as_read_lines_shows
     assert isinstance(shown, Text)
     assert context.opening(SERVER) == shown.text
     assert shown.text.startswith("lines 1-11 of 11\n")
+
+
+def test_with_the_batch_strategy_most_lines_of_a_whole_document_have_no_number() -> None:
+    lines = [f"Entry {number} of the store." for number in range(1, 31)]
+    lines[14] = "12| is a cell."
+    agent = context_of(view_of("\n".join(lines)))
+    batch = replace(agent, scenario=agent.scenario.model_copy(update={"strategy": Strategy.BATCH}))
+    rows = batch.opening(SERVER).split("\n")[2:-1]
+    numbered = {0: f"1| {lines[0]}"} | {at - 1: f"{at}| {lines[at - 1]}" for at in (10, 20, 30)}
+    assert rows == [numbered.get(at, line) for at, line in enumerate(lines)]
+    assert f"\n14| {lines[13]}\n" in agent.opening(SERVER)
+    part = replace(batch, view=view_of("\n".join(lines * 200)))
+    assert f"\n14| {lines[13]}\n" in part.opening(SERVER.model_copy(update={"opening_characters": 1_000}))
 
 
 def test_of_a_long_document_it_is_shown_the_first_lines() -> None:

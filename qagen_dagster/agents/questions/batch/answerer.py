@@ -88,8 +88,8 @@ def answer_all(
         "question_type": kind,
         "rejected": block(
             part
-            for said, why in asked[0].rejected
-            for part in (f"- {one_line(said, 1500)}", f"  {one_line(why, 600)}")
+            for earlier, why in asked[0].rejected
+            for part in (f"- {one_line(earlier, 1500)}", f"  {one_line(why, 600)}")
         )
         or "(none)",
     }
@@ -102,10 +102,8 @@ def answer_all(
 
 
 class _AnswersCheck:
-    """The evidence check of all question agents, for answers to given questions. An answer of "insufficient" needs no quotes.
-
-    After a refusal the answers without a fault are `kept`, by the number of the question.
-    """
+    """Applies the evidence check of all question agents to answers. An answer of "insufficient" needs no quotes. `kept` has the latest
+    answer to each question, by the question's number. After a refusal, only faulty answers must be submitted again."""
 
     def __init__(self, context: QAContext, asked: Sequence[Asked]) -> None:
         self._check, self._asked = EvidenceCheck(context, graded=True), asked
@@ -113,7 +111,7 @@ class _AnswersCheck:
         self._told = False
 
     def reject_once(self, result: Record) -> None:
-        """Raise ToolError for the first submission with an answer that fails. Later ones pass."""
+        """Raise ToolError for the first submission with an answer that fails. Later submissions pass."""
         for one in SubmitGroundedAnswers.model_validate(result).answers:
             number = one.number if len(self._asked) > 1 else 1
             self.kept[number] = SubmitGroundedAnswer(**one.shared(SubmitGroundedAnswer))
@@ -122,9 +120,9 @@ class _AnswersCheck:
         if self._told or not faults:
             return
         self._told = True
-        told = [f"answer {at}: {fault}" if len(self._asked) > 1 else fault for at, fault in faults.items()]
+        shown = [f"answer {at}: {fault}" if len(self._asked) > 1 else fault for at, fault in faults.items()]
         rest = "; the others are kept" if len(self._asked) > 1 else ""
-        raise ToolError(f"Not accepted: {'; '.join(told)}. Correct and submit once more{rest}.")
+        raise ToolError(f"Not accepted: {'; '.join(shown)}. Correct and submit once more{rest}.")
 
     def candidates(self) -> tuple[Candidate | None, ...]:
         """The candidate for each question, with its evidence in the words of the document; None for a question without an answer."""

@@ -1,8 +1,8 @@
 """Runs an agent without tools on a shown text, and reads its reply.
 
 All requests have the same system text and tools, and then the shown text, so that providers cache these once for all agents. A model whose
-context is too small is asked again with less text. Some models call no tool. Then their plain text is read for type tags, `Answer:` and
-quotes, or JSON. The reader is deliberately tolerant, and it ignores text that is no question and no answer.
+context is too small is asked again with less text. Some models call no tool. In this case the plain text is read for type tags,
+`Answer:` and quotes, or JSON. The reader is deliberately tolerant, and it ignores text that is no question and no answer.
 """
 
 import re
@@ -20,6 +20,7 @@ from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fit
 from qagen_dagster.agents.spec import AgentSpec, Beginning, Terminal
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.batch import (
@@ -32,7 +33,7 @@ from qagen_dagster.records.questions.batch import (
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.records.run import CallSummary
-from qagen_dagster.toolkit.excerpt import single_line
+from qagen_dagster.toolkit.excerpt import single_line, with_fewer_numbers
 
 _BULLET = re.compile(r"^\s{0,20}(?:[-*\u2022]|\(?\d{1,3}[.):])\s{1,5}")
 _TAG = re.compile(r"\s{0,5}[(\[]([A-Za-z][A-Za-z _-]{3,30})[)\]][.*]{0,3}\s{0,5}$")
@@ -73,7 +74,7 @@ def questions(texts: Iterable[str], default: QuestionType | None) -> tuple[Draft
 
 
 def answer(texts: Iterable[str]) -> SubmitGroundedAnswer | None:
-    """The answer in the first text that has one, with its quotes."""
+    """The answer, with its quotes, in the first text that has an answer."""
     return next((found for text in texts if (found := _answer(text)) is not None), None)
 
 
@@ -99,12 +100,12 @@ def _answer(text: str) -> SubmitGroundedAnswer | None:
         return SubmitGroundedAnswer.model_validate(json_reply.read_object(text))
     except (ValidationError, ValueError):
         pass
-    said = _EVIDENCE.split(text, maxsplit=1)
-    begun = _ANSWER.search(said[0])
-    words = said[0][begun.end() :].strip() if begun else ""
+    sections = _EVIDENCE.split(text, maxsplit=1)
+    label = _ANSWER.search(sections[0])
+    words = sections[0][label.end() :].strip() if label else ""
     if not words:
         return None
-    quotes = _quotes(said[1]) if len(said) > 1 else []
+    quotes = _quotes(sections[1]) if len(sections) > 1 else []
     return SubmitGroundedAnswer(answer=words, evidence=tuple(EvidenceQuote(quote=one) for one in quotes[:20]))
 
 
@@ -166,16 +167,18 @@ def beginning_prompt() -> Prompt:
 def ask(
     spec: AgentSpec, model: Model, context: QAContext, reading: Reading, task: Task, values: dict[str, str]
 ) -> Reply:
-    """Run the agent with these prompt values. Raises ModelError, and ValueError when the task has no choice."""
+    """Run the agent with these prompt values. Raises ModelError, and ValueError if the task has no choice of parts."""
     shown: list[tuple[int, ...]] = []
     tools = tuple(one.spec() for one in _TERMINALS)
     agent = replace(spec, beginning=Beginning(beginning_prompt().user, tools))
 
     def show(parts: tuple[int, ...]) -> AgentRun:
         shown.append(parts)
-        told = values | {"document_card": context.document_card(whole=reading.has_body(parts))}
-        opening = f"{single_line(reading.note(parts))}\n{reading.show(parts)}"
-        return run_agent(agent, model, {}, told, sample=task.sample, opening=opening)
+        all_values = values | {"document_card": context.document_card(whole=reading.has_body(parts))}
+        text = reading.show(parts)
+        text = text if model.spec.provider in FREE_PROVIDERS else with_fewer_numbers(text)
+        opening = f"{single_line(reading.note(parts))}\n{text}"
+        return run_agent(agent, model, {}, all_values, sample=task.sample, opening=opening)
 
     run = first_that_fits(partial(show, parts) for parts in dict.fromkeys(task.choices))
     calls = call_summaries(run.responses, spec.role, model.spec, context.view.document.id, task.attempt)

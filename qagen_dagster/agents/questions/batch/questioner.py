@@ -34,7 +34,7 @@ _FILE = Path(__file__).with_name("question_types.md")
 
 @dataclass(frozen=True)
 class Guide:
-    """The description of one type."""
+    """The description of one question type."""
 
     means: str
     ask: str
@@ -46,7 +46,7 @@ class Guide:
 
 @dataclass(frozen=True)
 class Guides:
-    """The whole file. `bad` are examples of unwanted questions; the first example is unwanted only if lookups are unwanted."""
+    """The contents of `question_types.md`. `bad` are unwanted questions; the first of them is unwanted only if lookups are unwanted."""
 
     rules: str
     complexity: str
@@ -67,17 +67,17 @@ _NOT_DESCRIBED = f"has no section (a question type has the lines {', '.join(_LIN
 
 @cache
 def guides() -> Guides:
-    """Read the file. Raises ConfigError unless it has each general section and each question type once, with all lines."""
+    """Read `question_types.md`. Raises ConfigError unless it has each general section and each question type once, with all lines."""
     text = _FILE.read_text(encoding="utf-8")
     parts = [part.partition("\n") for part in ("\n" + text).split("\n## ")[1:]]
     sections = [(name.strip(), body.strip()) for name, _, body in parts]
-    said = _exactly(sections, (*_GENERAL, *(kind.value for kind in QuestionType)), _NO_TYPE, _NOT_DESCRIBED)
+    texts = _exactly(sections, (*_GENERAL, *(kind.value for kind in QuestionType)), _NO_TYPE, _NOT_DESCRIBED)
     return Guides(
-        rules=said["rules"],
-        complexity=said["complexity"],
-        document=said["document"],
-        bad=tuple(said["bad"].splitlines()),
-        types={kind: _guide(kind, said[kind.value]) for kind in QuestionType},
+        rules=texts["rules"],
+        complexity=texts["complexity"],
+        document=texts["document"],
+        bad=tuple(texts["bad"].splitlines()),
+        types={kind: _guide(kind, texts[kind.value]) for kind in QuestionType},
         hash=digest(text)[:16],
     )
 
@@ -85,8 +85,8 @@ def guides() -> Guides:
 def _guide(kind: QuestionType, body: str) -> Guide:
     parts = [line.partition(":") for line in body.splitlines()]
     lines = [(name, value.strip()) for name, _, value in parts]
-    said = _exactly(lines, _LINES, f"is no line of {kind.value}", f"is missing in {kind.value}")
-    return Guide(*(said[name] for name in _LINES))
+    texts = _exactly(lines, _LINES, f"is no line of {kind.value}", f"is missing in {kind.value}")
+    return Guide(*(texts[name] for name in _LINES))
 
 
 def _exactly(
@@ -137,7 +137,7 @@ def rules(types: Sequence[QuestionType]) -> str:
 
 
 def examples(types: Sequence[QuestionType]) -> str:
-    """Good examples of the types, then bad ones, about the invented document."""
+    """Good examples of the types, then bad examples, about the invented document."""
     known = guides()
     good = [f"- {kind.value}: {known.types[kind].example} ({known.types[kind].answer})" for kind in types]
     bad = known.bad if QuestionType.FACTUAL not in types else known.bad[1:]
@@ -157,7 +157,7 @@ _NOTHING = "Give at least one question, or name every type under not_possible wi
 
 @dataclass(frozen=True)
 class Told:
-    """The earlier questions that the generator is told: accepted and pending questions, and rejected questions with the reasons.
+    """The earlier questions that the generator's prompt lists: accepted and pending questions, and rejected questions with the reasons.
 
     `of_these` states what the requested questions must have besides their types.
     """
@@ -212,7 +212,7 @@ def reserve(count: int) -> int:
 
 
 def asked_for(wanted: Mapping[QuestionType, int], most: int) -> dict[QuestionType, int]:
-    """The number of questions to request of each type: the wanted ones and a reserve, evenly fewer if the total exceeds `most`."""
+    """The number of questions to request of each type: `wanted` and a reserve, evenly reduced if the total exceeds `most`."""
     full = {kind: count + reserve(count) for kind, count in wanted.items()}
     rows = sorted(((place, kind) for kind in full for place in range(full[kind])), key=lambda one: one[0])
     taken = Counter(kind for _, kind in rows[:most])
@@ -252,7 +252,7 @@ def propose(
 def rewrite(
     context: QAContext, model: Model, reading: Reading, rejected: "Rejection", told: Told, task: Task
 ) -> Rewritten:
-    """Ask for one question that replaces a rejected one; `task` holds the parts to show. Raises ModelError."""
+    """Ask for one question that replaces a rejected question; `task` holds the parts to show. Raises ModelError."""
     terminal = Terminal("submit_rewrite", SubmitRewrite)
     spec = without_tools("batch question corrector", ROLE, rewrite_prompt(), terminal, max_nudges=1)
     values = context.task_values(writes=True)

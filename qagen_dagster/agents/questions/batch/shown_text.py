@@ -1,7 +1,7 @@
 """Chooses the text that agents without tools see: the whole document without long back matter, or parts from the whole document.
 
 A document that is too long is not cut off at the end. Its back matter is left out first. If the rest is still too long, each round shows
-other parts of the body at even distances. The model is told what is left out, and the result records what was shown. Blanks that only
+other parts of the body at even distances. The prompt states what is left out, and the result records what was shown. Blanks that only
 justify a line to the margin are removed. The columns of tables keep their gaps.
 """
 
@@ -23,15 +23,13 @@ _SENTENCE_END = re.compile("[.!?;:,][\"'\u201d\u2019)\\]]{0,2}\\d{0,3}\\Z")
 _VALUE = re.compile(r"[-+\u2212\u2013(<>~$\u20ac\u00a3]{0,3}\d")
 
 
-_NEAR = 4  # lines that are not blank
+_NEAR = 4  # lines before and after a line that are compared with it; blank lines do not count
 
 
 @dataclass(frozen=True)
 class _Line:
-    """The beginnings and ends of the gaps of a line, and whether the line is surely a table row: drawn, or mostly numbers after gaps.
-
-    The end of the line itself does not count, because it is the margin.
-    """
+    """The offsets at which columns start after a gap and end before a gap, and whether the line is surely a table row. A row is drawn, or
+    has numbers after at least half of its gaps. The end of the line is no end of a column, because it is the margin."""
 
     starts: frozenset[int]
     ends: frozenset[int]
@@ -42,8 +40,8 @@ class _Line:
 
     def fits(self, other: "_Line") -> bool:
         """Whether most columns of this line begin or end where columns of `other` do."""
-        most = len(self.starts)
-        return 2 * len(self.starts & other.starts) > most or 2 * len(self.ends & other.ends) > most
+        size = len(self.starts)
+        return 2 * len(self.starts & other.starts) > size or 2 * len(self.ends & other.ends) > size
 
 
 _NOTHING = _Line(frozenset(), frozenset(), is_row=False)
@@ -128,7 +126,7 @@ class Reading:
         return tuple(_parts(unpadded(self._view.lines), starts, edges))
 
     def choose(self, round_: int, budget: int) -> tuple[int, ...]:
-        """The parts to show in a round (from 1): all but long back matter, or else the whole body, if this fits `budget` characters.
+        """The parts to show in a round (from 1): all but long back matter, or else the whole body, if they fit `budget` characters.
         Otherwise evenly spaced parts of the body."""
         asked = self._body or tuple(range(len(self.parts)))
         for shown in (self._without(self._view.long_back_matter), asked):
@@ -156,7 +154,7 @@ class Reading:
         return tuple(sorted((*chosen, *self.about(question, NEAR, without=(*chosen, *rest)))))
 
     def about(self, question: str, most: int, *, without: tuple[int, ...] = ()) -> tuple[int, ...]:
-        """The parts that share most of the question's rare words, in order. The body is preferred to back matter."""
+        """At most `most` parts that share most of the question's rare words, in order. The body is preferred to back matter."""
         asked = _words([question])
         scores = {
             index: sum(self._rarity[word] for word in asked & words)
@@ -190,7 +188,7 @@ class Reading:
         return enclose(rows)
 
     def note(self, chosen: tuple[int, ...]) -> str:
-        """A sentence that says what `show` shows."""
+        """A sentence that states which lines `show` shows."""
         total = len(self._view.lines)
         if not chosen:
             return _WHOLE.format(total=total)

@@ -23,10 +23,10 @@ _MOST = 60  # numbers of a text that are combined
 
 def computable(number: str, evidence: Sequence[str], question: Sequence[str]) -> bool:
     """Whether `number` is the result of a computation with the tokens of the evidence and the question."""
-    shown = _PLAIN.fullmatch(number)
-    if shown is None:
+    parsed = _PLAIN.fullmatch(number)
+    if parsed is None:
         return False
-    wanted, decimals = float(number), len(shown.group(1) or "")
+    wanted, decimals = float(number), len(parsed.group(1) or "")
     rounded = len(number.replace(".", "").strip("0")) > 1
     tolerance = 0.5 * 10.0**-decimals if rounded else 0.0
     results = (*_numbers(evidence), *_pairs(_numbers(evidence), _numbers(question)), *_groups(evidence))
@@ -51,7 +51,7 @@ def _numbers(tokens: Sequence[str]) -> list[float]:
 
 
 def _pairs(evidence: list[float], question: list[float]) -> Iterator[float]:
-    """The results for each pair of numbers, at least one of which is from the evidence."""
+    """The results for each pair of numbers. At least one number of a pair is from the evidence."""
     known = [*((one, True) for one in evidence), *((one, False) for one in question)]
     for (one, quoted), (other, also) in permutations(known, 2):
         if not (quoted or also):
@@ -98,8 +98,8 @@ _NEAR = 60  # characters before a number that may hedge it
 _ROUNDED = r"about|almost|approx|approximately|around|circa|ca|nearly|roughly"
 _ESTIMATED = r"estimated|estimate|estimates"
 _AVERAGE = r"averages?|averaged|averaging|mean"
-# For each kind of amount: the words before a number that mark the kind, and the words by which an answer states it. People leave rounding
-# out of an answer. A result of rounded values may be wrong in its last digits, so rounding counts for results.
+# For each kind of amount: the words before a number that mark the kind, and the words by which an answer states the kind. People leave
+# rounding out of an answer. A result of rounded values may be wrong in its last digits, so rounding counts only for computed results.
 _HEDGES = {"an estimate": (_ESTIMATED, f"{_ESTIMATED}|{_ROUNDED}"), "an average": (_AVERAGE, _AVERAGE)}
 _HEDGES_OF_PARTS = {"a rounded value": (_ROUNDED, f"{_ESTIMATED}|{_ROUNDED}"), **_HEDGES}
 _PRONOUN = re.compile(
@@ -117,8 +117,8 @@ def unsupported(
     afterwards are left to grading.
     """
     derived = question_type.strip().lower().replace(" ", "_") in _DERIVED
-    told = f"{evidence}\n{beside}"
-    quoted, asked = [*_tokens(told), *_tokens("\n".join(_FOOTNOTE.findall(told)))], _tokens(question)
+    context = f"{evidence}\n{beside}"
+    quoted, asked = [*_tokens(context), *_tokens("\n".join(_FOOTNOTE.findall(context)))], _tokens(question)
     wanted = [token for token in _tokens(_PRONOUN.sub(" ", answer)) if token not in _FUNCTION_WORDS]
     missing = [token for token in wanted if not _covered(token, {*quoted, *asked})]
     if derived:
@@ -145,25 +145,23 @@ def unsupported(
 def unhedged(
     question: str, answer: str, numbers: Sequence[str], evidence: str, *, computed: bool = False
 ) -> str | None:
-    """The fault that the quotes give a number only as an estimate or an average, and question and answer do not say so; None if there is none.
-
-    Rounded values count only if the answer is `computed` from them.
-    """
+    """The fault that the quotes give a number only as an estimate or an average, but neither question nor answer says so. None if there is no such fault.
+    Rounded values count only if the answer is `computed` from them."""
     plain = evidence.replace(",", "")
     for number in numbers:
         places = re.finditer(rf"(?<![\d.]){re.escape(number)}(?!\.?\d)", plain)
         before = [plain[max(0, one.start() - _NEAR) : one.start()] for one in places]
-        for name, (words, told) in (_HEDGES_OF_PARTS if computed else _HEDGES).items():
-            said = re.search(rf"\b(?:{told})\b", f"{question} {answer}", re.IGNORECASE)
+        for name, (words, admitting) in (_HEDGES_OF_PARTS if computed else _HEDGES).items():
+            admitted = re.search(rf"\b(?:{admitting})\b", f"{question} {answer}", re.IGNORECASE)
             hedge = re.compile(rf"\b(?:{words})\b\.?(?:[^\s.;:]*\s+){{1,3}}[$€£(]?$", re.IGNORECASE)
-            if before and not said and all(map(hedge.search, before)):
+            if before and not admitted and all(map(hedge.search, before)):
                 return f"the quotes give {number} only as {name}: say so in the answer"
     return None
 
 
 def without_subject(question: str, told: str, document: str) -> str | None:
-    """The reason why quotes and the text above them do not show the subject of a question: they have none of its words, but the rest of
-    the document has some. None if there is no such fault."""
+    """The reason why `told`, the quotes and the text above them, does not show the subject of a question: it has none of the question's
+    words, but the rest of the document has some. None if there is no such fault."""
     subject, known = {*content_stems(question)}, {*content_stems(document)}
     if subject & {*content_stems(told)} or len(subject & known) < _LEAST_SUBJECT:
         return None
@@ -174,9 +172,9 @@ def without_subject(question: str, told: str, document: str) -> str | None:
 def _missing_words(answer: str, quoted: list[str], asked: list[str]) -> str | None:
     """The reason why quotes do not support the words of an answer or of a part of a list. Words of the question do not count."""
     for part in filter(str.strip, _PARTS.split(_PRONOUN.sub(" ", answer))):
-        told = [token for token in _tokens(part) if is_content(token) and not _covered(token, {*asked})]
-        missing = [token for token in told if not token[0].isdigit() and not _covered(token, {*quoted})]
-        if len(told) - len(missing) < MIN_SHARE * len(told):
+        own = [token for token in _tokens(part) if is_content(token) and not _covered(token, {*asked})]
+        missing = [token for token in own if not token[0].isdigit() and not _covered(token, {*quoted})]
+        if len(own) - len(missing) < MIN_SHARE * len(own):
             whole = "the answer" if part == answer else f"{' '.join(part.split())[:60]!r}"
             return f"most words of {whole} {_NOWHERE} ({', '.join(missing[:5])})"
     return None
@@ -204,7 +202,7 @@ def numbers_of(texts: Iterable[str]) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
-    """Words and numbers in lower case. Small numbers are digits. Numbers have no commas: other commas than those of thousands separate."""
+    """Words and numbers in lower case. Small numbers are digits. Commas of thousands are removed; a comma in a list of digits separates."""
     found: list[str] = []
     words: list[str] = _WORD.findall(_LISTED.sub(", ", text).casefold())
     for token in words:

@@ -18,7 +18,8 @@ BETWEEN = "; "  # items of a computation in words
 
 
 def wrong(computation: Computation, answer: str, told: str | None) -> str:
-    """The reason why the computation does not prove the answer; else empty. `told` has the quotes and the question; None if a picture has them."""
+    """The reason why the computation does not prove the answer; else empty. `told` is the text that must have the values: the quotes and the
+    question; None if a picture has the values."""
     for step in (*computation.steps, computation):
         fault = _fault(step, told)
         if fault:
@@ -46,12 +47,12 @@ def _fault(step: Step, told: str | None) -> str:
         return _wrong_choice(step, value)
     if value is None or len(_numbers(step.result)) != 1:
         return f"{_told(step)} cannot be computed"
-    share = value
+    other_form = value
     if step.operation == "ratio":
-        share = 100 * value  # a ratio can be given in per cent
+        other_form = 100 * value  # a ratio can be given in per cent
     elif step.operation == "product":
-        share = value / 100.0 ** sum("%" in item for item in step.items)  # "87%" of 23
-    if not (_equal(value, step.result) or _equal(share, step.result)):
+        other_form = value / 100.0 ** sum("%" in item for item in step.items)  # "87%" of 23
+    if not (_equal(value, step.result) or _equal(other_form, step.result)):
         return f"the {step.operation} of {_listed(step)} is {value:.10g}, not {step.result}"
     return ""
 
@@ -66,7 +67,7 @@ def _name(item: str) -> str:
 
 
 def _wrong_choice(step: Step, value: float) -> str:
-    """The reason why the result names neither the only item with the extreme value nor this value; empty if it names one of them."""
+    """The reason why the result names neither the only item with the extreme value nor this value; empty if it names either."""
     winners = [item for item in step.items if _numbers(item.rpartition(":")[2]) == [value]]
     named = skeleton(step.result).text
     if len(winners) == 1 and named in (skeleton(_name(winners[0])).text, skeleton(winners[0]).text):
@@ -162,7 +163,7 @@ def _arithmetic(operation: str, first: float, others: Sequence[float]) -> float 
 
 
 def _equal(value: float, result: str) -> bool:
-    """Whether `result` equals `value` rounded to the digits of `result`. A difference may be given without its sign."""
+    """Whether `result` equals `value` rounded to the digits of `result`. Signs are ignored, because a difference may have none."""
     digits = "".join(found["digits"] for found in _NUMBER.finditer(result)).replace(",", "")
     decimals = len(digits.partition(".")[2])
     return abs(abs(value) - float(digits)) <= 0.5 * 10.0**-decimals * (1 + 1e-9)

@@ -53,7 +53,7 @@ class Skeleton:
 
 
 def skeleton(text: str) -> Skeleton:
-    """Reduce `text`, in time linear in its length."""
+    """Reduce `text` to the characters that must match, in time linear in its length."""
     kept: list[str] = []
     offsets: list[int] = []
     for index, char in enumerate(text):

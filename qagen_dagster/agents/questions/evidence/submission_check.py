@@ -89,7 +89,7 @@ def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]
 
 
 def unwanted(candidate: Candidate, left: Mix) -> Candidate:
-    """The candidate. It gets a fault if it has none but no more questions of its kind are wanted."""
+    """The candidate. If it has no fault but no more questions of its kind are wanted, it gets this fault."""
     why = "" if candidate.gate is not None else left.refusal(candidate)
     if not why:
         return candidate
@@ -101,10 +101,8 @@ _MOST_UNWANTED = 3  # maximum submissions of unwanted kinds that are reported to
 
 
 class EvidenceCheck:
-    """Checks the evidence of submissions. The first fault is reported to the model; the loop rejects later faults.
-
-    `graded`: the answers are graded afterwards. `left`: the kinds of questions that are still wanted. An unwanted kind is reported more often.
-    """
+    """Checks the evidence of submissions. The first fault is reported to the model; the loop rejects later faults. `graded`: the answers
+    are graded afterwards. `left`: the kinds of questions that are still wanted. An unwanted kind is reported up to _MOST_UNWANTED times."""
 
     def __init__(self, context: QAContext, *, graded: bool = False, left: Mix | None = None) -> None:
         self._context = context
@@ -221,9 +219,9 @@ class EvidenceCheck:
         text = "\n".join(place.quote for place in evidence)
         kind, beside, computation = submission.question_type, self._beside(evidence), submission.computation
         if computation is not None:
-            told = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
+            known = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
             items = [one for step in (*computation.steps, computation) for one in numbers_of(step.items)]
-            why = wrong(computation, submission.answer, told) or unhedged(
+            why = wrong(computation, submission.answer, known) or unhedged(
                 submission.question, submission.answer, items, text, computed=True
             )
             if why:

@@ -124,9 +124,9 @@ def widened(lines: Sequence[str], place: Evidence) -> Evidence:
     longest = max(MOST_WORDS, len(place.quote.split()))
     if len(whole.split()) > longest or place.quote not in whole or _bare(whole) == _bare(place.quote):
         return place
-    above = first + text.count("\n", 0, within[0].start) + 1
+    first_line = first + text.count("\n", 0, within[0].start) + 1
     return place.model_copy(
-        update={"quote": whole, "start_line": above, "end_line": above + whole.count("\n")}
+        update={"quote": whole, "start_line": first_line, "end_line": first_line + whole.count("\n")}
     )
 
 

@@ -24,7 +24,7 @@ from qagen_dagster.loop.grading.grade_answers import quoted_lines
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, transition
+from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, rule_of, transition
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
@@ -150,8 +150,8 @@ class DocumentRun:
         texts = [one.question for one in found.questions]
         drafts: list[batch.Draft] = []
         duplicates: list[batch.DuplicateDraft] = []
-        of = find_duplicates(texts, _every(state), self.models.encode, self.limits.options.similarity)
-        for question, duplicate in zip(found.questions, of, strict=True):
+        matches = find_duplicates(texts, _every(state), self.models.encode, self.limits.options.similarity)
+        for question, duplicate in zip(found.questions, matches, strict=True):
             number = len(state.drafts) + len(drafts) + 1
             draft = batch.Draft(**question.shared(batch.Draft), number=number, parts=found.parts)
             if duplicate is None:
@@ -185,7 +185,7 @@ class DocumentRun:
     def _reworded(
         self, rejection: questioner.Rejection, own: set[str], state: batch.BatchState, tries: int
     ) -> batch.Rewritten:
-        """Another wording of a question. It is refused if it is one of its `own` former wordings or repeats another question."""
+        """Another wording of a question. It is refused if it is one of `own`, the former wordings, or repeats another question."""
         old = rejection.question
         known = [one for one in _known(state) if one[0] not in (old, *own)]
         found = questioner.rewrite(
@@ -200,10 +200,10 @@ class DocumentRun:
         if found.question in own:
             why = "it is the rejected question again"
         elif found.question:
-            (of,) = find_duplicates(
+            (match,) = find_duplicates(
                 [found.question], others, self.models.encode, self.limits.options.similarity
             )
-            why = "" if of is None else f"it repeats {of.of!r}"
+            why = "" if match is None else f"it repeats {match.of!r}"
         refused = {"question": "", "failure": why, "refused": found.question} if why else {}
         return found.model_copy(update=refused)
 
@@ -221,9 +221,9 @@ class DocumentRun:
         task = self._task(state, step.drafts[0].parts, words, 0)
         found = answerer.answer_all(self.work.context, self._answerer, self.reading, asked, task)
         answers = tuple(
-            batch.PreparedAnswer(number=one.number, candidate=given)
-            for one, given in zip(step.drafts, found.candidates, strict=True)
-            if given is not None
+            batch.PreparedAnswer(number=one.number, candidate=answer)
+            for one, answer in zip(step.drafts, found.candidates, strict=True)
+            if answer is not None
             or not found.was_cut  # answers that were cut off are requested again in a smaller group
         )
         fit = _fit("answers", found.was_cut, len(answers), len(asked))
@@ -235,8 +235,8 @@ class DocumentRun:
         fit = _fit("blind", found.was_cut, len(found.found), len(step.questions))
         # Questions without an answer are asked again together. If none has an answer, each is asked alone, unless the reply was cut off.
         asked = () if found.was_cut else step.questions
-        answers = {one: given for one, given in found.found.items() if isinstance(given, JudgingAnswer)}
-        guesses, known = Replies[str]({}), [one for one, given in answers.items() if given.answerable]
+        answers = {one: own for one, own in found.found.items() if isinstance(own, JudgingAnswer)}
+        guesses, known = (Replies[str]({}), [one for one, own in answers.items() if own.answerable])
         if known and self.work.context.scenario.closed_book:
             guesses = validator.guess(self.work.context, self.models.validator, known, step.attempt)
         calls, answers = (*found.calls, *guesses.calls), answers or dict.fromkeys(asked)
@@ -255,7 +255,7 @@ class DocumentRun:
         one, pair = step.candidate, pair_of(state, step.candidate)
         found = None if pair is None else Replies({one.question: pair.blind})
         compared = None if pair is None else state.compared.get(pair.key)
-        rule, writer = questioner.rule_of(one.question_type), self._answerer
+        rule, writer = rule_of(one), self._answerer
         guess = state.guesses.get(one.question, "")
         return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared, guess)
 
@@ -280,20 +280,20 @@ class DocumentRun:
         asked = answerer.Asked(question, draft.question_type, rejected)
         task = self._answer_task(state, draft, asked, _SAMPLES - 1)
         found = answerer.answer(self.work.context, self._answerer, self.reading, asked, task)
-        given, calls = found.candidate, (*calls, *found.calls)
-        if given is None or given == refused or given.gate is not None:
+        new_candidate, calls = found.candidate, (*calls, *found.calls)
+        if new_candidate is None or new_candidate == refused or new_candidate.gate is not None:
             return batch.Reanswered(
-                mended=qa.Mended(candidate=None if given == refused else given, calls=calls)
+                mended=qa.Mended(candidate=None if new_candidate == refused else new_candidate, calls=calls)
             )
-        grade = self._graded(given, state)
+        grade = self._graded(new_candidate, state)
         fault = batch.fault_of(
-            grade, self.limits.options.min_answer_confidence, computed=bool(given.computation)
+            grade, self.limits.options.min_answer_confidence, computed=bool(new_candidate.computation)
         )
         if fault is not None and not self.limits.options.publish_ungrounded:
-            given = given.model_copy(
+            new_candidate = new_candidate.model_copy(
                 update={"gate": results.RejectionReason.UNGROUNDED, "gate_detail": fault}
             )
-        mended = qa.Mended(candidate=given, calls=(*calls, *grade.calls))
+        mended = qa.Mended(candidate=new_candidate, calls=(*calls, *grade.calls))
         return batch.Reanswered(mended=mended, grade=grade)
 
     def _graded(self, candidate: results.Candidate, state: batch.BatchState) -> AnswerGrade:
@@ -305,7 +305,7 @@ class DocumentRun:
 
     def _task(self, state: batch.BatchState, parts: tuple[int, ...], question: str, tries: int) -> Task:
         """The parts that the question was written from. If the provider has not cached them for the answerer, the parts that share the
-        words of the question are added. If these are too long, fewer parts are chosen."""
+        words of the question are added. If they are too long for the model, fewer parts are chosen."""
         shown = parts if self._is_cached(self._answerer) else self.reading.beside(parts, question)
         fewer = [self.reading.near(question, budget) for budget in BUDGETS[1:]]
         return _sampled(state, [shown, *fewer], tries)
@@ -330,16 +330,14 @@ class DocumentRun:
         return _sampled(state, [self.reading.near(words, budget) for budget in budgets], tries)
 
     def _is_cached(self, model: Model) -> bool:
-        """Whether the provider is likely to have cached for the model what the generator was shown, since both are the same model.
-
-        A batch of the provider takes so long that the cache has lost it.
-        """
+        """Whether the provider is likely to have cached for `model` the text that the generator saw, because both are the same model. False if
+        `model` is called through batches of the provider, because a batch takes longer than the cache lasts."""
         spec, writer = model.spec, self.models.generator.spec
         return spec.execution == "direct" and (spec.name, spec.base_url) == (writer.name, writer.base_url)
 
 
 def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
-    """The number of items that fit into a reply that was cut off: the complete items, or else half of the requested items."""
+    """The number of items that fit into a reply that was cut off: the complete items, or else half of the requested items. No limit if nothing was cut."""
     return Fit(**{what: max(1, whole or asked // 2)}) if was_cut else Fit()
 
 
@@ -349,7 +347,7 @@ def _sampled(state: batch.BatchState, choices: list[tuple[int, ...]], tries: int
 
 
 def _tried(current: batch.Current) -> tuple[tuple[str, str], ...]:
-    """The refused wordings with their reasons, without the one that the prompt shows as rejected."""
+    """The refused wordings with their reasons, without the wording that the prompt shows as rejected."""
     graded = (
         (one.question, "; ".join(one.grade.issues))
         for one in current.versions[1:]
@@ -368,7 +366,7 @@ def _known(state: batch.BatchState) -> list[tuple[str, QuestionType]]:
 
 
 def _every(state: batch.BatchState) -> list[str]:
-    """All questions so far, including rejected ones. None of them should be asked again."""
+    """All questions so far, including rejected questions. No question should be asked again."""
     current = [one.question for one in state.current.versions] if state.current is not None else []
     accepted = [one.candidate.question for one in state.qa.accepted]
     return list(dict.fromkeys((*(one.question for one in state.drafts), *accepted, *current)))
@@ -399,7 +397,7 @@ def _batch_result(
     reading: Reading,
     calls: tuple[results.CallSummary, ...],
 ) -> results.GenerationResult:
-    """The result of a finished document. It has the wanted questions, and a shortfall for each kind with missing questions."""
+    """The result of a finished document, with the wanted questions, and a shortfall for each kind with missing questions."""
     chosen = state.qa.model_copy(update={"accepted": wanted_only(state.qa.accepted, limits)})
     written = Counter(one.question_type.value for one in state.drafts)
     missing = shortfalls(chosen, limits.mix, partial(_why, state, done), written)
@@ -411,11 +409,11 @@ def _batch_result(
 
 def _why(state: batch.BatchState, done: qa.Done, kind: str) -> str:
     """The generator's statement about a type, or else the reason why the work ended."""
-    said = {one.value: why for one, why in state.not_possible.items()}.get(kind)
-    told = f"the generator: {said}" if said else ""
-    if said and done.end not in ENDED:
-        return told
-    return "; ".join(filter(None, (told, why_ended(done))))
+    impossible = {one.value: why for one, why in state.not_possible.items()}.get(kind)
+    by_generator = f"the generator: {impossible}" if impossible else ""
+    if impossible and done.end not in ENDED:
+        return by_generator
+    return "; ".join(filter(None, (by_generator, why_ended(done))))
 
 
 def _detail(

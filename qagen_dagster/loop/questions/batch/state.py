@@ -51,7 +51,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
-    """A sort key for the grades of attempts. Graded attempts come after others, grounded ones after ungrounded ones, and more confident ones last."""
+    """A sort key for grades of attempts. Ungraded attempts come first, then ungrounded attempts, then the others; confidence orders equals."""
     if grade is None:
         return False, False, 0.0
     return True, grade.is_grounded is not False, grade.confidence or 0.0
@@ -68,7 +68,7 @@ class Draft(Record):
 
 
 class DuplicateDraft(Record):
-    """A question that was written but is a duplicate of an earlier one."""
+    """A question that was written but is a duplicate of an earlier question."""
 
     draft: Draft
     of: str
@@ -78,7 +78,7 @@ class DuplicateDraft(Record):
 
 
 class Asked(Record):
-    """The generator was asked for a round of questions. If it wrote none, `failure` states the reason."""
+    """The generator was asked for a round of questions. If it wrote no question, `failure` states the reason."""
 
     kind: Literal["asked"] = "asked"
     drafts: tuple[Draft, ...] = ()
@@ -119,9 +119,10 @@ class Prepared(Record):
 
 
 class BlindAnswered(Record):
-    """The validator answered several questions in one request without seeing their answers, or compared its answers with theirs.
+    """The validator answered several questions in one request without seeing the proposed answers, or compared its answers with these.
 
-    `guesses` are its answers without the document, by question. None means that a question got no answer, or that a pair of answers got no comparison. Comparisons are by the key of the pair.
+    `guesses` are the validator's answers without the document, by question. `comparisons` are by the key of the pair. None in `answers` means
+    that a question got no answer, and None in `comparisons` that a pair got no comparison.
     """
 
     kind: Literal["blind_answered"] = "blind_answered"
@@ -276,7 +277,7 @@ class AnswerBlind(Record):
 
 
 class CompareAnswers(Record):
-    """Let the validator compare the answers of several candidates in one request: of the candidate to judge next, and of waiting ones."""
+    """Let the validator compare the answers of several candidates in one request: of the candidate to judge next, and of waiting candidates."""
 
     candidates: tuple[Candidate, ...]
     attempt: int

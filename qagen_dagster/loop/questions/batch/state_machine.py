@@ -58,7 +58,7 @@ def for_validator(
     """The question of the candidate, and further questions that the validator answers in the same request.
 
     If the candidate is rechecked after a change of the document, the further questions are the others to recheck. Otherwise they are waiting
-    questions with an answer, as many as `for_answerer` would choose. No question names the answer to another one.
+    questions with an answer, as many as `for_answerer` would choose. No question names the answer to another question.
     """
     found = [candidate]
     left = Counter({kind.value: count for kind, count in _with_reserve(missing).items()})
@@ -78,7 +78,7 @@ def _following(state: batch.BatchState) -> list[Candidate]:
 
 
 def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
-    """The candidate, and following ones with a blind answer, whose answers the validator compares in the same request, at most `most`.
+    """At most `most` candidates whose answers the validator compares in one request: `candidate`, and following candidates with a blind answer.
 
     Empty if the candidate needs no comparison.
     """
@@ -96,13 +96,18 @@ def _is_to_compare(state: batch.BatchState, one: Candidate) -> bool:
 def pair_of(state: batch.BatchState, one: Candidate) -> Pair | None:
     """The candidate with the blind answer to its question; None if the question was not answered together with others."""
     blind = state.blind.get(one.question)
-    return None if blind is None else Pair(one, blind, questioner.rule_of(one.question_type))
+    return None if blind is None else Pair(one, blind, rule_of(one))
+
+
+def rule_of(one: Candidate) -> str:
+    """The rule of the candidate's type. Empty for single facts, because a proven answer states the fact."""
+    return "" if one.question_type == QuestionType.FACTUAL.value else questioner.rule_of(one.question_type)
 
 
 def _join(found: list[Candidate], one: Candidate, state: batch.BatchState, most: int) -> bool:
     """Add the candidate if its question can be asked with the others. Returns whether it was added."""
-    known = one.question in state.blind or any(_share_chain(one, other) for other in found)
-    if not known and len(found) < most:
+    excluded = one.question in state.blind or any(_share_chain(one, other) for other in found)
+    if not excluded and len(found) < most:
         found.append(one)
         return True
     return False
@@ -163,7 +168,7 @@ def next_step(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> b
     open_types = tuple((kind, count) for kind, count in missing.items() if kind not in state.not_possible)
     if not open_types:
         return qa.Done(
-            end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator said so of every type that is missing"
+            end=DocumentEnd.EXHAUSTED_REPORTED, detail="the generator found no material for the missing types"
         )
     most = limits.fit.smaller(state.fit).questions
     if state.rounds - state.forgiven_rounds >= ROUNDS + (limits.target_count - 1) // most:
@@ -237,9 +242,8 @@ def missing_of(state: batch.BatchState, wanted: Wanted) -> dict[QuestionType, in
 
 
 def _check(state: batch.BatchState, step: QAStep, missing: dict[QuestionType, int], most: int) -> batch.Step:
-    """The next check of a candidate. Before the validator judges the candidate, it answers the question blind together with others, and
-    then compares the answers together with others.
-    """
+    """The next check of a candidate. Before the validator judges the candidate, it answers the question blind together with other
+    questions, and then compares the answers together with other answers."""
     if not isinstance(step, (qa.Dedupe, qa.Validate, qa.Mend)):
         raise ValueError("the candidate waits for no check")
     if not isinstance(step, qa.Validate):
@@ -279,7 +283,7 @@ def _on_current(current: batch.Current, limits: BatchLimits) -> batch.Step:
 
 
 def _with_prepared(current: batch.Current) -> batch.Current:
-    """The question with its prepared answer as the first attempt. If it was rewritten, the prepared answer is not used."""
+    """The question with its prepared answer as the first attempt. If the question was rewritten, the prepared answer is not used."""
     unused = current.prepared is None or current.tries
     if unused or _best_version(current).question != current.draft.question:
         return current
@@ -344,7 +348,7 @@ def _unanswered(current: batch.Current, failure: str) -> Candidate:
 
 
 def _best_version(current: batch.Current) -> batch.Version:
-    """The best grounded wording. The first of equally good wordings wins."""
+    """The wording with the best grade; the first such wording if grades are equal."""
     return max(current.versions, key=lambda one: batch.rank_of(one.grade))
 
 

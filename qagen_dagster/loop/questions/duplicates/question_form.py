@@ -142,10 +142,16 @@ def swapped(one: Form, other: Form) -> bool:
 
 def _words(text: str) -> list[str]:
     """`Form.words` of a text."""
-    read = facts(text)
+    stated = facts(text)
     spans = sorted(
-        [(one.start, one.end, f"#{one.value:.9g}{one.unit if one.measured else ''}") for one in read.amounts]
-        + [(one.start, one.end, f"@{one.year or ''}-{one.month or ''}-{one.day or ''}") for one in read.dates]
+        [
+            (one.start, one.end, f"#{one.value:.9g}{one.unit if one.measured else ''}")
+            for one in stated.amounts
+        ]
+        + [
+            (one.start, one.end, f"@{one.year or ''}-{one.month or ''}-{one.day or ''}")
+            for one in stated.dates
+        ]
     )
     found, at = list[str](), 0
     for start, end, written in spans:

@@ -1,4 +1,5 @@
-"""Finds the accepted question that a new one repeats. Word rules exclude pairs, similarity proposes pairs, and a model decides the other pairs."""
+"""Finds the accepted question that a new question repeats. Word rules decide some pairs. Similarity drops the least similar of the other
+pairs, and merges the most similar pairs. A model decides the remaining pairs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,15 +17,15 @@ from qagen_dagster.models.embedders import Encode, Vectors
 from qagen_dagster.records.ids import normalise
 
 # Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
-MERGE_THRESHOLD = 0.8  # from here on, the same content words, roles and answer suffice without a model
-# From here on, a model decides. The less the answers agree, the higher is the threshold.
+MERGE_THRESHOLD = 0.8  # from this cosine on, the same content words, roles and answer suffice without a model
+# From these cosines on, a model decides. The less the answers agree, the higher is the threshold.
 GREY_FROM = {Match.SAME: 0.55, Match.CLOSE: 0.65, Match.APART: 0.8}
 CROSSED_THRESHOLD = 0.4  # the threshold for "Who wrote X?" and "What did Y write?"
-# From here on, pairs are compared whatever their answers are, because the words of both may be equal.
+# From this cosine on, pairs are compared whatever their answers are, because the words of both may be equal.
 EQUAL_WORDS = 0.95
-UNLIKE = "no accepted question comes near it that the guard lets pass"
+UNLIKE = "no accepted question is similar enough, or the word rules tell it apart from the similar ones"
 MAX_COMPARED = 40  # maximum number of questions that are shown to the model
-# Maximum number of questions that the word rules compare with a new one. The most similar questions are chosen.
+# Maximum number of questions that the word rules compare with a new question. The most similar questions are chosen.
 MAX_EXAMINED = 400
 BLOCK = 512  # number of questions whose similarities are computed at once
 
@@ -33,7 +34,7 @@ Progress = Callable[[int, int], None]  # gets the number of compared questions a
 
 @dataclass(frozen=True)
 class Link:
-    """An earlier question that a new one may be a duplicate of."""
+    """An earlier question that a new question may duplicate."""
 
     index: int
     score: float | None  # cosine of the questions; None if words alone decided
@@ -51,7 +52,7 @@ def vetoed(question: str, other: str) -> bool:
 
 
 def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
-    """The questions that `new` may repeat, the surest first. Embeddings are computed only if words do not decide."""
+    """Links to the questions that `new` may repeat, the surest first. Embeddings are computed only if words do not decide."""
 
     @lru_cache(maxsize=1)
     def own() -> Vectors:
@@ -67,10 +68,8 @@ def links(new: Known, accepted: Sequence[Known], encode: Encode) -> list[Link]:
 def links_among(
     known: Sequence[Known], encode: Encode, progress: Progress = lambda done, total: None
 ) -> list[list[Link]]:
-    """For each question, the earlier ones that it may repeat, the surest first.
-
-    The similarities are computed in blocks. `progress` is called between blocks.
-    """
+    """For each question, links to the earlier questions that it may repeat, the surest first. The similarities are computed in blocks.
+    `progress` is called between blocks."""
     if not known:
         return []
     vectors = encode([without_opening(one.question) for one in known])
@@ -96,7 +95,7 @@ def links_among(
 
 
 def _nearest(scores: Vectors) -> list[tuple[int, float]]:
-    """The `MAX_EXAMINED` highest scores from CROSSED_THRESHOLD on, with their positions. Among equal scores, the first ones are chosen."""
+    """The `MAX_EXAMINED` highest scores from CROSSED_THRESHOLD on, with their positions. Among equal scores, the first are chosen."""
     places = np.flatnonzero(scores >= CROSSED_THRESHOLD)
     if len(places) > MAX_EXAMINED:
         last = -np.partition(-scores[places], MAX_EXAMINED - 1)[MAX_EXAMINED - 1]
@@ -192,7 +191,7 @@ class DuplicateMatch:
 def find_duplicates(
     new: Sequence[str], known: Sequence[str], encode: Encode, similarity: float
 ) -> list[DuplicateMatch | None]:
-    """For each new question, the most similar question that it repeats, from `known` or from the earlier new questions; None if there is none.
+    """For each new question, the most similar question that it repeats, from `known` or the earlier new questions, or None.
 
     Two questions are duplicates if their cosine is at least `similarity`, unless numbers, names, negation, direction or the kind of
     answer differ. The cosine alone is not enough, because all questions about one document are similar.
@@ -205,9 +204,9 @@ def find_duplicates(
     found: list[DuplicateMatch | None] = []
     for index in range(len(known), len(texts)):
         near = [(_likeness(texts, index, old, float(vectors[index] @ vectors[old])), old) for old in standing]
-        score, of = max(near, default=(0.0, -1))
+        score, nearest = max(near, default=(0.0, -1))
         if near and score >= similarity:
-            found.append(DuplicateMatch(texts[of], round(min(1.0, score), 4), exact=score > 1))
+            found.append(DuplicateMatch(texts[nearest], round(min(1.0, score), 4), exact=score > 1))
         else:
             found.append(None)
             standing.append(index)

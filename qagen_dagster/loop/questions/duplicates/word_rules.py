@@ -110,7 +110,7 @@ def _exact(question: str) -> Facts:
 
 
 def _names_left(question: str, other: str) -> list[str]:
-    """The names in a question that the other lacks: as a word, as initials and written out."""
+    """The names of a question that `other` has neither as a word, nor as initials, nor written out."""
     words = {word for word, _ in facts(other).names} | {*question_form.form(other).words, *facts(other).stems}
     left = [shown for name, shown in facts(question).names if name not in words]
     return [shown for shown in left if not _abbreviates(shown, other)]

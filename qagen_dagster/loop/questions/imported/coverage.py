@@ -16,7 +16,7 @@ from qagen_dagster.records.questions import imported
 from qagen_dagster.records.questions.results import CandidateSet, RejectionReason, ValidatedSet
 from qagen_dagster.untrusted_file import read_file
 
-# from this cosine on, questions ask for the same, unless numbers, names or kinds of answers differ
+# questions with at least this cosine ask for the same, unless numbers, names or kinds of answers differ
 ALIKE = 0.7
 
 
@@ -61,7 +61,8 @@ def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
 def keep_log(
     space: Workspace, combination: Combination, new: Iterable[imported.LoggedQuestion], *, forget: bool
 ) -> imported.QuestionLog:
-    """Add the questions to those of earlier imports, or with `forget` replace these. A later answer replaces an earlier one. Raises StoreError."""
+    """Add the questions to those of earlier imports, or replace earlier questions if `forget` holds. A question that is imported again replaces
+    its earlier record. Raises StoreError if there is no question."""
     found = (
         None
         if forget

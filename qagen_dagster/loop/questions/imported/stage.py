@@ -1,7 +1,7 @@
 """Adds the questions of an imported log to the result of the document that answers them.
 
-A question is asked of the documents that a search ranks highest, in order. The first document that answers the question gets it. The stages
-of the other documents reach the same result for free: their requests are equal, so the ledger has the responses.
+A question is tried on the documents that a search ranks highest, in order. The first document that answers the question gets it. The stages
+of the other documents reach the same result for free, because their requests are equal and the ledger has the responses.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ from qagen_dagster.records.questions.batch import AnsweredQuestion
 from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
-DOCUMENTS = 3  # maximum documents that are asked one question
+DOCUMENTS = 3  # maximum documents on which one question is tried
 _MOST = 600  # characters of a reason
-_NOT_HERE = ("unanswerable", "evidence_not_found", "answer_not_supported")  # reasons to ask the next document
+_NOT_HERE = ("unanswerable", "evidence_not_found", "answer_not_supported")  # reasons to try the next document
 Matched = tuple[LoggedQuestion, Sequence[DocumentPassages]]  # the likeliest document first
 
 
@@ -89,9 +89,9 @@ class ImportStage(stages.JournaledStage):
         choices = [tuple(sorted({*one, *found})) if one else one for one in near]
         asked = answerer.Asked(logged.question, QuestionType.FACTUAL)
         model, task = self.models.answerer or self.models.generator, Task([*choices, found], attempt, 0)
-        given = answerer.answer(work.context, model, reading, asked, task)
-        candidate = given.candidate and _as_logged(work, logged, given.candidate)
-        return given.model_copy(update={"candidate": candidate})
+        answered = answerer.answer(work.context, model, reading, asked, task)
+        candidate = answered.candidate and _as_logged(work, logged, answered.candidate)
+        return answered.model_copy(update={"candidate": candidate})
 
     def _judge(self, step: Validate) -> Judged:
         judged = validator.judge(self.work.context, self.models.validator, step.candidate, step.attempt)
@@ -100,9 +100,9 @@ class ImportStage(stages.JournaledStage):
 
 def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candidate) -> results.Candidate:
     """The candidate with the answer of the log, if any, and quotes that support this answer: the found quotes, or the line that has it."""
-    mine = {"origin": "imported"}
+    changes = {"origin": "imported"}
     if not logged.answer:
-        return found.model_copy(update=mine)
+        return found.model_copy(update=changes)
     wanted, lines = normalise(logged.answer), enumerate(work.context.view.lines, 1)
     holding = [EvidenceQuote(quote=text, start_line=at) for at, text in lines if wanted in normalise(text)]
     holding.sort(key=lambda one: shared_words(logged.question, one.quote), reverse=True)
@@ -122,8 +122,8 @@ def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candid
     best = next((one for one in checked if one.gate is None), checked[0] if checked else found)
     if best.gate in _NOT_HERE and found.gate is None:
         detail = f"{best.gate_detail}; the document says {found.answer!r}"
-        mine |= {"gate": results.RejectionReason.WRONG_ANSWER, "gate_detail": detail}
-    return best.model_copy(update=mine)
+        changes |= {"gate": results.RejectionReason.WRONG_ANSWER, "gate_detail": detail}
+    return best.model_copy(update=changes)
 
 
 def _nearest(passages: DocumentPassages, question: str, own: str) -> results.Evidence:

@@ -1,8 +1,8 @@
 """Proves that the corpus does not answer a question: the validator looks for the answer where a search finds the likeliest passages.
 
 The validator is asked with the passages of all found documents together, with the question's own document, and with each other
-document that has a name or a number of the question. If it finds an answer, the question is refused. The question's own
-document must deny a false premise. An underspecified question must have an answer for each reading.
+document that has a name or a number of the question. If the validator finds an answer, the question is refused. The question's
+own document must deny a false premise. An underspecified question must have an answer for each reading.
 """
 
 import re
@@ -44,7 +44,7 @@ _KEPT_TEXTS = 64
 
 @dataclass(frozen=True)
 class DocumentPassages:
-    """Passages of one document, each as a list of lines."""
+    """Passages of one document, each as a range of lines."""
 
     document_id: str
     title: str
@@ -192,7 +192,8 @@ class Prover:
         return Decided(candidate=proved, calls=self._taken())
 
     def finds_answers(self, questions: Sequence[str]) -> tuple[int, list[str], tuple[CallSummary, ...]]:
-        """Ask questions that have an answer in the same way. Returns the number of questions asked, those without an answer, and the calls."""
+        """Ask questions that have an answer in the same way. Returns (asked, missed, calls): the number of questions that were asked, the
+        questions to which the validator found no answer, and the calls."""
         chosen = list(questions[:CONTROLS])
         missed: list[str] = []
         for question in chosen:
@@ -215,8 +216,8 @@ class Prover:
             raise _Refused(
                 RejectionReason.ANSWERABLE, f"the validator found no false premise: {_said(blind)}"
             )
-        gave = blind.answerable and bool(blind.answer.strip()) and not false
-        self._look(Searched(document_id=self._own, answered=gave, said=_said(blind)), candidate, searched)
+        found_it = blind.answerable and bool(blind.answer.strip()) and not false
+        self._look(Searched(document_id=self._own, answered=found_it, said=_said(blind)), candidate, searched)
         for other in found:
             # a document without a name or a number of the question was shown with the others; alone it shows less
             if other.document_id != self._own and (false or other.may_answer(question)):
@@ -239,17 +240,18 @@ class Prover:
             raise _Refused(RejectionReason.ANSWERABLE, f"the validator found one meaning: {_said(blind)}")
         searched.append(Searched(document_id=self._own, answered=False, said=_said(blind)))
         for one in claim.readings:
-            given = self._blind(one.question, attempt)
-            read = candidate.model_copy(update={"question": one.question, "answer": one.answer})
-            step = Validate(candidate=read, attempt=attempt)
-            same, _, calls = controls.same_fact(step, self.work, self.models, given.answer)
+            reading_answer = self._blind(one.question, attempt)
+            as_candidate = candidate.model_copy(update={"question": one.question, "answer": one.answer})
+            step = Validate(candidate=as_candidate, attempt=attempt)
+            same, _, calls = controls.same_fact(step, self.work, self.models, reading_answer.answer)
             self.calls += calls
-            if not (given.answerable and same):
-                why = f"to the reading {one.question!r} the validator answered {_said(given)}"
+            if not (reading_answer.answerable and same):
+                why = f"to the reading {one.question!r} the validator answered {_said(reading_answer)}"
                 raise _Refused(RejectionReason.WRONG_ANSWER, why)
 
     def _look(self, found: Searched, candidate: Candidate, searched: list[Searched]) -> None:
-        """Refuse the candidate if the validator answers more than the candidate's correction of a false premise; else keep the reply."""
+        """Refuse the candidate if the validator found an answer, unless the answer only corrects the false premise as the candidate does.
+        Otherwise add the reply to `searched`."""
         corrects = candidate.question_type == NoAnswerKind.FALSE_PREMISE.value and match(
             found.said, candidate.answer
         ) in (Match.SAME, Match.CLOSE)
@@ -264,8 +266,8 @@ class Prover:
         blind = found.found.get(question)
         if blind is None:
             raise _Refused(RejectionReason.VALIDATOR_FAILED, found.failure)
-        heard = isinstance(blind, JudgingAnswer) and not blind.note.startswith(BY_READER)
-        if heard and not getattr(blind, "self_contained", True):
+        is_judged = isinstance(blind, JudgingAnswer) and not blind.note.startswith(BY_READER)
+        if is_judged and not getattr(blind, "self_contained", True):
             raise _Refused(RejectionReason.NOT_SELF_CONTAINED, _said(blind))
         return blind
 

@@ -96,7 +96,7 @@ def without_stages(result: GenerationResult) -> GenerationResult:
 
 
 def counted(result: GenerationResult, target: int) -> GenerationResult:
-    """The result with the counts of its questions."""
+    """The result whose statistics have the present counts of its questions, and the target."""
     reasons = Counter(one.rejection_reason.value for one in result.rejected)
     stats = {
         "target_count": target,
@@ -212,8 +212,8 @@ class JournaledStage:
         return decided, same.calls
 
     def decide(self, candidate: Candidate, judge: Judge) -> Decided:
-        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives a failure beside its verdict, a
-        passage is not needed.
+        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives both a verdict and a failure,
+        the question does not need all its documents.
 
         Raises ModelError.
         """
@@ -261,10 +261,8 @@ class Stage(JournaledStage):
     wanted: Mapping[NoAnswerKind, int]
 
     def add(self, result: GenerationResult, earlier: Sequence[QAPair] = ()) -> GenerationResult:
-        """The result with proved questions, and with the kinds of which questions are missing.
-
-        `earlier` are the unanswerable questions of an earlier result, which are proved again first. Raises ModelError.
-        """
+        """The result with proved questions, and with a shortfall for each kind that lacks questions. `earlier` are the unanswerable
+        questions of an earlier result, which are proved again first. Raises ModelError."""
         self.start(result)
         ended, why = "", ""
         tested = next((one for one in self.journal.events if isinstance(one, Tested)), None)
@@ -330,7 +328,7 @@ class Stage(JournaledStage):
 
 
 def _with_answers(result: GenerationResult) -> list[str]:
-    """Questions that the document answers: accepted ones, then those whose only fault is that a model answers them without the document."""
+    """Questions that the document answers: accepted questions, then questions whose only fault is that a model answers them without the document."""
     trivial = (
         one.question
         for one in result.rejected

@@ -51,10 +51,8 @@ class ExportedRows:
         self.no_picture: list[str] = []
 
     def read(self, *, documents: bool) -> ExportedSet:
-        """The set. With `documents`, the set includes all documents of the corpus.
-
-        Raises StoreError if nothing is published, and if a quote is no longer in its document.
-        """
+        """The set. With `documents`, the set includes all documents of the corpus. Raises StoreError if nothing is published, or if a quote
+        is no longer in its document."""
         published, space, combination = self._published(), self._space, self._combination
         used = (key for question in published.questions for key in documents_of(question))
         rights = rights_of(space, combination.corpus, used)
@@ -118,7 +116,7 @@ class ExportedRows:
         )
 
     def _graded(self, question_id: str) -> Iterator[tuple[Passage, int]]:
-        """The judged passages whose text is the same as when they were judged."""
+        """The judged passages whose text is the same as when they were judged, each with its grade."""
         for label in self._labels.get(question_id, ()):
             if label.grade is None or label.document_id not in self._entries:
                 continue
@@ -134,11 +132,11 @@ class ExportedRows:
     def _rendered(self, document_id: str, visual: PublishedVisual) -> Picture | None:
         corpus = self._space.corpus(self._combination.corpus)
         try:
-            made = visual_image(corpus, self._entries[document_id], self._space.parsers(), visual)
+            image = visual_image(corpus, self._entries[document_id], self._space.parsers(), visual)
         except DocumentError as error:
             self.no_picture.append(f"{document_id}: {visual.label}: {error.detail}")
             return None
-        return None if made is None else Picture(made.media_type, made.data)
+        return None if image is None else Picture(image.media_type, image.data)
 
 
 FOLDER = "exports"  # beside corpus.json
@@ -172,10 +170,7 @@ def chosen_formats(names: Sequence[str]) -> tuple[ExportFormat, ...]:
 
 
 def export_set(space: Workspace, combination: Combination, formats: Sequence[ExportFormat]) -> SetExports:
-    """The published set in these formats.
-
-    Raises StoreError if nothing is published, and if a quote is no longer in its document.
-    """
+    """The published set in these formats. Raises StoreError if nothing is published, or if a quote is no longer in its document."""
     rows = ExportedRows(space, combination)
     whole = rows.read(documents=any(one.whole_corpus for one in formats))
     return SetExports(tuple(_export(one, whole) for one in formats), tuple(rows.no_picture))

@@ -74,16 +74,16 @@ def publish(
     broken = broken_evidence(workspace, combination.corpus, validated.questions)
     if broken:
         raise StoreError(f"not published: the evidence of {', '.join(broken[:5])} is not in its document")
-    before = 0 if validated.questions or replace else sum(1 for _ in _published(workspace, combination))
-    if before:
+    present = 0 if validated.questions or replace else sum(1 for _ in _published(workspace, combination))
+    if present:
         raise StoreError(
-            f"not published: the new set is empty, so the published set of {before} questions is kept "
+            f"not published: the new set is empty, so the published set of {present} questions is kept "
             "(--replace replaces it)"
         )
-    known = _applied(stored)
+    decisions = _applied(stored)
     eval_set = _eval_set(workspace, combination, validated)
     judged = (*eval_set.rejected, *eval_set.questions)
-    facts = review_facts(workspace, combination, stored, known, judged) if known else None
+    facts = review_facts(workspace, combination, stored, decisions, judged) if decisions else None
     used = (key for one in eval_set.questions for key in documents_of(one))
     rights = rights_of(workspace, combination.corpus, used)
     eval_set = eval_set.model_copy(update={"review": facts, "rights": rights})
@@ -128,8 +128,8 @@ def why_outdated(workspace: Workspace, combination: Combination, options: RunOpt
     if made is None:
         return ("it was never made",)
     wanted = wanted_questions(workspace, combination, options)
-    then = made_questions(workspace, combination, wanted)
-    changed = () if then is None else what_changed(then, wanted)
+    made_with = made_questions(workspace, combination, wanted)
+    changed = () if made_with is None else what_changed(made_with, wanted)
 
     def documents() -> Iterator[IndexEntry]:
         return islice(workspace.entries(combination.corpus), options.num_documents)
@@ -166,7 +166,7 @@ def _document_changes(
 def _unfinished_work(
     workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
 ) -> Iterator[str]:
-    """The work that the last run left undone, if its configuration and documents are the present ones."""
+    """The work that the last run left undone, if its configuration and documents have not changed since."""
     unfinished = (one.id for one in documents if finished(workspace, planned, one) is None)
     yield from counted("unfinished documents", unfinished)
     combination = planned.combination
@@ -194,17 +194,15 @@ def _is_published(workspace: Workspace, combination: Combination, validated: Val
 def _made_from(
     workspace: Workspace, combination: Combination, validated: ValidatedSet, questions: Iterable[QAPair]
 ) -> str:
-    """A hash of everything that the published files depend on. If it changes, publishing again may write other files.
-
-    `questions` are those of `validated`. The results of documents are not read, because that would take long.
-    """
+    """A hash of everything that the published files depend on. If the hash changes, publishing again may write other files. `questions` are
+    those of `validated`. The results of documents are not read, because that would take long."""
     store, key = workspace.store, CandidateSet.key(combination)
     candidates = store.find_head(key, CandidateSet, CandidateDocument)
     lines = () if candidates is None else store.rows(key, CandidateSet, CandidateDocument)
     report = store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
     graded = "" if report is None else report.model_dump_json(include=_GRADED)
     corpus = workspace.corpus(combination.corpus).config
-    given = b",".join(one.model_dump_json().encode() for one in questions)
+    dumped = b",".join(one.model_dump_json().encode() for one in questions)
     rest = validated.model_dump_json(include={"removed"}).encode()
     removed = "" if candidates is None else candidates.model_dump_json(include={"retired"})
     return fingerprint(
@@ -212,7 +210,7 @@ def _made_from(
             PUBLISHED_VERSION,
             corpus.name,
             graded,
-            b'{"questions":[%s],%s' % (given, rest[1:]),
+            b'{"questions":[%s],%s' % (dumped, rest[1:]),
             removed,
             *(str(one.result_key) for one in lines),
             *_review(workspace, combination, validated),
@@ -250,7 +248,7 @@ def _selected(workspace: Workspace, combination: Combination, validated: Validat
 
 
 def _eval_set(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> EvalSet:
-    """The set to publish. If the published questions are the same, the set keeps their time."""
+    """The set to publish. If the published questions are the same, the set keeps their timestamp."""
     rows = PublishedRows(workspace, combination, validated)
     questions = rows.questions()
     key = CorpusGenerationResult.key(combination)
@@ -315,10 +313,8 @@ def documents_of(question: PublishedQuestion) -> dict[str, None]:
 
 
 def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
-    """By document id, the rights in corpus.yaml for its file, else those that the file states, else those in corpus.yaml for all files (`*`).
-
-    An unreadable file, including one whose password is not set, states nothing. A document that is gone has no rights.
-    """
+    """The rights of each document: those in corpus.yaml for its file, else those that the file states, else those in corpus.yaml for `*`.
+    An unreadable file, including a file whose password is not set, states nothing. The rights of a document that is gone are empty."""
     found, pool, wanted = space.corpus(corpus), space.parsers(), dict.fromkeys(documents, Rights())
     try:
         options = parse_options(found.config.documents)
@@ -343,9 +339,9 @@ def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[s
 
 def _chosen(config: CorpusConfig, name: str, stated: Rights | None) -> Rights:
     chosen: dict[str, str | None] = dict(stated or Rights())
-    for field, given in (("licence", config.licence), ("attribution", config.attribution)):
-        own = [said for pattern, said in given.items() if pattern != "*" and fnmatchcase(name, pattern)]
-        chosen[field] = next(iter(own), chosen[field] or given.get("*"))
+    for field, patterns in (("licence", config.licence), ("attribution", config.attribution)):
+        own = [value for pattern, value in patterns.items() if pattern != "*" and fnmatchcase(name, pattern)]
+        chosen[field] = next(iter(own), chosen[field] or patterns.get("*"))
     return Rights(**chosen)
 
 

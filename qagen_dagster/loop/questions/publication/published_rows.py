@@ -88,12 +88,12 @@ def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
 
 
 def _planned(result: result_records.GenerationResult, strategy: Strategy) -> dict[str, int]:
-    """The number of wanted questions by kind: from the plan of the document, else from a shortfall, else the number of accepted questions."""
-    given = Counter(pair.question_type for pair in result.accepted if not is_across(pair))
-    wanted = given | Counter({one.question_type: one.wanted for one in result.shortfalls})
-    told = {kind: count for kind, count in wanted.items() if strategy is Strategy.BATCH or kind in KINDS}
+    """The number of wanted questions by kind: from the document's plan, else from a shortfall, else the number of accepted questions."""
+    accepted_counts = Counter(pair.question_type for pair in result.accepted if not is_across(pair))
+    wanted = accepted_counts | Counter({one.question_type: one.wanted for one in result.shortfalls})
+    shown = {kind: count for kind, count in wanted.items() if strategy is Strategy.BATCH or kind in KINDS}
     return result.planned | {
-        kind: count for kind, count in told.items() if kind in KINDS or not {*result.planned} - {Span.ACROSS}
+        kind: count for kind, count in shown.items() if kind in KINDS or not {*result.planned} - {Span.ACROSS}
     }
 
 
@@ -118,13 +118,13 @@ class PublishedRows:
 
     def rejected(self) -> tuple[RejectedQuestion, ...]:
         """The rejected candidates of each document, then the questions that were removed from the set."""
-        found = (one for given in self._given.values() for one in given.rejected)
+        found = (one for parts in self._given.values() for one in parts.rejected)
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
 
     def retired(self) -> tuple[result_records.RetiredQA, ...]:
         """The questions that changed documents have lost and that are not published, sorted by document."""
         published = {pair.id for pair in self.validated.questions}
-        found = (one for given in self._given.values() for one in given.retired)
+        found = (one for parts in self._given.values() for one in parts.retired)
         removed = self.candidates.retired if self.candidates is not None else ()
         lost = {one.id: one for one in (*found, *removed) if one.id not in published}
         return tuple(sorted(lost.values(), key=lambda one: (one.source_document, one.id)))
@@ -194,8 +194,8 @@ class PublishedRows:
         return self._verdict(pair.document_id, pair.generation_metadata.attempt_number, pair.question)
 
     def _verdict(self, document_id: str, attempt: int, question: str) -> PublishedVerdict | None:
-        given = self._given.get(document_id)
-        for one in () if given is None else given.verdicts:
+        parts = self._given.get(document_id)
+        for one in () if parts is None else parts.verdicts:
             if (one.attempt, one.question) == (attempt, question):
                 return PublishedVerdict.of(one)
         return None

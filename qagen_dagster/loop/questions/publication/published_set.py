@@ -49,7 +49,7 @@ class PublishedSet:
         return pandas.DataFrame(rows, columns=list(PublishedQuestion.model_fields))
 
     def texts(self) -> dict[str, str]:
-        """The present text of every document of the corpus that has one, by document id. Raises StoreError.
+        """The present texts of the documents of the corpus, by document id, without documents that have no text. Raises StoreError.
 
         The evidence of an older version of the set may name lines that have moved since.
         """
@@ -71,7 +71,7 @@ def read_published(store: Store, combination: Combination, version: str = LATEST
 
 
 class PassageText:
-    """The text of a document, with split lines joined as in the file, and cut into passages."""
+    """The text of a document, with wrapped lines joined as in the file, and cut into passages."""
 
     def __init__(self, document_id: str, text: str, wrapped: Sequence[LineRange] = ()) -> None:
         self._wrapped = wrapped
@@ -105,6 +105,6 @@ def hash_of(passage: Passage) -> str:
 
 
 def shared_lines(one: tuple[int, int], other: tuple[int, int]) -> float:
-    """The share of the lines of the shorter range that both ranges have."""
+    """The number of lines that both ranges (first and last line) have, as a share of the shorter range."""
     shared = min(one[1], other[1]) - max(one[0], other[0]) + 1
     return max(0, shared) / (min(one[1] - one[0], other[1] - other[0]) + 1)

@@ -157,7 +157,7 @@ class Weights(Record):
 
 
 def scaled(numbers: Numbers, mean: Sequence[float], scale: Sequence[float]) -> Numbers:
-    """Numbers in standard deviations from their mean, with outliers cut."""
+    """Numbers in standard deviations from their mean, cut to the range from -LARGEST to LARGEST."""
     away = (numbers - np.array(mean, dtype=np.float32)) / np.array(scale, dtype=np.float32)
     return np.clip(away, -LARGEST, LARGEST).astype(np.float32)
 
@@ -186,7 +186,7 @@ _SIGN_COLUMNS = tuple(features.NUMBERS.index(name) for name in ("s_share", "s_la
 
 @dataclass(frozen=True)
 class Short:
-    """An answer: characters `start` to `end` of the given sentence, and the `chance` that it is right."""
+    """An answer: characters `start` to `end` of the caller's sentence number `sentence`, and the `chance` that it is right."""
 
     text: str
     sentence: int
@@ -231,9 +231,9 @@ def choose(question: str, sentences: Sequence[str], fitted: Weights | None = Non
     if miscounts:
         counting = [other for other in range(len(scores)) if _counts_asked(found, other)]
         miscounts = not counting
-        left = np.full_like(scores, -np.inf)
-        left[counting] = scores[counting]
-        row, agreed = (row, agreed) if miscounts else agreeing(found, left)
+        restricted = np.full_like(scores, -np.inf)
+        restricted[counting] = scores[counting]
+        row, agreed = (row, agreed) if miscounts else agreeing(found, restricted)
     span = found.span(row)
     chance = 0.0 if miscounts else model.chance(signs(found, row, agreed))
     place = found.numbers[found.table.candidates[row].sentence]
@@ -251,11 +251,11 @@ def _counts_asked(found: Measured, row: int) -> bool | None:
     if noun.lemma_ == "time" or (unit_of(noun.lower_) and unit_of(focus.lower_)):
         return True
     sentence = found.sentences[found.table.candidates[row].sentence]
-    of = (inner for child in noun.children if child.lower_ == "of" for inner in child.children)
+    parts = (inner for child in noun.children if child.lower_ == "of" for inner in child.children)
     return any(
         not set(keys(focus)).isdisjoint(keys(one))
         or float(found.vectors[focus.i] @ sentence.vectors[one.i]) >= ALIKE
-        for one in (noun, *of)
+        for one in (noun, *parts)
     )
 
 
@@ -276,16 +276,16 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
     encoded = encode([asked.doc.text, *sentences])
     cosines = encoded[1:] @ encoded[0]
     near: list[int] = sorted(np.argsort(-cosines, kind="stable")[:LONGEST_LIST].tolist())
-    made = {number: ready(sentences[number]) for number in near}
-    wanted = features.wanted_of(asked, vectors, list(made.values()))
-    met = {number: features.match(sentence, wanted) for number, sentence in made.items()}
+    prepared = {number: ready(sentences[number]) for number in near}
+    wanted = features.wanted_of(asked, vectors, list(prepared.values()))
+    met = {number: features.match(sentence, wanted) for number, sentence in prepared.items()}
     fit = {
         number: 0.4 * met[number].share + 0.3 * cosines[number] + 0.3 * met[number].late for number in near
     }
     best = sorted(near, key=lambda number: -fit[number])[:LOOKED_AT]
-    context = features.Context(made, best, [float(cosines[number]) for number in best])
+    context = features.Context(prepared, best, [float(cosines[number]) for number in best])
     table = features.measure(asked, vectors, wanted, context)
-    return Measured(asked, tuple(context.sentences), tuple(best), table, vectors, made)
+    return Measured(asked, tuple(context.sentences), tuple(best), table, vectors, prepared)
 
 
 def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:

@@ -37,7 +37,7 @@ class Match:
 
     Attributes:
         exact: for each token, the weight of the question's word that it repeats; 0 if it repeats none.
-        soft: the cosine of each of the question's words to each token.
+        soft: the cosine of each of the question's words to each token; shape (words, tokens).
         share: the sum of the weights of the repeated words, as a share of the sum of all weights, 0 to 1.
         late: the mean over the question's words of the best cosine to a token, weighted by the weights of the words.
     """
@@ -61,8 +61,8 @@ def wanted_of(question: Question, vectors: Vectors, sentences: Sequence[Sentence
 def match(sentence: Sentence, wanted: Wanted) -> Match:
     """Compare all words with all tokens."""
     exact = np.zeros(len(sentence.doc), dtype=np.float32)
-    for at, said in enumerate(sentence.words):
-        hits = (float(wanted.weights[index]) for index, word in enumerate(wanted.words) if word & said)
+    for at, token_keys in enumerate(sentence.words):
+        hits = (float(wanted.weights[index]) for index, word in enumerate(wanted.words) if word & token_keys)
         exact[at] = max(hits, default=0.0)
     soft = (wanted.vectors @ sentence.vectors.T).astype(np.float32)
     late = float((wanted.weights * soft.max(axis=1)).sum()) / wanted.total if soft.size else 0.0
@@ -92,7 +92,7 @@ _PREPOSITION = LABELS.index("preposition")
 
 
 class Candidate(NamedTuple):
-    """Row `row` of the spans of sentence number `sentence` of the context."""
+    """Row `row` of the spans of the sentence at index `sentence` of `Context.sentences`."""
 
     sentence: int
     row: int
@@ -109,8 +109,8 @@ class Table:
 
 @dataclass(frozen=True)
 class Context:
-    """The sentences of a text that are `parsed`, by their places in the text. `numbers` has the places of those with candidates, and
-    `cosines` has their cosines to the question."""
+    """The sentences of a text that are `parsed`, by their places in the text. `numbers` has the places of the sentences with
+    candidates, and `cosines` has the cosines of these sentences to the question."""
 
     parsed: Mapping[int, Sentence]
     numbers: Sequence[int]
@@ -133,9 +133,8 @@ class _Work:
     outside: NDArray[np.bool_]  # whether a token is outside a span; shape (spans, tokens), like the next two
     left: NDArray[np.bool_]  # whether a token is before a span
     far: NDArray[np.int64]  # distance of a token to a span, in tokens
-    best: (
-        Numbers  # for each token the cosine to the nearest word of the question; 0 for tokens without content
-    )
+    # for each token the cosine to the nearest word of the question; 0 for tokens without content
+    best: Numbers
 
 
 def measure(question: Question, vectors: Vectors, wanted: Wanted, context: Context) -> Table:
@@ -165,8 +164,8 @@ def _sentence_numbers(context: Context, met: Sequence[Match], wanted: Wanted) ->
     rows: list[tuple[float, ...]] = []
     for matched, cosine, number in zip(met, context.cosines, context.numbers, strict=True):
         sentence, earlier = context.parsed[number], context.parsed.get(number - 1)
-        said = sentence.said | (earlier.said if earlier else frozenset[str]())
-        rows.append((matched.share, cosine, matched.late, share_of(said, wanted)))
+        both = sentence.said | (earlier.said if earlier else frozenset[str]())
+        rows.append((matched.share, cosine, matched.late, share_of(both, wanted)))
     return np.array(rows, dtype=np.float32).reshape(len(rows), len(SENTENCE))
 
 
@@ -220,7 +219,7 @@ def _covered(work: _Work) -> Numbers:
 
 
 def _nearness(work: _Work) -> list[NDArray[np.generic]]:
-    """Distances between the span and the question's words."""
+    """The nearness of the question's words to the span. Nearer words give larger numbers."""
     exact, right = work.met.exact[None, :], work.outside & ~work.left
     mass = float(work.met.exact.sum()) or 1.0
     near = np.where(work.outside, exact / (work.far + 1.0), 0.0)

@@ -1,4 +1,4 @@
-"""Analysis of a question: its question word, the noun it asks about, the governor of the gap, and the terms by which its words are found."""
+"""Analysis of a question: its question word, the noun it asks about, the governor of the gap, and the keys by which its words are matched."""
 
 import re
 from dataclasses import dataclass

@@ -75,7 +75,7 @@ def _cell(asked: Query, unit: Unit) -> str:
 
 
 def _expansion(asked: Query, text: str) -> str:
-    """The words before an abbreviation in brackets, as many as it has letters."""
+    """The words before an abbreviation in brackets: as many, without words such as "of", as the abbreviation has letters."""
     short = ABBREVIATION.search(asked.text)
     at = text.find(f"({short.group(1)})") if short else -1
     if short is None or at < 0:
@@ -204,7 +204,7 @@ def _lines(unit: Unit) -> str:
 
 
 def _submit(found: _Found | None, shown: Sequence[tuple[int, list[Line]]]) -> Action:
-    """Submit the answer, and the excerpt that has its lines; of several excerpts the first one, if possible with the exact quote."""
+    """Submit the answer, and the number of the first excerpt that has its lines; an excerpt with the exact quote is preferred."""
     arguments: dict[str, object] = {
         "answer": "The excerpts hold no sentence, row or entry.",
         "answerable": False,
@@ -229,7 +229,7 @@ _COMPARED = {
     Match.APART: "they have nothing in common",
     Match.CONFLICT: "their numbers, names, denials or directions contradict each other",
 }
-LEAST_BEGINNING = 3  # terms; a shorter beginning of our answer may leave out what matters
+LEAST_BEGINNING = 3  # terms; a shorter beginning of the reader's answer may leave out what matters
 READ_WHOLE_LINES = 2_400  # a longer document is searched, because reading takes too many calls
 LINES_PER_READ = 400
 MAX_READS = 14  # reads and searches of one question, below the runner's limit on tool calls
@@ -323,7 +323,7 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
 
 
 def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
-    """A number that only the question has, and a number of the passage with most of its other words; None if there are none."""
+    """The question's only number, if the document lacks it, and a number of equal length in the passage with most of the question's words."""
     numbers = set(_NUMBER.findall(asked.text))
     ranked = rank(asked, index)
     if len(numbers) != 1 or not ranked or any(numbers & {*_NUMBER.findall(one.text)} for one in index.pieces):
@@ -334,7 +334,7 @@ def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
 
 
 def _open_column(asked: Query, index: Index) -> tuple[Hit, list[str]] | None:
-    """The best hit and the values of a table with the requested column, if the question names no row and the rows differ."""
+    """The best hit and the different values of the column that the question names; None if there are fewer than two values."""
     columns: dict[tuple[int, int], dict[str, Hit]] = {}
     for hit in rank(asked, index):
         for column, head in enumerate(hit.unit.header if hit.unit.table >= 0 else ()):
@@ -385,7 +385,7 @@ def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str]
 
 
 def _compared(own: str, proposed: str) -> tuple[bool, str]:
-    """Whether two answers state the same fact, and the reason."""
+    """Returns (same, reason): whether two answers state the same fact, and why."""
     found, beginning = match(own, proposed), terms(proposed)
     if (
         found is Match.CLOSE
@@ -412,7 +412,7 @@ def _blind(best: Hit | None, text: str, unambiguous: bool, note: str, *, holds: 
 
 
 def mark(prompt: str) -> Action:
-    """Whether a given answer states the reference answer."""
+    """Submit whether the answer in the prompt states the reference answer."""
     right, why = _compared(section(prompt, "Given answer"), section(prompt, "Reference answer"))
     return Action("submit_mark", {"right": right, "explanation": f"embedded:reader: {why}."})
 

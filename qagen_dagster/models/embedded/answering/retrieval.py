@@ -35,7 +35,7 @@ class Unit:
     body: str = ""
     header: tuple[str, ...] = ()
     cells: tuple[str, ...] = ()
-    table: int = 0  # line of the header, which identifies the table
+    table: int = 0  # line of the header, which identifies the table; negative if the table has one row
 
 
 def units(known: dict[int, Line], headings: dict[int, str]) -> list[Unit]:
@@ -150,7 +150,7 @@ def parse_query(question: str) -> Query:
 
 
 def rank(asked: Query, index: Index) -> list[Hit]:
-    """The best pieces, best first."""
+    """Hits for at most CANDIDATES pieces, best first."""
     total_pieces = len(index.pieces)
     weight = {
         term: math.log(1 + total_pieces / (1 + index.counts[term]))
@@ -179,7 +179,7 @@ def _place_bonus(asked: Query, unit: Unit) -> float:
     short = re.search(r"(\S+) stand for\?$", asked.text)
     if short and f"({short.group(1)})" in unit.text:
         return 0.3
-    named = re.findall(r'"([^"]+)"', asked.frame.lower())  # the section, and the title
+    named = re.findall(r'"([^"]+)"', asked.frame.lower())  # the names of the section and of the title
     return 0.1 if len(named) > 1 and unit.section and unit.section[-1].lower() == named[0] else 0.0
 
 

@@ -56,7 +56,7 @@ class Spans:
 
 
 def spans_of(doc: Doc) -> Spans:
-    """All candidates of a sentence; none for an empty one."""
+    """All candidates of a sentence; none for an empty sentence."""
     pairs = sorted(set(_pairs(doc)))
     entities = {(entity.start, entity.end): entity.label_ for entity in doc.ents}
     roots = [doc[start:end].root for start, end in pairs]
@@ -209,7 +209,7 @@ class Sentence:
 
 @lru_cache(maxsize=CACHED_SENTENCES)
 def ready(text: str) -> Sentence:
-    """The sentence, computed once."""
+    """The prepared sentence. Recent sentences are cached."""
     doc = parse([text])[0]
     words = tuple(frozenset(keys(token)) if is_content(token) else frozenset[str]() for token in doc)
     return Sentence(

@@ -100,12 +100,12 @@ def _draft(row: Mapping[str, Any], names: dict[str, Any]) -> Draft | None:
     )
     givens = dict(_given(one, names) for one in row["givens"].split())
     options = tuple(None if one is None else f"${one}{end}$" for one in others)
-    told = reasoning.replace("KEY", _latex(form, names) or right)
-    return Draft(stem, f"${right}{end}$", options, told, insight, expression, givens, unit)
+    solution = reasoning.replace("KEY", _latex(form, names) or right)
+    return Draft(stem, f"${right}{end}$", options, solution, insight, expression, givens, unit)
 
 
 def _given(text: str, names: Mapping[str, Any]) -> tuple[str, str]:
-    """The name and the value of a given. A name without a value is a symbol, whose value is its name."""
+    """The name and the value of an entry of `givens`. A name without a value is a symbol, whose value is its name."""
     name, decimals, _ = text.partition(":")
     value = names.get(name, name)
     return name, decimal(value) if decimals else str(value)

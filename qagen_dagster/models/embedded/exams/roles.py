@@ -1,5 +1,5 @@
 """The four exam roles of the embedded models: what each role reads from a prompt and what it submits. Also the question of each slot, and
-the number of different questions that a cell can give."""
+the number of different questions that a cell (a schema at a difficulty) can give."""
 
 import re
 from functools import lru_cache
@@ -14,8 +14,8 @@ from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
 OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
-_TRIES = 6 * _TRIES_OF_A_SETTING  # the last round accepts numbers used before
-_LOOKED_BACK = 100  # after so many slots, no family has new numbers, so earlier slots are no longer avoided
+_TRIES = 6 * _TRIES_OF_A_SETTING  # the tries in the last setting accept computations of earlier slots
+_LOOKED_BACK = 100  # after so many slots, no family has new numbers, so later slots avoid no earlier slot
 
 
 def family_of(schema: str, difficulty: str) -> Family | None:
@@ -35,12 +35,12 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
     earlier = range(1, slot if slot <= _LOOKED_BACK else 1)  # none if there are too many
     taken = {_first(family, seed, one) for one in (*earlier, *([slot] if attempt > 1 else ()))}
     for tried in range(_TRIES):
-        made = family.make(draw, (setting + tried // _TRIES_OF_A_SETTING) % family.contexts)
-        if made is None or (tried < _TRIES - _TRIES_OF_A_SETTING and _computation(made) in taken):
+        draft = family.make(draw, (setting + tried // _TRIES_OF_A_SETTING) % family.contexts)
+        if draft is None or (tried < _TRIES - _TRIES_OF_A_SETTING and _computation(draft) in taken):
             continue
-        wrong = _distinct(made, family.paths)
+        wrong = _distinct(draft, family.paths)
         if len(wrong) >= len(OPTIONS) - 1:
-            return made, wrong[: len(OPTIONS) - 1]
+            return draft, wrong[: len(OPTIONS) - 1]
     raise ValueError(f"no numbers fit {family.schema} {family.difficulty}")
 
 
@@ -57,13 +57,13 @@ def _computation(made: Draft) -> tuple[str, ...]:
 @lru_cache(maxsize=128)
 def different_items(schema: str, difficulty: str) -> int:
     """The number of different items that a cell can give, counted up to _LOOKED_BACK; 0 if the cell has no family."""
-    family, found, vain = family_of(schema, difficulty), set[tuple[str, ...]](), 0
+    family, found, fruitless = family_of(schema, difficulty), set[tuple[str, ...]](), 0
     draw = Draw(f"count/{schema}/{difficulty}")
-    while family is not None and len(found) < _LOOKED_BACK and vain < 10 * _LOOKED_BACK:
-        made = family.make(draw, draw.randrange(family.contexts))
+    while family is not None and len(found) < _LOOKED_BACK and fruitless < 10 * _LOOKED_BACK:
+        draft = family.make(draw, draw.randrange(family.contexts))
         known = len(found)
-        found |= set() if made is None else {_computation(made)}
-        vain = 0 if len(found) > known else vain + 1
+        found |= set() if draft is None else {_computation(draft)}
+        fruitless = 0 if len(found) > known else fruitless + 1
     return len(found)
 
 

@@ -2,7 +2,7 @@
 
 `stems.toml` has the kinds of stems. The `form` of a kind is computed with the numbers of the stem, which are called a, b, c, ... in
 order; `x` and `y` are forms that are computed first. If a kind has an `extreme`, the answer is the greatest or least value of the form
-for x from `low` to `high`. An `answer` names a function of the numbers. Most methods search, count, iterate or solve equations, so they
+for x from `low` to `high`. An `answer` names a function in `_ANSWERS`. Most methods search, count, iterate or solve equations, so they
 do not repeat the formulas of the families, which make the stems.
 """
 
@@ -23,7 +23,7 @@ _FRACTION = re.compile(r"(-?)\\frac\{(\d+)\}\{(\d+)\}")
 
 @dataclass(frozen=True)
 class Solved:
-    """The answer as a decimal, times `symbol` if there is one, and how it was found."""
+    """The answer, which is `value`, times `symbol` if there is one, and how it was found."""
 
     value: float
     how: str

@@ -1,6 +1,6 @@
 """Conversions between formats whose answer is one number: integer, open question, options with computed wrong values.
 
-A wrong option is the value of the solution's own expression with one slip in it.
+A wrong option is the value of the solution's own expression with one slip in it, or a simple multiple of the answer.
 """
 
 import re
@@ -64,9 +64,9 @@ def _answer(item: str) -> tuple[str, reading.Numeral]:
         or answer[: found[0].start].strip()
     ):
         raise reading.UnableError("its answer is not one number")
-    ended = final_answer(solution_of(item))
-    if rights and ended is not None and same_answer(answer, ended) is False:
-        raise reading.UnableError(f"its right option says {answer}, but its solution ends at {ended}")
+    concluded = final_answer(solution_of(item))
+    if rights and concluded is not None and same_answer(answer, concluded) is False:
+        raise reading.UnableError(f"its right option says {answer}, but its solution ends at {concluded}")
     return answer, found[0]
 
 
@@ -112,8 +112,8 @@ def _wrong(item: str, number: reading.Numeral) -> list[Fraction]:
     slips = _slips(chains[-1].numeric[0].text) if chains else iter(())
     for value in (*slips, *(number.value * factor for factor in _PLAIN)):
         short = _short(value, number)
-        far = short and Fraction(1, 1000) <= short / number.value <= 1000
-        if far and all(abs(short - taken) > abs(taken) / 50 for taken in (number.value, *found)):
+        near = short and Fraction(1, 1000) <= short / number.value <= 1000
+        if near and all(abs(short - taken) > abs(taken) / 50 for taken in (number.value, *found)):
             found.append(short)
     if len(found) < 3:
         raise reading.UnableError("too few different wrong values can be computed from its solution")
@@ -138,7 +138,7 @@ def _slips(expression: str) -> Iterator[Fraction]:
 
 
 def _short(value: Fraction, model: reading.Numeral) -> Fraction:
-    """Rounded to the digits of the answer, at least three."""
+    """The value, rounded to the decimal places of the answer, or to more until it has two significant digits."""
     ten = model.value / reading.numeral_value(model.text.split("\\")[0].strip())
     mantissa = value / ten
     places = model.places
@@ -148,14 +148,14 @@ def _short(value: Fraction, model: reading.Numeral) -> Fraction:
 
 
 def _values(item: str, answer: str, number: reading.Numeral) -> tuple[list[str], int]:
-    """Four values in ascending order, and the index of the right one."""
+    """Four values in ascending order, and the index of the right value."""
     values = sorted({number.value, *_wrong(item, number)})
     texts = [f"${_with(answer, number, value)}$" for value in values]
     return texts, values.index(number.value)
 
 
 def _statements(item: str, answer: str, number: reading.Numeral) -> tuple[list[str], set[int]]:
-    """Four statements, two of them right: the value and one bound."""
+    """Four statements: the right value, a wrong value and two bounds. Returns them shuffled, with the indices of those that are right."""
     low, *rest = sorted(_wrong(item, number))
     high = rest[-1]
     statements = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]

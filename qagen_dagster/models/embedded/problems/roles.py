@@ -57,9 +57,9 @@ def scan(prompt: str) -> Action:
     if label_of(prompt, "Input") == "image":
         raise UnableError(_NO_EYES.format(role="scanner"))
     text = part_of(prompt, "problem")
-    begun, solutions = _ITEM.search(structure.code_of(text)), structure.environments(text, "solution")
+    beginning, solutions = _ITEM.search(structure.code_of(text)), structure.environments(text, "solution")
     end = solutions[0][1] if solutions else len(text)
-    item = text[begun.start() : end] if begun else text
+    item = text[beginning.start() : end] if beginning else text
     if faults := structure.item_faults(item):
         raise UnableError(f"embedded:problem-scanner cannot mend the item: {faults[0]}")
     return Action("submit_scan", {"latex": item, "has_diagram": bool(structure.tikz_pictures(item))})
@@ -67,7 +67,7 @@ def scan(prompt: str) -> Action:
 
 @_role
 def draw(prompt: str) -> Action:
-    """Always unable: it cannot draw."""
+    """Always raises UnableError, because no rule can draw."""
     raise UnableError("embedded:problem-tikz cannot draw: bind tikz to a language model")
 
 
@@ -105,7 +105,7 @@ def convert_format(prompt: str) -> Action:
 
 @_role
 def solve_otherwise(prompt: str) -> Action:
-    """Always unable: it cannot find another solution."""
+    """Always raises UnableError, because no rule can find another solution."""
     raise UnableError(
         "embedded:problem-alternate cannot think of another way: bind alternate to a language model"
     )
@@ -142,7 +142,7 @@ _FORMULA = re.compile(r"\$[^$]{3,}=[^$]*\$|\\\[|\\begin\{(?:align|equation)", re
 
 
 def _classify(latex: str) -> items.ClassificationResult:
-    """The kind of question, as far as rules can tell from the TeX."""
+    """The classification of a question, as far as rules can tell from the TeX."""
     statement, solution = (
         structure.code_of(structure.statement_of(latex)),
         structure.code_of(structure.solution_of(latex)),

@@ -51,8 +51,8 @@ class Step:
 
 class Layout:
     """The numbers of an item by their roles. Raises UnableError with the reason why they cannot change. `given`
-    and `computed` map current values to indices of `numerals`, `options` has the numeral of each option,
-    at `right` that of the right one, and `free` the values that may change."""
+    and `computed` map current values to indices of `numerals`. `options` has such an index for each option, and `right`
+    is the position of the right option. `free` has the values that may change."""
 
     def __init__(self, item: str) -> None:
         solutions = environments(item, "solution")
@@ -331,9 +331,9 @@ def _set_options(layout: Layout, chosen: Mapping[Fraction, str], texts: dict[int
 def _repeat_mistake(layout: Layout, chosen: Mapping[Fraction, str], wrong: Fraction) -> Fraction | None:
     """The wrong value for the new givens, if `wrong` is a simple combination of two givens; None if it is not."""
     now = {
-        given: reading.numeral_value(chosen[given]) if given in chosen else given
-        for given in layout.given
-        if given
+        stated: reading.numeral_value(chosen[stated]) if stated in chosen else stated
+        for stated in layout.given
+        if stated
     }
     for first, second in product(now, now):
         if first == second:
@@ -378,7 +378,7 @@ def _written(layout: Layout, texts: Mapping[int, str]) -> str:
 
 
 def _is_new(made: str, layout: Layout) -> bool:
-    """Whether question and solution contain other numbers than the source."""
+    """Whether both the question and the solution contain other numbers than those of the source."""
     source = layout.item
     return not (
         same_numbers(statement_of(made), statement_of(source))
@@ -387,7 +387,7 @@ def _is_new(made: str, layout: Layout) -> bool:
 
 
 def _holds(made: str, layout: Layout) -> bool:
-    """Whether the new item, parsed again, has as many equations and all of them hold."""
+    """Whether the new item, parsed again, has as many equations, and all of them hold. Its numbers need not be variable again."""
     try:
         return len(Layout(made).steps) == len(layout.steps)
     except reading.UnableError as error:

@@ -2,7 +2,7 @@
 columns and rows. Each check is one reason to refuse a candidate, and judges mainly by the words of the question and of
 the answer.
 
-A label is asked for only if it is certainly the name of a property, such as "mean salinity (g/kg)".
+A question asks for the value of a label only if the label is certainly the name of a property, such as "mean salinity (g/kg)".
 """
 
 import re
@@ -19,7 +19,6 @@ ATTRIBUTES = frozenset(named_words("property_nouns"))
 
 # Nouns that head a table's first column; they are capitalised only as headings.
 HEAD_NOUNS = frozenset(named_words("head_nouns"))
-
 
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
@@ -54,8 +53,8 @@ class Context:
     title: str = ""
     plain: frozenset[str] = frozenset()  # words that occur in lower case
     names: frozenset[str] = frozenset()  # words that are capitalised inside a sentence, stored in lower case
-    headings: tuple[tuple[int, str], ...] = ()  # lines and titles
-    long: bool = False  # then a question made from a sentence must pass `names_something`
+    headings: tuple[tuple[int, str], ...] = ()  # (line number, title)
+    long: bool = False  # if true, a question made from a sentence must pass `names_something`
 
     def inner(self, section: tuple[str, ...]) -> str:
         """The innermost heading that is not a part of the title; empty if there is none."""
@@ -90,24 +89,21 @@ def _file_title(file: str) -> str:
 
 
 def _confirmed(title: str, lines: Sequence[Line], share: int) -> bool:
-    """Whether the title is a Markdown heading at the top, or the rest of the text has at least one of `share` of the title's longer words."""
+    """Whether the title is a Markdown heading at the top, or the rest of the text has at least 1/`share` of the title's longer words."""
     if any(line.text.startswith("# ") and title in cased(line.text) for line in lines[:5]):
         return True
     wanted = {
         word for word in re.findall(r"\w+", title.lower()) if len(word) > 3 or any(map(str.isdigit, word))
     }
     rest = (line.text.lower() for line in lines if line.text.strip(" #*").lower() not in title.lower())
-    said = frozenset(word for text in rest for word in re.findall(r"\w+", text))
-    near = sum(word in said or word.removesuffix("s") in said or f"{word}s" in said for word in wanted)
+    known = frozenset(word for text in rest for word in re.findall(r"\w+", text))
+    near = sum(word in known or word.removesuffix("s") in known or f"{word}s" in known for word in wanted)
     return bool(wanted) and share * near >= len(wanted)
 
 
 def read_context(about: Card, lines: Sequence[Line]) -> Context:
-    """The names of a document, from its card and the lines that are known. The file name serves as a title if the document has none
-    and says all of its words.
-
-    A title that the text does not confirm, or that any document could have, is left out.
-    """
+    """The names of a document, from its card and the lines that are known. If the document has no title, the file name serves as its title.
+    A title that the text does not confirm, or that any document could have, is left out. The text must confirm all words of a file name."""
     title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
     if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines, 3 if about.title else 1):
         title = ""
@@ -216,8 +212,8 @@ def _answer_shown(candidate: Candidate, context: Context) -> bool:
 def _bad_form(candidate: Candidate, context: Context) -> bool:
     """Whether the question or the answer is too long, is broken off, or has a formula or an unpaired bracket or quote."""
     asked, answer = candidate.asked, candidate.answer
-    made = candidate.family not in STRUCTURED
-    if (made and len(asked.split()) > _MAX_QUESTION_WORDS) or len(answer.split()) > _MAX_ANSWER_WORDS:
+    from_prose = candidate.family not in STRUCTURED
+    if (from_prose and len(asked.split()) > _MAX_QUESTION_WORDS) or len(answer.split()) > _MAX_ANSWER_WORDS:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
@@ -228,7 +224,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         or _FORMULA.search(asked)
         or _FORMULA.search(answer)
     )
-    return made and bool(broken)
+    return from_prose and bool(broken)
 
 
 _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]+\d|\d[a-z]{2,}|\s--?[a-z]")

@@ -1,6 +1,6 @@
 """The candidates of consecutive lines: the questions of every family in a varied order, without questions that a check refuses.
 
-The families of this file are from the form of a text: table cells, labelled lines such as "Resolution: 1 mm".
+The families of this file use the form of a text: table cells, and labelled lines such as "Resolution: 1 mm".
 Equal lines and context give equal candidates. A bounded cache keeps recent results, because every attempt rereads the document.
 """
 
@@ -51,6 +51,7 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 CACHED_WINDOWS = 256
 
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
+_SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
@@ -60,14 +61,11 @@ _BACK_MATTER = frozenset(
 )  # fmt: skip
 
 
-_SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
-
-
 @lru_cache(maxsize=CACHED_WINDOWS)
 def candidates(
     lines: tuple[Line, ...], context: Context, wanted: frozenset[str] = frozenset()
 ) -> tuple[Candidate, ...]:
-    """Candidates of consecutive lines, those of the `wanted` families first, then those of all families in turn, the best ones first."""
+    """Candidates of consecutive lines: first of the `wanted` families, then of the others; all families in turn, their best candidates first."""
     blocks = [block for block in segment(lines, dict(context.headings)) if not _is_left_out(block)]
     context = replace(context, plain=plain_words(lines), names=name_words(lines))
     found = (_framed(draft, context) for draft in proposals(blocks, context))
@@ -109,12 +107,12 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         if is_prose(sentence)
     ]
     docs = parse([_SECTION_NUMBER.sub("", sentence.text.rstrip(";"), 1) for sentence in found])
-    said = [frozenset(content_stems(sentence.text)) for sentence in found]
+    stems = [frozenset(content_stems(sentence.text)) for sentence in found]
     for place, (sentence, doc) in enumerate(zip(found, docs, strict=True)):
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
             wanted = frozenset([asked] if family == "definition" else content_stems(asked))
-            rival = any(wanted <= other for at, other in enumerate(said) if at != place)
+            rival = any(wanted <= other for at, other in enumerate(stems) if at != place)
             if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
 
@@ -153,8 +151,8 @@ _EMPTY = frozenset(
 
 
 def cell_questions(tables: Sequence[Table], context: Context, *, visual: bool = False) -> Iterator[Candidate]:
-    """Questions for every table whose rows have names. The question names the table in visual mode, and if
-    another table has the same columns, in which case a label or a section must identify it."""
+    """Questions for every table whose rows have names. A question names its table in visual mode, or if another table shares a column.
+    Such a table gives questions only if its label or section identifies it."""
     places = [_place(table, context) for table in tables]
     for table, place in zip(tables, places, strict=True):
         named = len(table.rows) > 1 and len(set(table.column(0))) == len(table.rows)
@@ -217,7 +215,7 @@ _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
 
 
 def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """Questions for the values of labels, such as "Supply voltage: 5 V", that the lines give once."""
+    """Questions for the values of labels, such as "Supply voltage: 5 V". The label must occur once."""
     entries = [(block, *_entry(block)) for block in blocks]
     times = Counter(key for _, key, _ in entries)
     for block, key, value in entries:

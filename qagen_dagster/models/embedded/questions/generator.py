@@ -3,9 +3,9 @@ reports that the document is exhausted.
 
 The embedded models cannot see pictures. In visual mode they ask about table cells and captions, and name the visual.
 
-Questions without an answer are made from the questions that a document does answer. unanswerable asks for a property, which no line of the
-document has, of a name in the document. false_premise replaces the number that a question names by a number that the document does not
-give. underspecified asks about a table cell without the name of its row.
+There are three kinds of questions without an answer. `unanswerable` asks, about a name in the document, for a property that no line mentions.
+`false_premise` replaces the number that a question names by a number that the document does not give. `underspecified` asks about a table
+cell without the name of its row.
 """
 
 import re
@@ -55,11 +55,9 @@ _WANTED = re.compile(r"^- (unanswerable|false_premise|underspecified): (\d+)$", 
 _NAME = re.compile(r"(?<=[a-z,] )(?:[A-Z][a-z]{2,} ){1,3}[A-Z][a-z]{2,}\b")
 _NUMBER = re.compile(r"(?<![\d,.])\b\d{2,4}\b(?![,.]\d)")
 _ROW_OF = re.compile(r" (?:of|for) (?=the |[\"`])")
-# Properties of things, persons and places that a reader may miss; the question asks for the first one that the document never mentions.
+# Properties of things, persons and places that a reader may miss; a question asks for a property that the document never mentions.
 _PROPERTIES = ("phone number", "age", "address", "height")
 _SHIFTED = (7, -9, 11, -13)  # differences between a stated number and the number of a false premise
-
-
 _Made = dict[str, object]  # a question in the form of the tool's arguments
 
 
@@ -150,7 +148,6 @@ def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Itera
 
 _NUMBERED = re.compile(r"^(?:Table|Tab\.) [\dIVXA-Z]")
 _LABEL = re.compile(r"^\W{0,3}(?:Figure|Fig\.?|FIGURE|Scheme|Chart|Plate)\s+[\dIVX]+[.:]?\s+")
-
 
 WINDOW_LINES = 240  # lines that are searched for candidates at a time
 HEAD_LINES = 40  # first lines of the document, which name it
@@ -257,7 +254,7 @@ def _windows(total: int, resume: int) -> Iterator[range]:
 
 
 def _asked_for_first(found: Sequence[Candidate], prompt: str) -> Sequence[Candidate]:
-    """The candidates, where those that share the most words with a question of people come first. Unchanged if the prompt has none."""
+    """The candidates, first those that share the most words with a question of people. Unchanged if the prompt has no such question."""
     asked = [{*content_stems(question)} for question in _MISSING.findall(prompt)]
 
     def shared(item: Candidate) -> int:
@@ -312,8 +309,8 @@ def _made(
     readings: Sequence[_Made] = (),
 ) -> _Made:
     evidence = [{"quote": quote, "start_line": line} for quote, line in quotes]
-    said = {"kind": kind, "question": question, "reason": reason, "answer": answer}
-    return {**said, "evidence": evidence, "readings": list(readings)}
+    fields = {"kind": kind, "question": question, "reason": reason, "answer": answer}
+    return {**fields, "evidence": evidence, "readings": list(readings)}
 
 
 def _submit_without_answer(
@@ -344,9 +341,9 @@ def _near_misses(lines: Sequence[Line], context: Context) -> Iterator[_Made]:
         if missing and not any(word in name for word in (context.title, "According")):
             wanted = missing[number % len(missing)]
             question = f"{context.frame()}what is the {wanted} of {name}?"
-            says = f"{name} is named, and no line gives a {wanted}"
+            reason = f"{name} is named, and no line gives a {wanted}"
             answer = f"The documents do not give the {wanted} of {name}."
-            yield _made("unanswerable", question, f"{says}.", answer, (line.text.strip(), line.number))
+            yield _made("unanswerable", question, f"{reason}.", answer, (line.text.strip(), line.number))
 
 
 def _other_numbers(found: Sequence[Candidate], lines: Sequence[Line]) -> Iterator[_Made]:
@@ -376,7 +373,7 @@ def _without_rows(found: Sequence[Candidate]) -> Iterator[_Made]:
         if one.family == "cell":
             frame, asked = split_frame(one.question)
             columns.setdefault(frame + _ROW_OF.split(asked)[0], []).append(one)
-    for begun, cells in columns.items():
+    for beginning, cells in columns.items():
         first, second = cells[0], next((one for one in cells if one.answer != cells[0].answer), cells[0])
         if first is second:
             continue
@@ -387,4 +384,4 @@ def _without_rows(found: Sequence[Candidate]) -> Iterator[_Made]:
         ]
         reason = "It does not say which row of the table is meant."
         answer = f"That depends on what is meant: {first.answer} or {second.answer}."
-        yield _made("underspecified", f"{begun}?", reason, answer, *places, readings=readings)
+        yield _made("underspecified", f"{beginning}?", reason, answer, *places, readings=readings)

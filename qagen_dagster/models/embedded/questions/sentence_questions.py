@@ -31,7 +31,7 @@ _TIMES = ("DATE", "TIME")
 
 
 def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str:
-    """The question for a gap outside the subject; empty if the clause cannot be worded as one."""
+    """The question for a gap outside the subject; empty if the clause cannot be worded as a question."""
     verbs = _verb_group(clause)
     subject = clause.within(clause.subject)
     if verbs is None or not clause.span(clause.subject) or "," in clause.span(clause.subject):
@@ -72,7 +72,7 @@ def ask_subject(clause: Clause, wh: str) -> str:
 
 def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[int]:
     """The adjuncts that are dropped until MOST_WORDS content words are left: first those before the verb, then the last ones after it.
-    Conditions are kept. With `numeric`, times are kept, too, because a number may be another at another time."""
+    Conditions are kept. With `numeric`, times are kept, too, because a number may differ at another time."""
     doc, root, gone = clause.doc, clause.root, set[int]()
     left = [index for index in clause.kept if index not in gap]
     found = [
@@ -105,10 +105,9 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
         return _OPERATORS.get(first, first), " ".join(token.text for token in (*auxiliaries[1:], root))
     if root.lemma_ == "be":
         return root.lower_, ""
-    if root.tag_ == "VBZ" and clause.subject.tag_ in ("NNS", "NNPS"):
-        return None  # the parse is wrong
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
-    return (do, root.lemma_.lower()) if do else None
+    wrong = root.tag_ == "VBZ" and clause.subject.tag_ in ("NNS", "NNPS")  # parsed, or written
+    return (do, root.lemma_.lower()) if do and not wrong else None
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:
@@ -149,8 +148,6 @@ _LIGHT = word_set(  # verbs whose object says little, or that have many objects
 _MANY = word_set(  # words that make a noun phrase one of several
     "some several many few most other another such any various certain more one two three all both each every no whatever"
 )
-
-
 _PARTICLE = re.compile(r"(?i:the|of|and|for|de|van|von)|Ma?c[A-Z]\w+")
 _POSSESSIVE = re.compile(r"['\u2019]s\Z")
 
@@ -182,7 +179,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
 
 
 def who(clause: Clause) -> Iterator[Found]:
-    """Questions whose answer is the subject: a person or an acting organisation. With others, the rest would give the answer away."""
+    """Questions whose answer is the subject, a person or an acting organisation. With other subjects, the rest would reveal the answer."""
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
@@ -214,8 +211,8 @@ def thing(clause: Clause) -> Iterator[Found]:
     for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
-            counts = any(map(str.isdigit, answer))
-            yield ask(clause, wh, set(clause.within(noun)), numeric=counts), answer, "object", "factual", 0.8
+            asked = ask(clause, wh, set(clause.within(noun)), numeric=any(map(str.isdigit, answer)))
+            yield asked, answer, "object", "factual", 0.8
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:

@@ -59,7 +59,7 @@ def is_double_spaced(lines: Sequence[Line]) -> bool:
 
 
 def segment(lines: Sequence[Line], headings: Mapping[int, str] | None = None) -> list[Block]:
-    """All blocks of `lines`, in order; `headings` maps lines known to be headings to their titles."""
+    """All blocks of `lines`, in order; `headings` maps the numbers of lines that are known to be headings to their titles."""
     return _Segmenter(lines, headings or {}).run()
 
 

@@ -97,7 +97,7 @@ def solid(doc: Doc, indices: list[int]) -> str:
 
 
 def words(doc: Doc, indices: Iterable[int]) -> str:
-    """The text of any tokens in the given order, with single spaces between tokens that were apart."""
+    """The text of any tokens in the order of `indices`, with single spaces between tokens that were apart."""
     order = list(indices)
     pieces: list[str] = []
     for index, following in zip(order, [*order[1:], -1], strict=False):
@@ -127,7 +127,7 @@ def read_clause(doc: Doc) -> Clause | None:
     if subjects[0].i in dropped or root.i in dropped:
         return None
     split = any(0 < sum(token.i in dropped for token in entity) < len(entity) for entity in doc.ents)
-    return None if split else Clause(doc, root, subjects[0], kept)  # half a date or a name misleads
+    return None if split else Clause(doc, root, subjects[0], kept)  # half a date or half a name misleads
 
 
 def _finite(root: Token) -> bool:

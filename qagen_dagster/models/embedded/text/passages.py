@@ -103,8 +103,8 @@ def plain(text: str) -> tuple[str, list[int]]:
 
 def join_lines(lines: Iterable[Line], *, first_column: int = 0) -> Passage:
     """One passage of consecutive lines, without markup, without repeated spaces, and without hyphenation at line ends.
-    The first line is read from `first_column` on, to leave out a list marker. All lines from the first to the last must be
-    given, including blank ones, so that quotes over several lines match the document."""
+    The first line is read from `first_column` on, to leave out a list marker. `lines` must have all lines from the first
+    to the last, also blank lines, so that quotes over several lines match the document."""
     text: list[str] = []
     places: list[Place] = []
     source: dict[int, str] = {}
@@ -152,7 +152,7 @@ _JOINED = re.compile(
     r":\s|\$ ?\(|[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])"
     r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, "
 )
-MAX_WORDS = 42  # maximum words of a sentence; parses of longer ones are often wrong
+MAX_WORDS = 42  # maximum words of a sentence; parses of longer sentences are often wrong
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,8 @@ def test_plain_text_is_read_where_no_tool_is_called() -> None:
     assert (silent.candidate, silent.failure) == (None, "no_tool_call: Hm.")
 
 
-def together(*turns: Turn) -> tuple[Answers, FakeModel]:
-    context, model = context_of(), FakeModel(turns)
+def together(*turns: Turn, provider: str = "scripted") -> tuple[Answers, FakeModel]:
+    context, model = context_of(), FakeModel(turns, provider=provider)
     asked = [
         Asked("How often is it calibrated?", QuestionType.FACTUAL),
         Asked("Who built it?", QuestionType.CAUSAL),
@@ -135,6 +135,17 @@ def test_a_question_that_was_left_out_has_no_answer() -> None:
     assert [one is None for one in found.candidates] == [True, False]
     silent, _ = together(say("Hm."), say("Hm."))
     assert silent.candidates == (None, None)
+
+
+@pytest.mark.parametrize(("provider", "is_numbered"), [("scripted", True), ("openai", False)])
+def test_a_model_that_is_paid_for_is_shown_most_lines_without_their_numbers(
+    provider: str, is_numbered: bool
+) -> None:
+    _, model = together(answers(_2=LINE, _1=LINE), provider=provider)
+    (request,) = model.requests
+    assert (f"| {LINE}\n" in told(request)) is is_numbered
+    assert (f"\n{LINE}\n" in told(request)) is not is_numbered
+    assert "\n1| " in told(request)
 
 
 def test_all_answers_begin_with_the_same_text() -> None:

@@ -8,12 +8,19 @@ from collections.abc import Iterator
 import pytest
 
 from qagen_dagster.loop.questions.batch.state import AnswerBlind, BatchState, BlindAnswered, Draft
-from qagen_dagster.loop.questions.batch.state_machine import for_validator, next_step, transition
+from qagen_dagster.loop.questions.batch.state_machine import (
+    for_comparison,
+    for_validator,
+    next_step,
+    rule_of,
+    transition,
+)
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.state import Carried, Recheck, Validate
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus_options import QuestionType
-from qagen_dagster.records.questions.results import Candidate, RejectionReason, RetiredQA
+from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, RetiredQA
+from qagen_dagster.records.questions.submissions import EvidenceQuote, JudgingAnswer
 from tests.support.batches.play import LINES, BatchPlay, Fate, question
 from tests.support.batches.run import KEY, fresh, limits_of, run
 from tests.support.models import GUESS, told
@@ -203,6 +210,22 @@ def test_no_more_questions_are_answered_than_are_missing_and_a_reserve() -> None
     gone = others[0].model_copy(update={"gate": RejectionReason.UNANSWERABLE})
     found = for_validator(waiting(gone, *others[1:]), FROST, {QuestionType.FACTUAL: 4})
     assert found == asked(FROST, *others[1:])
+
+
+def test_a_single_fact_that_both_read_from_the_same_passage_is_not_compared() -> None:
+    """Whether a question is of another type is the validator's opinion, but a proven answer states the fact."""
+    (quote,) = (Evidence(quote="The frost trial of 1987 was held in Norway.", start_line=1, end_line=1),)
+    found = JudgingAnswer(
+        answerable=True, answer="Norway", unambiguous=True, self_contained=True, relevant=True,
+        evidence=(EvidenceQuote(quote=quote.quote, start_line=1),),
+    )  # fmt: skip
+    for kind, compared in ((QuestionType.FACTUAL, False), (HOP, True)):
+        fact = Candidate(
+            question=FROST.question, answer="Norway", evidence=(quote,), question_type=kind.value
+        )
+        state = BatchState(blind={fact.question: found})
+        assert bool(for_comparison(state, fact)) is compared
+        assert bool(rule_of(fact)) is compared
 
 
 def test_questions_that_are_checked_again_after_a_change_are_answered_in_one_request() -> None:

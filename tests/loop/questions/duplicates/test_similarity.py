@@ -82,7 +82,7 @@ def test_where_the_guard_speaks_no_model_is_asked() -> None:
     sold = [Known(f"What was sold in {year}?", "pipes") for year in (2022, 2023)]
     found, model = run(Known("What was sold in 2024?", "pipes"), sold, cosine=0.99)
     assert (found.duplicate_of, found.score, found.step, model.requests) == (None, None, "", [])
-    assert "guard" in found.detail
+    assert "word rules" in found.detail
 
 
 def test_with_the_same_content_and_answer_similarity_merges() -> None:
