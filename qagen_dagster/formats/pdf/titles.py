@@ -34,8 +34,6 @@ _SOME = 0.15  # the value of "large" for barely large print
 _LARGE = 1.15  # times the size of the running text
 _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title, and of a bold title and the running text
 _GROUPS = 8  # number of groups after which "early" is 0
-_SHORT = 12  # maximum characters of a logo
-_PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 # Stamps, addresses, dates, places with a year, periodicals and rules.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$"
@@ -56,8 +54,11 @@ _KIND = re.compile(
     r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
     r"|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
 )
-# What stands first without naming the document: its kind, its state, an article, the heading of a contact.
-_PART = re.compile(rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$")
+# What stands first without naming the document: its kind, its state, an article, a contact, a person, an organisation.
+_PART = re.compile(
+    rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$|.* (?:of|for|and|the|to)$"
+    r"|(?-i:.*\b[A-Z]\. [A-Z][\w'\u2019-]+$)|(?!.* of the ).*\b(?:association|society|collective|club|foundation|corporation)\W*$"
+)
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*"
 _PERSON = re.compile(rf"{_CAPITALISED}(?: {_CAPITALISED}){{1,3}}$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
@@ -137,7 +138,7 @@ def _may_be_title(shown: str) -> bool:
             or DIVISION.fullmatch(shown)
         )
         and not _UNREADABLE.search(shown)
-        and shown[0] not in _PUNCTUATION
+        and shown[0] not in ".,;:!?)\u060c\u061b"  # as a part of a sentence begins
         and shown.count(" | ") <= 2
     )
 
@@ -190,7 +191,7 @@ def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    return " " not in text and len(text) <= _SHORT and max(text) <= WIDE
+    return " " not in text and len(text) <= 12 and max(text) <= WIDE
 
 
 class _Features:
