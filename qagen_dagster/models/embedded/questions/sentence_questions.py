@@ -173,8 +173,7 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         return "", ""  # "the Secretary", "values"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
-        acts = is_named(noun) or noun.ent_type_ != "ORG" or " " in answer  # one word may be software: "Sass"
-        return "Who" if acts and all(map(_is_of_persons, answer.split())) else "What", answer
+        return "Who" if all(map(_is_of_persons, answer.split())) else "What", answer
     return "What", answer
 
 
@@ -184,7 +183,8 @@ def who(clause: Clause) -> Iterator[Found]:
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
     acts = wh == "Who" or (noun.dep_ == "nsubj" and noun.ent_type_ in ("PERSON", "ORG"))
-    does = acts and root.lemma_ not in ("be", "have", "say", "include", "contain")
+    unsure = wh == "Who" and noun.ent_type_ == "ORG" and " " not in answer  # may be software: "Sass"
+    does = acts and not unsure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
     if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
