@@ -24,6 +24,7 @@ from qagen_dagster.models.embedded.conversation import (
 )
 from qagen_dagster.models.embedded.questions.candidate import (
     ATTRIBUTES,
+    STRUCTURED,
     Candidate,
     Context,
     read_context,
@@ -265,10 +266,11 @@ def _asked_for_first(found: Sequence[Candidate], prompt: str) -> Sequence[Candid
 
 
 def _first_fresh(found: Sequence[Candidate], conversation: Conversation) -> Candidate | None:
-    """The first candidate that was not asked or tried before."""
-    prompt = conversation.prompt
-    tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
-    return next((one for one in found if one.question not in prompt and one.question not in tried), None)
+    """The first candidate that was not asked or tried before, with or without the name of the document."""
+    tried = (str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa"))
+    before = "\n".join([conversation.prompt, *tried])
+    asked = ((one, one.question if one.family in STRUCTURED else one.asked[1:]) for one in found)
+    return next((one for one, words in asked if words not in before), None)
 
 
 def _read(start: int, end: int) -> Action:
