@@ -143,8 +143,8 @@ def _ask(asked: Asked) -> ProxyCallback:
 
 def _show(found: SemanticSearchAnswer) -> None:
     console = Terminal()
-    said = found.answer if found.success else "No answer: the document does not answer the question."
-    console.print(f"[bold]{escape(said)}[/bold]", highlight=False)
+    shown = found.answer if found.success else "No answer: the document does not answer the question."
+    console.print(f"[bold]{escape(shown)}[/bold]", highlight=False)
     if found.candidate:
         console.print(f"What the model said is not an answer: {escape(found.candidate)}", highlight=False)
     sure = "unknown" if found.confidence is None else f"{found.confidence:.2f}"

@@ -153,7 +153,7 @@ def _document_sizes(space: Workspace) -> list[int]:
     for corpus in space.corpora.corpora.values():
         index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)
         if index is not None:
-            sizes += [one.char_count for one in index.documents]
+            sizes += [document.char_count for document in index.documents]
         elif corpus.documents_folder.is_dir():
             files = corpus.documents_folder.rglob("*.*")
             sizes += [file.stat().st_size for file in files if file.suffix in (".txt", ".md")]

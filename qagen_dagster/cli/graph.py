@@ -120,7 +120,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """`m:ss`, or `h:mm:ss`."""
+    """A time as `m:ss`, or from an hour on as `h:mm:ss`."""
     minutes, rest = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

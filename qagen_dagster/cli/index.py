@@ -48,7 +48,7 @@ def report(space: Workspace, corpus: str) -> dict[str, Any]:
     }
 
 
-def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progress: Progress) -> list[str]:
+def _materialize(space: Workspace, keys: list[str], fields: dict[str, Any], progress: Progress) -> list[str]:
     failures: list[str] = []
     with open_quietly(space, progress) as graph:
         to_read = unread(space, keys)
@@ -56,7 +56,7 @@ def _materialize(space: Workspace, keys: list[str], given: dict[str, Any], progr
         for key in to_read:
             failures += graph.documents(key)
         for key in keys:
-            failures += graph.make(Product.INDEX, partition=key, fields=given)
+            failures += graph.make(Product.INDEX, partition=key, fields=fields)
     return failures
 
 

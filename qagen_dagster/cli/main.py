@@ -157,13 +157,13 @@ def cli(
     debug: bool,
 ) -> None:
     """Turn corpora of documents into validated question/answer sets."""
-    given: dict[str, Any] = {
+    values: dict[str, Any] = {
         "corpora": corpora_folder and corpora_folder.expanduser().resolve(),
         "assets": assets,
         "profile": profile,
         "profiles": profiles and profiles.expanduser().resolve(),
     }
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = {name: value for name, value in values.items() if value is not None}
     context.obj = replace(load_settings(), **chosen)
 
 

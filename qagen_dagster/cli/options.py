@@ -101,7 +101,7 @@ def combination_options(command: Command) -> Command:
 
 
 class Models(NamedTuple):
-    """The profile that was given (None: the configured profile), and the limits of spending that were given (None: no limits)."""
+    """The profile of the command line (None: the configured profile), and its limits of spending (None: those of the profile)."""
 
     profile: str | None
     budget: Allowance | None

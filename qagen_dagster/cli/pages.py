@@ -114,12 +114,12 @@ def calibrate(settings: Settings, chosen: Selection, as_json: bool) -> None:
     It changes nothing: write a threshold that you like to corpus.yaml.
     """
     space, found = Workspace(settings), dict[str, list[Proposal]]()
-    for one in space.corpora.combinations(*chosen):
-        reviews = {key: state_of(some) for key, some in decisions_of(space, one.key).items()}
+    for combination in space.corpora.combinations(*chosen):
+        reviews = {key: state_of(some) for key, some in decisions_of(space, combination.key).items()}
         if reviews:
-            scenario = space.corpus(one.corpus).scenario(one.scenario)
-            judged = judged_questions(space.store, one)
-            found[one.key] = list(proposals(scenario, judged, accepted_by_all(reviews)))
+            scenario = space.corpus(combination.corpus).scenario(combination.scenario)
+            judged = judged_questions(space.store, combination)
+            found[combination.key] = list(proposals(scenario, judged, accepted_by_all(reviews)))
     if as_json:
         print_json({key: [one.model_dump() for one in some] for key, some in found.items()})
         return

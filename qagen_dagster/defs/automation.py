@@ -165,7 +165,7 @@ class Launch:
 
 def known_keys(partitions: KnownPartitions) -> frozenset[str]:
     exams = {key.split("/")[0] for key in partitions["part"].get_partition_keys()}
-    return frozenset(exams.union(*(one.get_partition_keys() for one in partitions.values())))
+    return frozenset(exams.union(*(partition.get_partition_keys() for partition in partitions.values())))
 
 
 def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefinition:
@@ -194,8 +194,8 @@ def build_observer(layout: Layout, partitions: KnownPartitions) -> dg.SensorDefi
         for row, entry in layout.observed:
             keys = keys_of[entry.partitions]
             events += changed_configurations(layout, row, entry, space, context.instance, keys, context.log)
-        for one in missing:
-            context.log.warning(f"reload definitions to see {one}")
+        for name in missing:
+            context.log.warning(f"reload definitions to see {name}")
         events += [check_event(layout.key(_CORPUS_FILES), _RELOADED, _reload_result(missing))]
         events += up_to_date_events(layout, space)
         return dg.SensorResult(asset_events=events, cursor=state)

@@ -40,16 +40,16 @@ def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
         combinations = stats.combinations(file)
     rows = [
         (
-            one.combination,
-            one.documents,
-            one.accepted,
-            one.rejected,
-            "" if one.pass_rate is None else f"{one.pass_rate:.0%}",
-            one.calls,
-            "unknown" if one.usd is None else f"{one.usd:.4f}" if one.calls else "-",
-            one.profile,
+            combination.combination,
+            combination.documents,
+            combination.accepted,
+            combination.rejected,
+            "" if combination.pass_rate is None else f"{combination.pass_rate:.0%}",
+            combination.calls,
+            "unknown" if combination.usd is None else f"{combination.usd:.4f}" if combination.calls else "-",
+            combination.profile,
         )
-        for one in combinations
+        for combination in combinations
     ]
     header = (
         "combination",

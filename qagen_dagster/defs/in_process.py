@@ -148,7 +148,7 @@ class Graph:
         run_id: str | None = None,
     ) -> list[str]:
         """Make one partition of products in one run. `partition` is "" for products without partitions. `fields` configure the assets."""
-        rows = [TABLE[one] for one in products]
+        rows = [TABLE[product] for product in products]
         ops = {name: value for row in rows for name, value in row.ops(fields or {}).items()}
         return self.materialize(
             title or rows[0].title.format(partition),

@@ -110,8 +110,8 @@ class Layout:
     def ops(self, configured: Mapping[str, Any]) -> dict[str, Any]:
         """The run configuration of ops by their names in Dagster, without GRADED if the graph lacks it: Dagster would refuse it."""
         return {
-            self.node(name): {**one, "ops": self.ops(one["ops"])} if "ops" in one else dict(one)
-            for name, one in configured.items()
+            self.node(name): {**config, "ops": self.ops(config["ops"])} if "ops" in config else dict(config)
+            for name, config in configured.items()
             if name != GRADED or self.has(name)
         }
 
@@ -161,8 +161,8 @@ class Layout:
         plain = {name: one for one, name in names.items()}
 
         @wraps(function)
-        def renamed(*given: Any, **named: Any) -> Any:
-            return function(*given, **{plain[name]: value for name, value in named.items()})
+        def renamed(*values: Any, **named: Any) -> Any:
+            return function(*values, **{plain[name]: value for name, value in named.items()})
 
         parameters = [
             one.replace(name=names[one.name], annotation=hints.get(one.name, one.annotation))
@@ -172,5 +172,5 @@ class Layout:
         returned = inspect.Signature.empty if inspect.isgeneratorfunction(function) else hints.get("return")
         shape = shape.replace(parameters=parameters, return_annotation=returned)
         vars(renamed)["__signature__"] = shape
-        renamed.__annotations__ = {one.name: one.annotation for one in parameters}
+        renamed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return renamed

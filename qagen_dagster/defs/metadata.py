@@ -151,7 +151,7 @@ _TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 
 
 def cost(calls: Iterable[CallSummary], accepted: int | None = None) -> Metadata:
-    """The numbers, tokens, cost, time and retries of the calls in all, and a table with a row per role and model.
+    """The number, tokens, cost, time and retries of all calls together, and a table with a row per role and model.
 
     Each request counts once. If the cost of a call is unknown, the sum is "unknown". `accepted` is a number of results; unless it
     is None or 0, the cost per result is added. If nothing was paid, the number of calls is the only number, because the UI draws a chart of
@@ -214,8 +214,8 @@ def materialized(
     shown: Metadata, version: str | Iterable[Record], checks: Sequence[dg.AssetCheckResult] = ()
 ) -> dg.MaterializeResult[Any]:
     """The return value of an asset. `version` is its data version, or records whose fingerprint is its data version."""
-    told = version if isinstance(version, str) else fingerprint(one.model_dump_json() for one in version)
-    return dg.MaterializeResult(metadata=shown, check_results=checks, data_version=dg.DataVersion(told))
+    named = version if isinstance(version, str) else fingerprint(one.model_dump_json() for one in version)
+    return dg.MaterializeResult(metadata=shown, check_results=checks, data_version=dg.DataVersion(named))
 
 
 _SHOWN, _LONGEST = 10, 2_000  # maximum number of names that are shown, and of their characters together

@@ -76,14 +76,14 @@ def kept_line(space: Workspace, task: Task) -> str:
 
 
 def _result(layout: Layout, asset: str, found: OutOfDate) -> dg.AssetCheckResult:
-    tasks = [one for one in found.tasks if TABLE[one.product].group in RESULTS[asset]]
+    tasks = [task for task in found.tasks if TABLE[task.product].group in RESULTS[asset]]
     faults = found.faults if asset == next(iter(RESULTS)) else ()
     shown: Metadata = {"out_of_date": len(tasks)}
     if tasks:
         shown["what_to_do"] = _remedy(layout)
     for number, one in enumerate(
         tasks[:_SHOWN], 1
-    ):  # the UI sorts by label, and shows of a table only a link
+    ):  # the UI sorts by label, and shows only a link to a table
         shown[f"{number:02} {one.name}"] = "; ".join(one.reasons)
     if len(tasks) > _SHOWN:
         shown["more"] = f"{len(tasks) - _SHOWN} more: see `qagen stale`"

@@ -41,7 +41,7 @@ def missing_partitions(space: Workspace, known: Mapping[str, dg.StaticPartitions
     now = {
         "corpus": list(corpora),
         "combination": [one.key for corpus in corpora.values() for one in corpus.combinations()],
-        "part": [one.key for one in exam_parts(load_exams(folder).found)] if "exams" in optional else [],
+        "part": [part.key for part in exam_parts(load_exams(folder).found)] if "exams" in optional else [],
         "set": list(load_problem_sets(folder).found) if "problems" in optional else [],
     }
     loaded = {kind: set(partitions.get_partition_keys()) for kind, partitions in known.items()}

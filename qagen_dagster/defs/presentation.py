@@ -44,7 +44,7 @@ _JOBS: dict[str, tuple[str, tuple[Product, ...]]] = {
     "problem_set": ("Run a problem set through all stages and export its bank.", (Product.PROBLEMS,)),
 }
 JOBS = {  # the assets and the description of each job
-    name: (tuple(asset for one in products for asset in TABLE[one].assets), text)
+    name: (tuple(asset for product in products for asset in TABLE[product].assets), text)
     for name, (text, products) in _JOBS.items()
 }
 

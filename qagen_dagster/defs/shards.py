@@ -55,8 +55,8 @@ def sharded_asset(
         group_name=layout.group(name),
         kinds={MODELS},
         ins={
-            one: dg.AssetIn(layout.key(one), partition_mapping=mapping, dagster_type=dg.Nothing)
-            for one, mapping in upstream.items()
+            asset: dg.AssetIn(layout.key(asset), partition_mapping=mapping, dagster_type=dg.Nothing)
+            for asset, mapping in upstream.items()
         },
         metadata=source_of(next(iter(ops.values()))),
         **more,

@@ -40,9 +40,9 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 class Match(StrEnum):
     """Whether two answers state the same fact."""
 
-    SAME = "same"  # the answers state the same fact in the same words, with numbers and units converted
+    SAME = "same"  # the same fact in almost the same words, with numbers and units converted
     CLOSE = "close"  # the answers probably state the same fact: they share words, or one rounds the other
-    APART = "apart"  # the answers have nothing in common, but do not contradict each other
+    APART = "apart"  # the answers have little or nothing in common, but do not contradict each other
     CONFLICT = "conflict"  # the answers cannot both answer the same question
 
 
@@ -85,8 +85,8 @@ def clearly_different(one: str, other: str) -> bool:
 
 def equal(one: str, other: str) -> bool:
     """Whether the answers are certainly the same: they have the same words, dates and numbers with units in the same order."""
-    said = _sequence(one)
-    same = bool(said) and said == _sequence(other) and _capitals(one) == _capitals(other)
+    found = _sequence(one)
+    same = bool(found) and found == _sequence(other) and _capitals(one) == _capitals(other)
     return same and match(one, other) is Match.SAME
 
 
@@ -110,7 +110,7 @@ def informative(answer: str) -> bool:
     parsed = _answer(answer)
     if parsed.polarity is not None:
         return False
-    return bool(parsed.words or parsed.facts.dates or any(one.measured for one in parsed.facts.amounts))
+    return bool(parsed.words or parsed.facts.dates or any(amount.measured for amount in parsed.facts.amounts))
 
 
 @lru_cache(maxsize=50_000)
@@ -133,7 +133,7 @@ def _answer(text: str) -> _Answer:
 
 
 def _as_amount(one: _Answer, other: _Answer) -> _Answer:
-    """`one`; if it reads as a year ("1240") and the other answer is an amount, it is returned as an amount, too."""
+    """`one`. If it is a bare year ("1240"), and `other` has amounts but no dates, the year is returned as an amount."""
     if other.facts.dates or not other.facts.amounts or not _BARE_YEAR.fullmatch(one.normal):
         return one
     number = float(one.normal)

@@ -81,7 +81,7 @@ class Facts:
 
     def exact(self) -> "Facts":
         """The facts without comparisons: "before 1967" as 1967."""
-        amounts, dates = (one.exact() for one in self.amounts), (one.exact() for one in self.dates)
+        amounts, dates = (amount.exact() for amount in self.amounts), (date.exact() for date in self.dates)
         return replace(self, amounts=tuple(amounts), dates=tuple(dates))
 
 
@@ -92,9 +92,9 @@ def facts(text: str) -> Facts:
 
 
 def facts_of_document(text: str) -> Facts:
-    """The facts of a whole document. They are not cached, and have no denials or directions, since these belong to sentences."""
+    """The facts of a whole document. They are not cached, and they have no denials and directions, which belong to sentences."""
     dated = tuple(dates(text))
-    said = tuple(token for token in read(text) if is_content(token))
+    content = tuple(token for token in read(text) if is_content(token))
     named = {name: (shown, full) for name, shown, full in _placed(text)}
     return Facts(
         tuple(_outside(amounts(text), dated)),
@@ -103,8 +103,8 @@ def facts_of_document(text: str) -> Facts:
         tuple(full for _, full in named.values()),
         None,
         (),
-        tuple(stem(token) for token in said),
-        said,
+        tuple(stem(token) for token in content),
+        content,
     )
 
 
@@ -162,10 +162,10 @@ def missing_amounts(claim: Facts, evidence: Facts) -> list[Amount]:
     """The amounts of the claim that the evidence does not have in any form."""
     values = evidence.values
     return [
-        one
-        for one in claim.amounts
-        if not any(one.same(other) for other in evidence.amounts)
-        and (one.measured or one.bound or one.value not in values)
+        amount
+        for amount in claim.amounts
+        if not any(amount.same(other) for other in evidence.amounts)
+        and (amount.measured or amount.bound or amount.value not in values)
     ]
 
 
@@ -173,10 +173,10 @@ def missing_dates(claim: Facts, evidence: Facts) -> list[Date]:
     """The dates of the claim that agree with no date of the evidence. A bare year that the evidence has as a number is not missing."""
     values = {amount.value for amount in evidence.amounts}
     return [
-        one
-        for one in claim.dates
-        if not any(one.agrees(other) for other in evidence.dates)
-        and not (one.month is None and one.year is not None and not one.decade and one.year in values)
+        date
+        for date in claim.dates
+        if not any(date.agrees(other) for other in evidence.dates)
+        and not (date.month is None and date.year is not None and not date.decade and date.year in values)
     ]
 
 
@@ -198,7 +198,7 @@ def _amounts(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
     free = [one for one in evidence.amounts if not any(mine.same(one) for mine in claim.amounts)]
     for amount in missing_amounts(claim, evidence):
         rivals = [one for one in free if amount.comparable(one) and not (one.bound and one.same(amount))]
-        rivals.sort(key=lambda one: (one.unit != amount.unit, abs(one.value - amount.value)))
+        rivals.sort(key=lambda rival: (rival.unit != amount.unit, abs(rival.value - amount.value)))
         if rivals:
             yield _conflict(Kind.NUMBER, amount, rivals[0])
 
@@ -213,8 +213,8 @@ def _dates(claim: Facts, evidence: Facts) -> Iterator[Conflict]:
 
 def _conflict(kind: Kind, claim: Amount | Date, evidence: Amount | Date) -> Conflict:
     """The conflict between two values, with both as written and with their comparisons."""
-    said, there = (with_bound(one.text, one.bound, date=kind is Kind.DATE) for one in (claim, evidence))
-    return Conflict(kind, said, there)
+    mine, theirs = (with_bound(one.text, one.bound, date=kind is Kind.DATE) for one in (claim, evidence))
+    return Conflict(kind, mine, theirs)
 
 
 def _names(claim: Facts, evidence: Facts) -> Iterator[Conflict]:

@@ -32,8 +32,8 @@ _COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 @dataclass(frozen=True)
 class KeyFact:
-    """A fact of an answer, and the `accepted` forms besides the fact's own words. `value`, `unit` and `tolerance` belong to a fact with one
-    number: `unit` is as written, and `tolerance` is in that unit."""
+    """A fact of an answer. `accepted` has other forms in which the fact may be stated. Only a fact with one number has a `value`, a `unit`
+    as written, and a `tolerance` in that unit."""
 
     text: str
     accepted: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ def _items(answer: str) -> list[str]:
     edges = [0, *(at for cut in cuts for at in cut.span()), len(text)]
     parts = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
     parts[0] = _INTRO.sub("", parts[0])
-    return parts if all(content_stems(one) and len(one.split()) <= ITEM for one in parts) else []
+    return parts if all(content_stems(part) and len(part.split()) <= ITEM for part in parts) else []
 
 
 def _fact(text: str, named: tuple[tuple[str, str], ...]) -> KeyFact:
@@ -107,12 +107,12 @@ def _stated(fact: KeyFact, question: str, given: str) -> bool:
 def _states(given: str, form: str, fact: KeyFact, question: str) -> bool:
     if match(given, form) is Match.SAME:
         return True
-    claim, said, asked = facts(form), facts(given), facts(question)
-    free = [one for one in missing_amounts(claim.exact(), said.exact()) if not _near(one, fact, said.amounts)]
+    claim, read, asked = facts(form), facts(given), facts(question)
+    free = [one for one in missing_amounts(claim.exact(), read.exact()) if not _near(one, fact, read.amounts)]
     if (
         free
-        or missing_dates(claim, said)
-        or set(missing_names(claim, said)) - {name for _, name in asked.names}
+        or missing_dates(claim, read)
+        or set(missing_names(claim, read)) - {name for _, name in asked.names}
     ):
         return False
     if contradiction(form, given) or negates(form) != negates(given):
@@ -126,11 +126,11 @@ def _states(given: str, form: str, fact: KeyFact, question: str) -> bool:
     return len(there) >= needed and bool(words or numbers)
 
 
-def _near(one: Amount, fact: KeyFact, said: tuple[Amount, ...]) -> bool:
-    """Whether an amount of the other answer is within the tolerance, in the same measure."""
-    factor = one.value / one.number if one.number else 1.0
+def _near(amount: Amount, fact: KeyFact, others: tuple[Amount, ...]) -> bool:
+    """Whether one of `others`, the amounts of the other answer, is within the tolerance of the fact, in the same measure."""
+    factor = amount.value / amount.number if amount.number else 1.0
     return any(
-        abs(one.value - other.value) <= fact.tolerance * abs(factor) * (1 + 1e-9)
-        for other in said
-        if fact.tolerance and (one.unit == other.unit or not (one.measured and other.measured))
+        abs(amount.value - other.value) <= fact.tolerance * abs(factor) * (1 + 1e-9)
+        for other in others
+        if fact.tolerance and (amount.unit == other.unit or not (amount.measured and other.measured))
     )

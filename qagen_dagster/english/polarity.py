@@ -77,10 +77,10 @@ _REST = 4  # minimum letters of a word without its prefix
 _DENYING = listed("un in im ir il non dis mis anti counter de")
 _PREFIXES = ["", *_DENYING, *listed("pre post over under hypo hyper")]
 _EXCHANGED = [
-    (one, other)
-    for one in _PREFIXES
+    (prefix, other)
+    for prefix in _PREFIXES
     for other in _PREFIXES
-    if (one or other in _DENYING) and (other or one in _DENYING)
+    if (prefix or other in _DENYING) and (other or prefix in _DENYING)
 ]
 
 

@@ -35,7 +35,7 @@ ATTRIBUTION = word_set(
 
 
 _NARROW = 45  # columns; the line breaks of a narrower paragraph do not show its width
-_FILLED = 0.8  # share of the paragraph's width up to which a line is filled: the first word of the line that continues it had no room
+_FILLED = 0.8  # minimum share of a paragraph's width that a wrapped line fills together with the first word of the next line
 _WIDE = "\u2e80"  # from here on, characters are about two columns wide
 LIST_MARKER = re.compile(
     r"(?:[-*+•‣▪●◦\u2043\u2013—]|\(?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{2,5})\)|(?:\d{1,3}(?:\.\d{1,2}){0,3}|[a-z]|[ivxIVX]{2,5})\.)\s+(?=\S)"
@@ -221,14 +221,14 @@ def _protected(block: str) -> list[int]:
 
 @dataclass(frozen=True)
 class _Stop:
-    """A run of punctuation marks that may end the sentence from `begin` on."""
+    """A run of punctuation marks that may end the sentence that begins at `begin`."""
 
     block: str
     begin: int
     at: int  # position of the first mark
     until: int  # position after the last mark
     after: int  # position after the quotation marks and brackets that close here
-    casual: bool
+    casual: bool  # whether sentences may begin with a small letter
 
     def ends(self) -> bool:
         """Whether the sentence ends here."""

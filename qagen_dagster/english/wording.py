@@ -76,7 +76,7 @@ def without_names(question: str) -> str:
     """The question without names and numbers, which no other word can replace. Its first word is kept, because its capital does not mark a
     name."""
     first, *others = question.split() or [""]
-    kept = [one for one in others if not _NAME.match(one)]
+    kept = [other for other in others if not _NAME.match(other)]
     return " ".join([first, *kept])
 
 

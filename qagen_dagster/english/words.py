@@ -100,7 +100,7 @@ def content_stems(text: str) -> tuple[str, ...]:
     return tuple(stem(token) for token in tokens(text) if is_content(token))
 
 
-_TELLING = 3  # words
+_TELLING = 3  # minimum content words of a question that `says_all` judges
 _ASKED_KIND = re.compile(r"\b(?:which|what|how many|how much)\s+\w+", re.IGNORECASE)
 
 

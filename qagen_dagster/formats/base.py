@@ -100,9 +100,8 @@ class ParsedFile:
 
 @dataclass(frozen=True)
 class RenderOptions:
-    """The options for rendering a page as a picture. `crop` and `frame` are in page points as displayed, see `Box`. `frame` is drawn on a
-    whole page.
-    """
+    """The options for rendering a page as a picture. `crop` and `frame` are in page points as displayed, see `Box`. `frame` is the place
+    of a frame that is drawn on the page; it needs a picture of the whole page."""
 
     max_pixels: int = 1_150_000
     max_side: int = 1_568

@@ -51,7 +51,8 @@ _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf
 _ASCII_LETTER = re.compile(rb"[A-Za-z]")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
-# Possible encodings of a file that is not Unicode. Code pages that differ from these in a few characters would be mistaken for them.
+# Possible encodings of a file that is not Unicode. Code pages that differ from these in only a few characters are left out, because
+# detection would confuse them.
 _LATIN = (
     "cp1250",
     "cp1252",
@@ -69,8 +70,7 @@ _OTHER_SCRIPTS = (
 )  # fmt: skip
 _FEW = 0.2  # a text of another script has at least this share of its letters beyond ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Invisible characters: marks of direction and joints, and joiners except between letters that they shape. A search would not find
-# words that contain such characters.
+# Invisible characters, which would keep a search from finding words: marks of direction, and joiners except between letters they shape.
 _UNSEEN = re.compile(
     "[\u00ad\u034f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
     "|(?<![\u0250-\U0010ffff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0250-\U0010ffff])"
@@ -144,7 +144,7 @@ def wide_encoding(sample: bytes) -> str:
 
 @dataclass(frozen=True)
 class Decoded:
-    """Text and its encoding. `note` describes any problem; it is empty for valid UTF-8."""
+    """Text and its encoding. `note` names an encoding other than UTF-8 and counts invalid bytes; it is empty for valid UTF-8."""
 
     text: str
     encoding: str
@@ -154,12 +154,12 @@ class Decoded:
 def decode(data: bytes, encoding: str = "") -> Decoded:
     """Decode by the byte order mark, else by `encoding`, else as UTF-16 or UTF-32, ISO-2022-JP, UTF-8 or the likeliest legacy encoding.
     Bytes that are invalid in the encoding become U+FFFD; the note counts them."""
-    for mark, marked in _BOMS:
+    for mark, name in _BOMS:
         if data.startswith(mark):
-            return _lenient(data[len(mark) :], marked)
-    wide = encoding or wide_encoding(data)
-    if wide:
-        return _lenient(data, wide)
+            return _lenient(data[len(mark) :], name)
+    known = encoding or wide_encoding(data)
+    if known:
+        return _lenient(data, known)
     if any(escape in data for escape in _ISO_2022_JP):
         try:
             return Decoded(data.decode("iso2022_jp"), "iso2022_jp", "read as iso2022_jp")

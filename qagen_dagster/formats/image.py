@@ -22,7 +22,7 @@ _JPEG_QUALITIES = (88, 75, 60, 45)
 _SHRINK = 0.75  # factor for each further attempt to meet the limit of bytes
 _MIN_SIDE = 16  # pixels; a smaller picture shows nothing
 _FRAME = (200, 30, 30)  # red, because few framed contents are red
-_INKED = [255 * (value > 12) for value in range(256)]  # lighter pixels count as white
+_INKED = [255 * (value > 12) for value in range(256)]  # for inverted grey; almost white counts as white
 _GREY_16_BITS = frozenset({"I", "I;16", "I;16L", "I;16B", "I;16N"})
 _FORMATS = ("PNG", "JPEG", "WEBP")
 _FOR_OCR = base.RenderOptions(max_pixels=20_000_000, max_side=8_000, max_bytes=50_000_000)
@@ -202,7 +202,7 @@ def _named_outcomes() -> Generator[None]:
 
 
 def enlarge(how: base.RenderOptions, part: Fractions) -> base.RenderOptions:
-    """Options for rendering the whole page so that `part` of the page fills the limits of `how`."""
+    """Options for rendering the whole page so large that `part` of it fills the limits of `how`, as far as this module's maximums allow."""
     width, height = part[2] - part[0], part[3] - part[1]
     return replace(
         how,

@@ -1,7 +1,8 @@
 """The JSON Lines format: each row is one document.
 
-A row is an object. Its text is the first non-empty field of `content`, `text` and `abstract`, and `id` may name it. `title`, `authors` (or
-`author`), `date` (or `year`), `doi`, `abstract`, `language` and `pdf_url` (or `url`) become metadata. Other fields are ignored.
+A row is an object. The text is the first non-empty field of `content`, `text` and `abstract`. An `id` names the document. `title`,
+`authors` (or `author`), `date` (or `year`), `doi`, `abstract`, `language` and `pdf_url` (or `url`) become metadata. Other fields are
+ignored.
 """
 
 import json
@@ -48,7 +49,7 @@ class JsonlFormat(Format):
         if looks_binary(source.data):
             raise DocumentError("binary", "too many control characters for a text")
         decoded = decode(source.data, options.encoding_of(source.name))
-        count = sum(1 for _ in _ROW.finditer(decoded.text))  # before each row becomes a value
+        count = sum(1 for _ in _ROW.finditer(decoded.text))  # before any row is parsed
         if count > options.max_rows:
             raise DocumentError("too_large", f"{count:,} rows; the limit is {options.max_rows:,}")
         # Only real line ends separate rows: JSON strings may hold other separators such as U+2028.
@@ -58,10 +59,10 @@ class JsonlFormat(Format):
             raise DocumentError("empty", "the file has no rows")
         if not any(isinstance(row, _Row) for row in rows):
             raise DocumentError("not_what_it_says", "no line is a JSON object")
-        given = {row.id for row in rows if isinstance(row, _Row) and row.id}
+        ids = {row.id for row in rows if isinstance(row, _Row) and row.id}
         seen: set[str] = set()
         return [
-            row if isinstance(row, RowFailure) else _document(row, given, seen, decoded.note) for row in rows
+            row if isinstance(row, RowFailure) else _document(row, ids, seen, decoded.note) for row in rows
         ]
 
 
@@ -76,12 +77,12 @@ def _row(number: int, line: str) -> _Row | RowFailure:
         return _failure(number, "not an object")
     fields = cast("dict[str, object]", value)
     fields = {name: _plain(value) for name, value in fields.items()}
-    given = fields.get("id")
-    if given is None or given == "":
+    name = fields.get("id")
+    if name is None or name == "":
         return _Row(number, fields, None)
-    if isinstance(given, bool) or not isinstance(given, str | int):
+    if isinstance(name, bool) or not isinstance(name, str | int):
         return _failure(number, "id is neither text nor a whole number")
-    return _Row(number, fields, collapse(split_lines(str(given)).text) or None)
+    return _Row(number, fields, collapse(split_lines(str(name)).text) or None)
 
 
 def _plain(value: object) -> object:
@@ -97,10 +98,10 @@ def _failure(number: int, detail: str) -> RowFailure:
     return RowFailure(f"line-{number}", Outcome.CORRUPT, f"line {number}: {detail}")
 
 
-def _document(row: _Row, given: set[str], seen: set[str], note: str) -> ParsedText | RowFailure:
+def _document(row: _Row, ids: set[str], seen: set[str], note: str) -> ParsedText | RowFailure:
     name = row.id
     if name is None:
-        name = str(row.number) if str(row.number) not in given else f"row-{row.number}"
+        name = str(row.number) if str(row.number) not in ids else f"row-{row.number}"
     if name in seen:
         return _failure(row.number, f"id {name!r} was given to an earlier row")
     seen.add(name)

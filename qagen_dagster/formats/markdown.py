@@ -310,7 +310,7 @@ def _shown(child: Token) -> str:
 
 
 def _is_running(token: Token) -> bool:
-    """Whether a paragraph has running text outside its links, and is neither a quote nor an item nor a note."""
+    """Whether a paragraph has running text outside its links, and is not part of a quote, a list or a note."""
     texts = [child.content for child in token.children or () if child.type == "text" and not child.level]
     outside = token.level == 1 and not token.content.startswith("!!!")
     return outside and any(len(text) >= _TEXT_CHARS for text in texts)
@@ -318,7 +318,7 @@ def _is_running(token: Token) -> bool:
 
 def _title(parsed: _Parsed) -> str | None:
     """The first heading, if it is of level 1, or if it begins the body and no other heading has its level or a higher one. None if running
-    text precedes it, or if it is a version."""
+    text precedes the heading, or if the heading names a version."""
     first = next(iter(parsed.sections), None)
     if (
         first is None

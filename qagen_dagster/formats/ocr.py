@@ -37,7 +37,7 @@ def ocr_image(data: bytes, languages: str, *, seconds: int = 60) -> str | None:
 
     Args:
         data: an encoded picture (PNG, JPEG, TIFF, ...).
-        languages: tesseract's language codes joined by `+`; those not installed are ignored.
+        languages: tesseract's language codes joined by `+`; codes whose data is not installed are ignored.
         seconds: limit of processor time for the orientation, and again for the text.
 
     Returns:
@@ -45,7 +45,7 @@ def ocr_image(data: bytes, languages: str, *, seconds: int = 60) -> str | None:
         installed.
 
     Raises:
-        DocumentError: `timeout`, or `corrupt` if the picture cannot be read.
+        DocumentError: `timeout`, `crashed` if tesseract cannot be started, or `corrupt` if the picture cannot be read.
     """
     program = shutil.which("tesseract")
     wanted = _usable(program, languages) if program else ""
@@ -76,8 +76,8 @@ def _upright(program: str, data: bytes, seconds: int) -> bytes:
     if "osd" not in _installed(program):
         return data
     done = _run([program, "stdin", "stdout", "--psm", "0"], data, seconds)
-    said = (done.stdout + done.stderr).decode("utf-8", "replace")
-    angle, sure = _ROTATE.search(said), _CONFIDENCE.search(said)
+    report = (done.stdout + done.stderr).decode("utf-8", "replace")
+    angle, sure = _ROTATE.search(report), _CONFIDENCE.search(report)
     if done.returncode != 0 or not angle or not sure or float(sure[1]) < _SURE:
         return data
     turn = _TURN.get(int(angle[1]))
@@ -101,8 +101,8 @@ def _turned(data: bytes, turn: Image.Transpose) -> bytes:
 def _run(command: list[str], data: bytes, seconds: int) -> subprocess.CompletedProcess[bytes]:
     """Run the program with a limit of processor time; the program reads the picture from standard input.
 
-    The program may use one core only, because several threads of it wait actively for each other: on a busy machine, they take many times
-    as long.
+    The program may use one core only. Several threads would wait actively for each other, and take many times as long on a busy machine.
+    Raises DocumentError `timeout` or `crashed`.
     """
     limited = 'ulimit -t "$0" && OMP_THREAD_LIMIT=1 exec "$@"'
     try:

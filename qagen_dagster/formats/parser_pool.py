@@ -84,7 +84,7 @@ class ParserPool:
             is a worker that does nothing: it is killed after as many seconds of wall time.
         memory_bytes: address space that one call may take in addition to what the worker had before. A call
             that needs more ends with the outcome `out_of_memory`.
-        formats: a module-level function giving the formats, instead of the registry's.
+        formats: a module-level function that returns the formats; None for the formats of the registry.
 
     A worker serves many calls. It ends when the pool is closed, or when the parent ends, even if the parent is killed.
     """

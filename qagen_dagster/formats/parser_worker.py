@@ -1,4 +1,4 @@
-"""The jobs of the parser pool in its worker process: they parse within limits."""
+"""Does the jobs of the parser pool in a worker process, within limits."""
 
 import contextlib
 import resource
@@ -15,7 +15,7 @@ from qagen_dagster.records.document import Outcome
 from qagen_dagster.untrusted_file import read_file
 from qagen_dagster.worker_process import address_space
 
-_MAX_JOBS = 1_000  # after which the worker is replaced, because native libraries leak and fragment memory
+_MAX_JOBS = 1_000  # then the worker is replaced, because native libraries leak and fragment memory
 _GRACE = 10.0  # seconds after the limit at which a worker ends itself if it still lives
 
 
@@ -28,7 +28,7 @@ def prepare(hello: tuple[JobLimits, FormatsFactory | None]) -> Callable[[Job], R
 
     def answer(job: Job) -> Reply:
         try:
-            format_of(job.source.name, formats)  # loads its libraries, without the limits of the job
+            format_of(job.source.name, formats)  # loads the format's libraries, without the limits of the job
         except ImportError as error:
             return Reply(failure=(None, f"{type(error).__name__}: {error}"))
         reply = _run(job, limits, formats)

@@ -79,7 +79,7 @@ class _Counting:
         roman = _ROMAN.fullmatch(title)
         value = _ROMANS.get(roman[1], 0) if roman else 0
         shown = roman is not None and (_is_title(roman[2]) if roman[2] else indent >= _CENTRED)
-        missed = 1 if roman and roman[2] else 0  # a bare numeral may have preceded one with words
+        missed = 1 if roman and roman[2] else 0  # the heading before may have been missed
         if shown and self.roman < value <= self.roman + 1 + missed:
             self.roman, self.letter, self.number = value, 0, 0
             return 1
@@ -125,7 +125,7 @@ def _is_capitals(title: str) -> bool:
 
 
 def _stands_over_text(lines: Sequence[str], at: int) -> bool:
-    """Whether running text follows, and the text before has ended."""
+    """Whether running text follows, and the text before the line ends like a sentence, a number or a numeral."""
     below = [line for line in lines[at + 1 : at + 8] if line.strip()][:2]
     above = next((line.strip() for line in reversed(lines[max(0, at - 6) : at]) if line.strip()), "")
     ended = bool(above) and (

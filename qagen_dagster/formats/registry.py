@@ -32,7 +32,7 @@ _MEMORY_WORDS = ("malloc", "memory allocation", "cannot allocate", "out of memor
 
 
 def format_of(name: str, formats: Iterable[Format] = FORMATS) -> Format | None:
-    """The format of files with the suffix of this name; None if there is none. Raises ImportError if its module cannot be loaded."""
+    """The format of files with the suffix of this name; None if no format has it. Raises ImportError if a module cannot be loaded."""
     suffix = PurePosixPath(name).suffix.lower()
     return next((one for one in formats if suffix in one.suffixes), None)
 
@@ -113,7 +113,7 @@ def _within_limits(entry: ParsedText | RowFailure, options: ParseOptions) -> Par
     elif (entry.page_count or 0) > options.max_pages:
         detail = f"{entry.page_count:,} pages; the limit is {options.max_pages:,}"
     else:
-        sections = tuple(sorted(entry.sections, key=lambda one: one.start_line))
+        sections = tuple(sorted(entry.sections, key=lambda section: section.start_line))
         return entry if sections == entry.sections else replace(entry, sections=sections)
     if entry.row is None:
         raise DocumentError("too_large", detail)

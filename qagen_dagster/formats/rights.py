@@ -16,21 +16,21 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"]{4,300}")
 
 
 def rights_in(root: Element) -> Rights:
-    """The rights in elements and attributes below `root`: a Creative Commons licence if there is one, else an address, else a text."""
-    said: defaultdict[str, list[str]] = defaultdict(list)
+    """The rights that `root` states. The licence is a Creative Commons licence if it names one, else an address, else a text."""
+    stated: defaultdict[str, list[str]] = defaultdict(list)
     for one in root.iter():
-        said[local(one)].append(line_of(one))
+        stated[local(one)].append(line_of(one))
         for key, value in one.attrib.items():
             name = str(key).rpartition("}")[2]
-            said[local(one) if name in ("resource", "href") else name].append(" ".join(str(value).split()))
-    statements = [text for name in _STATEMENTS for text in said[name] if text]
-    texts = [text for name in _LICENCES for text in said[name] if text]
+            stated[local(one) if name in ("resource", "href") else name].append(" ".join(str(value).split()))
+    statements = [text for name in _STATEMENTS for text in stated[name] if text]
+    texts = [text for name in _LICENCES for text in stated[name] if text]
     texts += [text for text in statements if "licen" in text.casefold()]
-    links = (*said["license-type"], *said["ext-link"], *said["uri"])
+    links = (*stated["license-type"], *stated["ext-link"], *stated["uri"])
     known = (found for text in (*texts, *links, *statements) if (found := spdx(text)))
     addresses = (found[0].rstrip(".,;)") for text in texts if (found := _ADDRESS.search(text)))
     licence = next((one[:_LONGEST] for some in (known, addresses, texts) for one in some), None)
-    return Rights(licence=licence, attribution=next((one[:_LONGEST] for one in statements), None))
+    return Rights(licence=licence, attribution=next((statement[:_LONGEST] for statement in statements), None))
 
 
 def spdx(text: str) -> str | None:

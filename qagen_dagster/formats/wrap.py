@@ -21,7 +21,7 @@ LIMIT = 300
 _LABEL = 40  # a line shorter than this ("Figure 1.") takes the next sentence up to the limit
 _SHORTEST = 100  # minimum length of the first part of a broken sentence, where possible
 _LONGEST_ROW = 2_000  # characters; a longer row of a table is split like text
-_PER_CELL = 150  # characters; a row of a table has at least one cell per so many
+_PER_CELL = 150  # a row of a table has at least one separator of cells in so many characters
 _CELL = re.compile(r" \| |\t")
 
 _OPENING = "[\"'\u201c\u2018(\\[]{0,3}"
@@ -38,7 +38,7 @@ _ABBREVIATED = (
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
 _INITIALS = re.compile(r"(?:[A-Za-z]\.)*[A-Za-z]")
 
-Span = tuple[int, int]  # offsets of the first character and after the last one
+Span = tuple[int, int]  # the offset of the first character, and the offset after the last character
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class SplitLines:
     """The lines of a text after its long lines are split, and the new lines of each original line."""
 
     lines: tuple[str, ...]
-    _ends: tuple[int, ...]  # the last new line of each original line, after a 0
+    _ends: tuple[int, ...]  # 0, and then the last new line of each original line
 
     def first(self, line: int) -> int:
-        """The first new line of an original line (1-based). The line after the last one is allowed."""
+        """The first new line of an original line (1-based). `line` may be the number after the last line."""
         return self._ends[line - 1] + 1
 
     def last(self, line: int) -> int:
-        """The last new line of an original line (1-based). 0 is allowed."""
+        """The last new line of an original line (1-based). `line` may be 0, which gives 0."""
         return self._ends[line]
 
     @property
@@ -78,10 +78,10 @@ def with_split_lines(entry: ParsedText) -> ParsedText:
     if not found.wrapped:
         return entry
     pages = tuple(
-        one.model_copy(
-            update={"start_line": found.first(one.start_line), "end_line": found.last(one.end_line)}
+        page.model_copy(
+            update={"start_line": found.first(page.start_line), "end_line": found.last(page.end_line)}
         )
-        for one in entry.pages
+        for page in entry.pages
     )
     sections = tuple(
         one.model_copy(update={"start_line": found.first(one.start_line)}) for one in entry.sections
@@ -147,7 +147,7 @@ def _broken(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _break(text: str, start: int, end: int) -> int | None:
-    """The space at which to break a sentence: the last space that fits, after a clause mark if possible."""
+    """The space at which to break a sentence: the last one that fits, after a clause mark if possible, or else the next one; or None."""
     spaces = [at for at in range(start + 1, start + LIMIT + 1) if _breakable(text, start, at)]
     clause = [at for at in spaces if at - start >= _SHORTEST and text[start:at].rstrip(" ")[-1:] in ",;:.!?"]
     if clause or spaces:

@@ -60,11 +60,11 @@ class Passage:
 def passages_of(path: str, text: str, headings: Sequence[tuple[int, int, str]] = ()) -> tuple[Passage, ...]:
     """The passages of a text, in order, without licences and commented-out code. `headings` are the line, level
     and title of headings that the text itself does not mark, as in a PDF."""
-    given = {line: (level, title) for line, level, title in headings}
+    marked = {line: (level, title) for line, level, title in headings}
     trail: dict[int, str] = {}
     found: list[Passage] = []
-    for start, lines in _blocks(text.split("\n"), frozenset(given)):
-        level, title = given.get(start) or _heading(lines[0]) or (0, "")
+    for start, lines in _blocks(text.split("\n"), frozenset(marked)):
+        level, title = marked.get(start) or _heading(lines[0]) or (0, "")
         if title:
             trail = {above: one for above, one in trail.items() if above < level} | {level: title}
         first, last = _filled(lines)
@@ -80,13 +80,13 @@ def stem_words(path: str) -> str:
     return " ".join(one for one in _PARTS.split(PurePosixPath(path).stem) if one)
 
 
-def _blocks(lines: list[str], given: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
-    """Runs of lines, each with the number of its first line. A heading begins a run. An empty line ends a run
+def _blocks(lines: list[str], headings: frozenset[int]) -> Iterator[tuple[int, list[str]]]:
+    """Runs of lines, each with the number of its first line. A heading, or a line of `headings`, begins a run. An empty line ends a run
     that is long enough. A run that is too long is cut. An example is not cut unless it is very long."""
     block: list[str] = []
     size = depth = 0
     for number, line in enumerate(lines, 1):
-        heads = number in given or _heading(line) is not None
+        heads = number in headings or _heading(line) is not None
         most = _MOST_OF_EXAMPLE if depth else MOST_CHARACTERS
         full = size + len(line) > most or (size >= _ENOUGH and not depth and not line.strip())
         if block and (heads or full):
@@ -157,12 +157,12 @@ class ReferenceStore:
 
     def __init__(self, files: Sequence[_File], skipped: Sequence[str], embedder: Embedder) -> None:
         self.skipped = tuple(skipped)
-        self.passages = tuple(passage for one in files for passage in one.passages)
+        self.passages = tuple(passage for file in files for passage in file.passages)
         spec = sorted(f"{name}={value}" for name, value in embedder.spec.identity().items())
-        read = [f"{one.path}\n{one.sha256}" for one in files]
+        read = [f"{file.path}\n{file.sha256}" for file in files]
         self.version = fingerprint([PASSAGES_VERSION, WORDS_VERSION, *spec, *read]) if files else ""
         self._embedder, self._guard = embedder, threading.Lock()
-        self._names = _names([one.path for one in files])
+        self._names = _names([file.path for file in files])
         self._bags = [_bag(one, self._label(one)) for one in self.passages]
         self._lengths = np.array([bag.total() for bag in self._bags], dtype=np.float64)
         self._postings: dict[int, list[tuple[int, int]]] = {}
@@ -174,7 +174,7 @@ class ReferenceStore:
     def search(
         self, query: str, file_types: Collection[str] | None = None, limit: int = 3
     ) -> list[Reference]:
-        """The passages that fit `query`, from files of these types (None means all), best first: at most `limit`, and two of one file."""
+        """The passages that fit `query`, from files of these types (None means all), best first: at most `limit`, at most two of a file."""
         rows = self._of_types(file_types)
         if not query.strip() or not rows.size:
             return []
@@ -228,7 +228,7 @@ class ReferenceStore:
         """The embedding of each passage's label. It is computed at the first search. Raises ModelError."""
         with self._guard:
             if self._labels is None:
-                texts = [self._label(one) for one in self.passages]
+                texts = [self._label(passage) for passage in self.passages]
                 unique = list(dict.fromkeys(texts))
                 places = {text: place for place, text in enumerate(unique)}
                 self._labels = self._embedder.passages(unique)[[places[text] for text in texts]]
@@ -291,7 +291,7 @@ def _pdf(path: Path, shown: str, parsers: ParserPool) -> tuple[Passage, ...]:
     text = next((one for one in parsed.entries if isinstance(one, ParsedText) and one.text.strip()), None)
     if text is None:
         raise ValueError(f"{parsed.detail or 'it has no text'}; it is left out")
-    headings = [(one.start_line, one.level, one.title) for one in text.sections]
+    headings = [(section.start_line, section.level, section.title) for section in text.sections]
     return passages_of(shown, text.text, headings)
 
 

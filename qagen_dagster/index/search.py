@@ -23,9 +23,9 @@ from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 from qagen_dagster.records.ids import content_hash, fingerprint
 
-_KEPT_TEXTS = 16
-_WIDER = 4  # ratio of ranked to used chunks, since ranking and threshold use different scores
-_ANY = -1.0
+_KEPT_TEXTS = 16  # maximum number of texts outside the index whose chunks stay in memory
+_WIDER = 4  # ranked chunks for each returned chunk, because ranking and threshold use different scores
+_ANY = -1.0  # a threshold that every chunk reaches
 
 
 def embed_document(

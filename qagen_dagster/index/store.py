@@ -123,7 +123,7 @@ class ChunkTable:
         threshold: float,
         ranking: Ranking,
     ) -> list[ChunkHit]:
-        """The best chunks of one document, or of all documents if `document_id` is None. By words, each has a word of the query. Raises StoreError."""
+        """The best chunks of a document, or of all documents (None). `WORDS` finds only chunks with a query word. Raises StoreError."""
         if not self.holds(document_id):
             return []
         try:
@@ -207,17 +207,17 @@ def _chunk(columns: Columns, row: int) -> Chunk:
 
 def _make_rows(connection: duckdb.DuckDBPyConnection, documents: Sequence[EmbeddedDocument]) -> None:
     """Create the table `rows` from fresh documents."""
-    chunks = [(number, chunk) for number, one in enumerate(documents) for chunk in one.chunks]
-    words = [bag for one in documents for bag in one.words]
-    vectors = np.concatenate([one.vectors for one in documents if one.chunks])
+    chunks = [(number, chunk) for number, document in enumerate(documents) for chunk in document.chunks]
+    words = [bag for document in documents for bag in document.words]
+    vectors = np.concatenate([document.vectors for document in documents if document.chunks])
     rows = np.arange(len(chunks))
     counted = [(row, word, times) for row, bag in enumerate(words) for word, times in bag.items()]
     table = np.array(counted, dtype=np.int64).reshape(-1, 3)
     arrays: dict[str, dict[str, Any]] = {
         "fresh_documents": {
             "document": np.arange(len(documents)),
-            "id": np.array([one.id for one in documents], dtype=object),
-            "text_sha256": np.array([one.text_sha256 for one in documents], dtype=object),
+            "id": np.array([document.id for document in documents], dtype=object),
+            "text_sha256": np.array([document.text_sha256 for document in documents], dtype=object),
         },
         "fresh_chunks": {
             "row": rows,

@@ -39,8 +39,8 @@ def without_figure(statement: str) -> Iterator[str]:
 
 
 def option_faults(question: str, options: Mapping[str, str], right: frozenset[str]) -> Iterator[str]:
-    """Faults of options. Each catch-all is a fault. If exactly one option is right, it is a fault, too, that this option is impossible or
-    stands out by its length, or that another option is in a unit of another quantity."""
+    """Faults of options. Each catch-all is a fault. If exactly one option is right, there are other faults: this option is impossible or
+    stands out by its length, or another option is in a unit of another quantity."""
     for letter, text in options.items():
         if _is_catch_all(text):
             yield f"option {letter} says '{text}': every option states an answer of its own"

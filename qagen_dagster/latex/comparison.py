@@ -76,8 +76,8 @@ _LETTER = re.compile(r"(?:option|choice)?\s*\(?[a-hA-H]\)?(?![A-Za-z])")
 _BARE = r"\(\s*[a-hA-H]\s*\)|(?<![$\\\w])[A-H](?=[.,;:]|\s*$|\s+(?:and|or|because|since|as)\b)"
 _NAMED = rf"(?:{_BARE})(?:(?:\s*,\s*|\s*,?\s*(?:and|&)\s*)(?:{_BARE}))*"
 _KEYS = tuple(
-    re.compile(one.replace("NAMED", f"(?P<named>{_NAMED})"), re.MULTILINE)
-    for one in (
+    re.compile(pattern.replace("NAMED", f"(?P<named>{_NAMED})"), re.MULTILINE)
+    for pattern in (
         r"(?i:\b(?:correct|right) (?:options?|choices?|answers?|statements?)(?:\s*(?:is|are|:|=)){0,2}\s*(?:options?\s*)?)NAMED",
         r"(?i:\banswers?\s*(?:is|are|:|=)(?:\s*(?:therefore|thus|:))?\s*(?:options?\s*|choices?\s*)?)NAMED",
         r"(?i:\b(?:options?|choices?)\s*)NAMED\s+(?i:(?:is|are)\s+(?:the\s+)?(?:only\s+)?(?:correct|right)\b)",
@@ -141,14 +141,14 @@ def numbers_of(latex: str) -> tuple[Fraction, ...]:
 
 def listed(numbers: Iterable[Fraction]) -> str:
     """The different numbers, smallest first, in decimal notation where that is exact."""
-    decimals = {one: f"{float(one):.12g}" for one in sorted(numbers)}
+    decimals = {number: f"{float(number):.12g}" for number in sorted(numbers)}
     return ", ".join(text if Fraction(text) == one else str(one) for one, text in decimals.items())
 
 
 def amounts_of(latex: str) -> tuple[tuple[Fraction, str, str, bool], ...]:
     """The numbers in order, each with the text before and after it (without layout), and whether it stands in a formula."""
     found = _read(latex)
-    return tuple((one, *around) for one, around in zip(found.numbers, found.around, strict=True))
+    return tuple((number, *around) for number, around in zip(found.numbers, found.around, strict=True))
 
 
 def words_of(latex: str) -> tuple[str, ...]:
@@ -259,9 +259,9 @@ def final_answer(latex: str) -> str | None:
     boxes = list(_BOXED.finditer(text))
     if boxes:
         return group_of(text, boxes[-1].end())
-    said = [found for one in _SAID.findall(text) if (found := _clean(one)) and not _LETTER.fullmatch(found)]
-    if said:
-        return said[-1]
+    stated = [found for one in _SAID.findall(text) if (found := _clean(one)) and not _LETTER.fullmatch(found)]
+    if stated:
+        return stated[-1]
     signs = list(_EQUALS.finditer(_SHAPE.sub(lambda one: " " * len(one.group()), text)))
     return (_clean(text[signs[-1].end() :]) or None) if signs else None
 
@@ -269,17 +269,17 @@ def final_answer(latex: str) -> str | None:
 def boxed_answers(latex: str) -> tuple[str, ...]:
     """The content of each box: the answers of a problem with several questions."""
     text = without_pictures(latex)
-    return tuple(group_of(text, one.end()) for one in _BOXED.finditer(text))
+    return tuple(group_of(text, found.end()) for found in _BOXED.finditer(text))
 
 
 def named_options(solution: str) -> tuple[frozenset[str], ...]:
     """The letters, in lower case, of the options that a solution calls right: one set for each phrase such as "the correct option is (A)",
     and then one set for each box that names options."""
     text = _plain(without_pictures(solution))
-    said = [one["named"] for pattern in _KEYS for one in pattern.finditer(text)]
-    boxes = (_plain(one) for one in boxed_answers(solution))
-    said += [one for one in boxes if one.startswith("(") or re.fullmatch(_NAMED, one)]
-    first = (re.match(_NAMED, one) for one in said)
+    named = [found["named"] for pattern in _KEYS for found in pattern.finditer(text)]
+    boxes = (_plain(answer) for answer in boxed_answers(solution))
+    named += [box for box in boxes if box.startswith("(") or re.fullmatch(_NAMED, box)]
+    first = (re.match(_NAMED, one) for one in named)
     return tuple(frozenset(re.findall(r"\b[a-h]\b", one.group().lower())) for one in first if one)
 
 

@@ -64,18 +64,18 @@ _LACKS = re.compile(
 
 
 def preamble_of(latex: str, preamble: str = "", libraries: Sequence[str] = ()) -> str:
-    r"""The preamble: `preamble`, after a document class if it has none, the packages that `latex` uses, TikZ libraries, declarations of
-    signs, and `\ans` and `solution` if they are undefined."""
+    r"""The preamble of a document: `preamble`, with a document class before it if it has none; then the packages that `latex` uses,
+    TikZ libraries, declarations of signs, and definitions of `\ans` and `solution` if they are undefined."""
     head = (
         preamble.strip() + "\n" if _CLASSED.search(plain_of(preamble)) else _CLASS + preamble.strip() + "\n"
     )
-    wanted = [one.removeprefix("tikzlibrary") for one in libraries if _LIBRARY.match(one)]
+    wanted = [library.removeprefix("tikzlibrary") for library in libraries if _LIBRARY.match(library)]
     packages = packages_of(latex, wanted)
     loaded = "".join(f"\\@ifpackageloaded{{{name}}}{{}}{{\\usepackage{{{name}}}}}\n" for name in packages)
     if {"siunitx", "circuitikz"} <= set(packages):  # for values such as R=5<\\ohm>
         loaded = f"\\PassOptionsToPackage{{siunitx}}{{circuitikz}}\n{loaded}"
     known = {name for name, _ in _PACKAGES}
-    named = [one for one in dict.fromkeys(wanted) if one not in known]
+    named = [library for library in dict.fromkeys(wanted) if library not in known]
     tikz = f"\\usetikzlibrary{{{','.join((*USUAL_LIBRARIES, *named))}}}\n" if "tikz" in packages else ""
     if "pgfplots" in packages:
         tikz += "\\pgfplotsset{compat=newest}\n"
@@ -197,9 +197,9 @@ def _message(ended: Ended, source: str, latex: str) -> str:
     lined = _LINED.search(ended.output, found.start())
     at = _PLACE.search(ended.output, found.end())
     near = " ".join(at.group(1).split())[-120:] if at else ""
-    told = " ".join(found.group(1).split()) + (f" at: {near}" if near else "")
+    message = " ".join(found.group(1).split()) + (f" at: {near}" if near else "")
     line = _line(int(lined.group(1)), source, latex.strip()) if lined else None
-    return told if line is None else f"line {line}: {told}"
+    return message if line is None else f"line {line}: {message}"
 
 
 def _line(line: int, source: str, latex: str) -> int | None:

@@ -19,7 +19,7 @@ _ROUNDED = 0.006  # relative difference that a rounded operand may cause
 _ABOUT = 0.05  # relative difference that an approximation sign allows
 _LEAST_SURE = 0.02  # relative rounding error allowed for a result of one digit
 _MOST_SIDES = 200
-_LONGEST = 200  # characters of a side
+_LONGEST = 200  # maximum characters of a side
 _FORMULA = re.compile(
     r"\$\$?(?P<dollar>[^$]{1,800})\$\$?|\\\((?P<round>.{1,800}?)\\\)|\\\[(?P<square>.{1,2000}?)\\\]",
     re.DOTALL,
@@ -122,16 +122,16 @@ def ends_at(text: str) -> Value | None:
     boxes = boxed_answers(text)
     if boxes:
         return value_of_side(_unboxed(without_layout(boxes[-1])))
-    said = _SAID.search(without_layout(text).strip())
-    if said:
-        return next(iter(reached(said.group(1))), None)
+    ending = _SAID.search(without_layout(text).strip())
+    if ending:
+        return next(iter(reached(ending.group(1))), None)
     joined = [sides for head, sides in _headed(text) if sides and (head or len(sides) > 1)]
     return joined[-1][-1][0] if joined else None
 
 
 def same_value(one: Value, other: Value, *, about: bool = False) -> bool:
-    """Whether two values are equal, or one may be the rounded other. True if their units are of different quantities. If a unit is not
-    known, it is enough that the numbers as written or the numbers in base units agree."""
+    """Whether two values are equal, or one may be the rounded other. Values in units of different quantities count as equal, because they
+    are not compared. If a unit is not known, the numbers as written or the numbers in base units must agree."""
     if one.united and other.united and bool(_TURNS.search(one.text)) != bool(_TURNS.search(other.text)):
         return True  # a turn is counted as one, or as two pi radians
     if one.unit is not None and other.unit is not None:
@@ -186,7 +186,7 @@ def _statements(text: str) -> Iterator[str]:
     for formula in _FORMULA.finditer(text):
         yield from _prose_sums(text, place, formula.start())
         place = formula.end()
-        body = next(one for one in formula.groups() if one is not None)
+        body = next(group for group in formula.groups() if group is not None)
         if _OPERAND_BEFORE.search(text, max(0, formula.start() - 40), formula.start()):
             body = rf"\of {body}"  # `80% of $50=40$`: the first side begins before the formula
         *before, last = _STATEMENT.split(body.replace("&", " "))
@@ -200,11 +200,11 @@ def _statements(text: str) -> Iterator[str]:
 
 def _prose_sums(text: str, start: int, end: int) -> Iterator[str]:
     """The sums in the prose, except sums with a symbol directly before or behind them."""
-    for one in _PROSE_SUM.finditer(text, start, end):
-        after = _GOES_ON.match(text, one.end(), end)
+    for found in _PROSE_SUM.finditer(text, start, end):
+        after = _GOES_ON.match(text, found.end(), end)
         unit = after is not None and after.group("symbol") and named_unit(after.group("symbol"))
-        if (after is None or unit) and not _BEGUN.search(text, max(0, one.start() - 30), one.start()):
-            yield re.sub(r"\*|\bx\b", r"\\times ", one.group()).replace("\u00f7", "/")
+        if (after is None or unit) and not _BEGUN.search(text, max(0, found.start() - 30), found.start()):
+            yield re.sub(r"\*|\bx\b", r"\\times ", found.group()).replace("\u00f7", "/")
 
 
 def _unboxed(text: str) -> str:
@@ -240,12 +240,12 @@ _SAID = re.compile(
 _SIDE_END = re.compile(r"(?:[.,;]|\\[,;: ]|\s|(?<=\d)\.)+\Z")
 
 
-def _difference(one: re.Match[str]) -> str:
+def _difference(found: re.Match[str]) -> str:
     """The value of a function of one variable between two limits, as a difference; other brackets stay as they are."""
-    inner, *limits = one.group("inner", "low", "high")
+    inner, *limits = found.group("inner", "low", "high")
     variables = set(_VARIABLE.findall(inner))
     if len(variables) != 1:
-        return one.group()
+        return found.group()
     low, high = (_VARIABLE.sub(f"({limit.strip('{}')})", inner) for limit in limits)
     return f"(({high}) - ({low}))"
 
@@ -257,21 +257,21 @@ def _number(text: str) -> float:
     return float_of(reading.expression)
 
 
-def _factor_text(one: re.Match[str], units: list[Unit]) -> str:
-    unit = unit_of(one)
+def _factor_text(found: re.Match[str], units: list[Unit]) -> str:
+    unit = unit_of(found)
     if unit is None:
         raise ValueError("words")
     units.append(unit)
-    number = one.group("number") or ""
+    number = found.group("number") or ""
     factor = rf"\frac{{{unit.factor.numerator}}}{{{unit.factor.denominator}}}"
     factor += r"\pi " * (unit.pis == 1)
     return f"({number}\\cdot {factor})" if number else rf"\cdot({factor})"
 
 
-def _degrees_kept(one: re.Match[str]) -> str:
+def _degrees_kept(found: re.Match[str]) -> str:
     """The number without its unit. Degrees in a trigonometric function stay degrees."""
-    return (one.group("number") or "") + (
-        r"^\circ " if one.group("degrees") and _TRIGONOMETRY.search(one.string[: one.start()]) else " "
+    return (found.group("number") or "") + (
+        r"^\circ " if found.group("degrees") and _TRIGONOMETRY.search(found.string[: found.start()]) else " "
     )
 
 

@@ -31,9 +31,9 @@ def stated_answer(item: str) -> str | None:
     final answer, else None. Several right options are given by their letters, as is an option outside of a tasks environment.
     Several boxes are joined with semicolons. A number that is asked for as an integer has no unit."""
     options, solution = options_of(item), solution_of(item)
-    letters = [chr(ord("a") + place) for place, one in enumerate(options) if one.right]
+    letters = [chr(ord("a") + place) for place, option in enumerate(options) if option.right]
     if len(letters) == 1:
-        text = next(one.text for one in options if one.right)
+        text = next(option.text for option in options if option.right)
         return re.sub(r"^\$([^$]*)\$$", r"\1", text)  # as in a box
     if letters:
         return ", ".join(f"({one})" for one in letters)
@@ -92,11 +92,11 @@ def assertion_faults(item: str) -> Iterator[str]:
     if fault:
         yield fault
         return
-    said, option = _truths(solution), _truths(_MATH.sub(" ", options[letter]))
+    stated, option = _truths(solution), _truths(_MATH.sub(" ", options[letter]))
     for name in ("A", "R", "link"):
-        if name in said and name in option and said[name] is not option[name]:
+        if name in stated and name in option and stated[name] is not option[name]:
             what = "that R explains A" if name == "link" else f"that {name} is true"
-            yield f"the solution {'says' if said[name] else 'denies'} {what}, but option {letter} says: {options[letter]}"
+            yield f"the solution {'says' if stated[name] else 'denies'} {what}, but option {letter} says: {options[letter]}"
 
 
 def _named_option(item: str, options: Mapping[str, str]) -> tuple[str, str]:
@@ -117,12 +117,12 @@ def _truths(text: str) -> dict[str, bool]:
     if re.search(rf"\bboth\b[^.;]{{0,60}}\b{_FALSE}\b", plain, re.IGNORECASE):
         found |= {"A": False, "R": False}
     for name, pattern in _STATEMENTS.items():
-        said = re.search(
+        verdict = re.search(
             rf"{pattern}\s*(?:is|are)\s+(?:also\s+|a\s+|itself\s+)?(?:(?P<no>{_FALSE})|(?P<yes>{_TRUE}))\b",
             plain,
         )
-        if said:
-            found[name] = bool(said.group("yes"))
+        if verdict:
+            found[name] = bool(verdict.group("yes"))
     links = [one for one in re.split(r"[.;]|\bbut\b", plain) if _LINK.search(one)]
     if links:
         found["link"] = not _NO.search(links[-1])
@@ -138,10 +138,10 @@ def match_faults(item: str) -> Iterator[str]:
     if fault:
         yield fault
     else:
-        said, option = pairs_of(solution_of(item)), pairs_of(options[letter])
-        wrong = [name for name in said if name in option and said[name] != option[name]]
+        stated, option = pairs_of(solution_of(item)), pairs_of(options[letter])
+        wrong = [name for name in stated if name in option and stated[name] != option[name]]
         yield from (
-            f"the solution matches {name} with {said[name]}, but option {letter} with {option[name]}"
+            f"the solution matches {name} with {stated[name]}, but option {letter} with {option[name]}"
             for name in wrong
         )
 

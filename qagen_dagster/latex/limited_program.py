@@ -1,7 +1,7 @@
-"""Execution of a program on untrusted input in a folder of its own, under limits on processor time, memory, files,
-processes and wall time, and without network where the system allows it.
+"""Runs a program on untrusted input in a folder of its own, under limits on processor time, memory, files, processes and wall time, and
+without network access if the system can block it.
 
-The program cannot lift the limits, and everything it starts is killed with it. Limits need a POSIX system.
+The program cannot lift the limits, and every process that it starts is killed with it. Limits need a POSIX system.
 """
 
 import contextlib
@@ -117,7 +117,7 @@ def _launcher(limits: ProgramLimits) -> list[str]:
 
 
 def _watch(process: subprocess.Popen[bytes], folder: Path, limits: ProgramLimits) -> str:
-    """Wait for the program's end; return why it must be stopped, or an empty string."""
+    """Wait for the end of the program. Returns the reason why it must be stopped, or an empty string."""
     deadline = time.monotonic() + 2 * limits.seconds
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):

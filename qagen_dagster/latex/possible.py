@@ -1,7 +1,7 @@
-"""Values that a quantity cannot have: outside its range, or in a unit of another quantity.
+"""Finds values that a quantity cannot have, because they are outside its range, or in a unit of another quantity.
 
-`tables.toml` lists common quantities of school physics and mathematics, which are recognised by their names beside a value. Also checked
-are speeds under any name, triangles, and values of a few symbols (sine, cosine, P, m, F). A value that is only unlikely is not found.
+`tables.toml` lists common quantities of school physics and mathematics, which are recognised by their names beside a value. This module
+also checks speeds under any name, triangles, and values of a few symbols (sine, cosine, P, m, F). It does not find unlikely values.
 """
 
 import re
@@ -19,7 +19,7 @@ from qagen_dagster.mathematics.values import known_value
 from qagen_dagster.records.data_files import read_table
 
 LIGHT = 2.998e8  # metres per second
-_ROUNDED = 1.01  # 3e8 is the speed of light, too
+_ROUNDED = 1.01  # tolerance of a bound, so that 3e8 m/s is not above the speed of light
 _MONEY = tuple(BASES.index(name) for name in ("GBP", "EUR", "USD"))
 
 
@@ -37,11 +37,11 @@ class Kind:
         """Whether the quantity can have the unit. Units with money, such as a price of energy, always fit."""
         return any(unit.dimensions[place] for place in _MONEY) or any(map(unit.comparable, self.units))
 
-    def allows(self, one: Amount) -> bool:
+    def allows(self, amount: Amount) -> bool:
         """Whether the amount is in the range. If the quantity needs a unit and the amount has none, only the sign of the amount counts."""
-        if one.unit is None and ONE not in self.units:
-            return self.low < 0 or one.value >= 0
-        return self.low <= float(one.base) <= self.high * _ROUNDED
+        if amount.unit is None and ONE not in self.units:
+            return self.low < 0 or amount.value >= 0
+        return self.low <= float(amount.base) <= self.high * _ROUNDED
 
 
 def _kind(name: str, units: str, names: str = "", low: float = -inf, high: float = inf) -> Kind:
@@ -99,14 +99,14 @@ def impossible_values(text: str) -> Iterator[str]:
     """Faults: values in a statement or a solution that their quantity cannot have."""
     plain = without_layout(without_pictures(text))
     symbols = frozenset(_SYMBOL.findall(plain))
-    found = [one for one in amounts(text) if one.unit is None or one.unit.text not in symbols]
+    found = [amount for amount in amounts(text) if amount.unit is None or amount.unit.text not in symbols]
     for one in found:
         yield from _judged(one)
     if not _WAVE.search(plain):
         fast = [
-            one.group()
-            for one in _OF_LIGHT.finditer(plain)
-            if float(one.group(1)) > 1 and _MOVES.search(plain)
+            match.group()
+            for match in _OF_LIGHT.finditer(plain)
+            if float(match.group(1)) > 1 and _MOVES.search(plain)
         ]
         fast += [
             one.text for one in found
@@ -152,28 +152,28 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
         yield f"a {kind.name} of {one.text} is impossible"
 
 
-def _has_symbols(answer: str, one: Amount) -> bool:
+def _has_symbols(answer: str, amount: Amount) -> bool:
     """Whether an answer has no unit but has other letters, so that it is a term or a sentence."""
-    return one.unit is None and re.search(r"[A-Za-z]", _UNIT_WORDS.sub(" ", answer)) is not None
+    return amount.unit is None and re.search(r"[A-Za-z]", _UNIT_WORDS.sub(" ", answer)) is not None
 
 
-def _judged(one: Amount) -> Iterator[str]:
+def _judged(amount: Amount) -> Iterator[str]:
     """Faults of an amount right after the name of a quantity: `a mass of 5 kg`, `the probability is 0.5`."""
-    link = _LINK.search(one.before)
-    if link is None or not (link.group("word") or one.unit is not None):
+    link = _LINK.search(amount.before)
+    if link is None or not (link.group("word") or amount.unit is not None):
         return
-    head, stuff = one.before[: link.start()], _OF_STUFF.match(one.behind)
+    head, stuff = amount.before[: link.start()], _OF_STUFF.match(amount.behind)
     if (link.group("word") or "").strip() not in ("", "of"):
         head = _OF_WHAT.sub("", head)
     for kind in KINDS:
         last = [head[: found.start()] for found in kind.names.finditer(head) if found.end() == len(head)]
         if last and not _OTHER.search(last[0]):
-            said = (link.group("word") or re.search(r"\bof\s+\Z", last[0])) and not stuff
-            if one.unit is not None and not kind.fits(one.unit):
-                if said and not _PERCENT.search(one.unit.text):
-                    yield f"{one.text} is not in a unit of {kind.name}"
-            elif (one.unit is None or kind.fits(one.unit)) and not kind.allows(one):
-                yield f"a {kind.name} of {one.text} is impossible"
+            is_stated = (link.group("word") or re.search(r"\bof\s+\Z", last[0])) and not stuff
+            if amount.unit is not None and not kind.fits(amount.unit):
+                if is_stated and not _PERCENT.search(amount.unit.text):
+                    yield f"{amount.text} is not in a unit of {kind.name}"
+            elif (amount.unit is None or kind.fits(amount.unit)) and not kind.allows(amount):
+                yield f"a {kind.name} of {amount.text} is impossible"
             return
 
 
@@ -181,11 +181,11 @@ def _triangles(plain: str) -> Iterator[str]:
     for found in _SIDES.finditer(plain):
         sides = sorted(Fraction(one) for one in _LISTED.findall(found.group(1) or found.group(2))[:3])
         if len(sides) == 3 and sides[0] > 0 and sides[0] + sides[1] <= sides[2]:
-            yield f"no triangle has the sides {', '.join(f'{float(one):g}' for one in sides)}"
+            yield f"no triangle has the sides {', '.join(f'{float(side):g}' for side in sides)}"
     for found in _ANGLES.finditer(plain):
         angles = [Fraction(one) for one in _LISTED.findall(found.group(1))[:3]]
         if len(angles) == 3 and found.group(1).count("degree") >= 3 and sum(angles) != 180:
-            yield f"no triangle has the angles {', '.join(f'{float(one):g}' for one in angles)}"
+            yield f"no triangle has the angles {', '.join(f'{float(angle):g}' for angle in angles)}"
 
 
 def _symbol_faults(head: str, value: Value) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _symbol_faults(head: str, value: Value) -> Iterator[str]:
         if shown and not low - 1e-6 <= number <= high + 0.005:
             yield f"{head} = {value.text} is impossible for {name}"
     kind = {"m": MASS, "M": MASS, "F": FORCE}.get(re.sub(r"_.*", "", head))
-    unit = next((one.unit for one in amounts(f"${value.text}$")), None) if value.lone else None
+    unit = next((amount.unit for amount in amounts(f"${value.text}$")), None) if value.lone else None
     if kind is None or unit is None or not unit.comparable(MASS.units[0]):
         return
     if kind is FORCE:

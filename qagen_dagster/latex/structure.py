@@ -39,17 +39,17 @@ _DOLLAR = re.compile(r"\$\$?|\n[ \t]*\n|\\begin[ \t]*\{(?:solution|tasks|documen
 
 
 def code_of(latex: str) -> str:
-    r"""The text with comments, verbatim text and the text from `\iffalse` to `\fi` blanked; positions stay."""
+    r"""The text, in which comments, verbatim text and the text from `\iffalse` to `\fi` are blanked. Positions do not change."""
     return "".join(_pieces(latex))
 
 
 def plain_of(latex: str) -> str:
-    r"""The code with each backslash before a sign, and this sign, blanked, too: `\{`, `\%`, `\(`, `\\`. Positions stay."""
+    r"""As `code_of`, but escaped signs such as `\{`, `\%`, `\(` and `\\` are blanked, too. Positions do not change."""
     return _ESCAPED.sub("  ", code_of(latex))
 
 
 def blanked(text: str) -> str:
-    """Spaces of the same length, with the line breaks of the text."""
+    """The text, in which each character except line breaks is replaced by a space."""
     return _VISIBLE.sub(" ", text)
 
 
@@ -89,7 +89,7 @@ def _or_end(latex: str, place: int) -> int:
 
 @dataclass(frozen=True)
 class Piece:
-    r"""A part of a TeX text: an item from `\item` to the next item or the end of its list, or the text between."""
+    r"""A part of a TeX text: an item from `\item` to the next item or the end of its list, or the text outside items."""
 
     text: str
     is_item: bool = False
@@ -97,7 +97,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class TexItems:
-    """A TeX text as pieces, which joined give the text character for character."""
+    """A TeX text in pieces. The joined pieces are the text, character for character."""
 
     pieces: tuple[Piece, ...]
     preamble: str = ""  # the text before the document; empty in a fragment
@@ -126,8 +126,10 @@ def split_items(latex: str) -> TexItems:
     start = document.end() if document else 0
     stop = over.start() if over and over.start() >= start else len(latex)
     lists = _lists(plain, start, stop)
-    solved = [one for one in lists if _SOLUTION.search(plain, one.starts[0], one.end)]
-    cuts = [cut for one in sorted(solved or lists, key=lambda one: one.starts[0]) for cut in one.spans()]
+    solved = [frame for frame in lists if _SOLUTION.search(plain, frame.starts[0], frame.end)]
+    cuts = [
+        cut for frame in sorted(solved or lists, key=lambda frame: frame.starts[0]) for cut in frame.spans()
+    ]
     pieces, place = list[Piece](), 0
     for begin, end in cuts:
         if begin > place:
@@ -231,11 +233,11 @@ def item_faults(latex: str) -> tuple[str, ...]:
 
 def has_environment(latex: str, name: str) -> bool:
     r"""Whether the text contains `\begin{name}`."""
-    return any(one.group(1) == "begin" and one.group(2) == name for one in _marks(latex))
+    return any(mark.group(1) == "begin" and mark.group(2) == name for mark in _marks(latex))
 
 
 def environments(latex: str, name: str) -> tuple[tuple[int, int], ...]:
-    """Start and end of each outermost environment of that name."""
+    """The start and the end of each outermost environment `name`. The end is the position after the environment."""
     found: list[tuple[int, int]] = []
     depth, start = 0, 0
     for mark in _marks(latex):
@@ -269,11 +271,11 @@ def question_of(latex: str) -> str:
 
 
 def solution_of(latex: str) -> str:
-    """The content of the first solution environment; empty without one."""
-    marks = [one for one in _marks(latex) if one.group(2) == "solution"]
+    """The content of the first solution environment; empty if there is none."""
+    marks = [mark for mark in _marks(latex) if mark.group(2) == "solution"]
     for start, end in environments(latex, "solution"):
-        opening = next(one for one in marks if one.start() == start)
-        closing = next(one for one in marks if one.end() == end)
+        opening = next(mark for mark in marks if mark.start() == start)
+        closing = next(mark for mark in marks if mark.end() == end)
         return latex[opening.end() : closing.start()].strip()
     return ""
 
@@ -291,7 +293,7 @@ def tikz_pictures(latex: str) -> tuple[str, ...]:
     outer = [
         span
         for span in spans
-        if not any(one[0] <= span[0] and span[1] <= one[1] and one != span for one in spans)
+        if not any(other[0] <= span[0] and span[1] <= other[1] and other != span for other in spans)
     ]
     return tuple(latex[start:end] for start, end in outer)
 
@@ -304,8 +306,8 @@ def _options(tasks: str) -> Iterator[BankOption]:
     plain = plain_of(tasks)
     marks = list(_TASK.finditer(plain))
     last = plain.rfind(r"\end")
-    for mark, following in zip(marks, [*(one.start() for one in marks[1:]), last], strict=True):
-        rights = [one.span() for one in _RIGHT.finditer(plain, mark.end(), following)]
+    for mark, following in zip(marks, [*(later.start() for later in marks[1:]), last], strict=True):
+        rights = [found.span() for found in _RIGHT.finditer(plain, mark.end(), following)]
         text, place = "", mark.end()
         for start, end in (*rights, (following, following)):
             text, place = f"{text} {tasks[place:start]}", end
@@ -376,6 +378,6 @@ def _pairs(code: str, plain: str) -> Iterator[str]:
     for opening, closing in (("\\(", "\\)"), ("\\[", "\\]")):
         if code.count(opening) != code.count(closing):
             yield f"{opening} and {closing} do not pair"
-    sized = [one.group(1) for one in _SIZED.finditer(plain)]
+    sized = [found.group(1) for found in _SIZED.finditer(plain)]
     if sized.count("left") != sized.count("right"):
         yield r"\left and \right do not pair"

@@ -94,8 +94,8 @@ def _known_runs(file: Path, _version: tuple[int, int, int]) -> tuple[set[str], d
 
 def _has_sets(store: Store, combinations: Iterable[Combination], known: dict[str, str]) -> bool:
     found = (
-        (one.key, store.find_head(CandidateSet.key(one), CandidateSet, CandidateDocument))
-        for one in combinations
+        (combination.key, store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument))
+        for combination in combinations
     )
     return all(made is not None and known.get(key) == made.run_id for key, made in found)
 
@@ -159,7 +159,7 @@ def _evaluations(store: Store) -> list[EvaluationReport[Any]]:
     """All reports of all runs, oldest first."""
     names = {f"{kind.value}.json" for kind in Kind}
     keys = (key for key in store.list("history") if key.rsplit("/", 1)[1] in names)
-    return sorted(_reports(store, keys), key=lambda one: one.created)
+    return sorted(_reports(store, keys), key=lambda report: report.created)
 
 
 def _reports(store: Store, keys: Iterable[str]) -> Iterator[EvaluationReport[Any]]:
@@ -255,12 +255,12 @@ def _exams(store: Store) -> Iterator[rows.TableRow]:
     keys = [key for key in store.list("exams") if key.split("/")[2] == "sets"]
     left_out: dict[tuple[ExamPart, int], bank_records.RejectedItem] = {}
     for exam in sorted({key.split("/")[1] for key in keys}):
-        for one in _json_lines(
+        for line in _json_lines(
             store, bank_records.ItemBank.file_key(exam, bank_records.REJECTED), bank_records.RejectedItem
         ):
-            if one.stage in (bank_records.DUPLICATE_STAGE, bank_records.REVIEW_STAGE):
-                part = ExamPart(exam=one.exam, schema_id=one.schema_id, difficulty=one.difficulty)
-                left_out[part, one.slot] = one
+            if line.stage in (bank_records.DUPLICATE_STAGE, bank_records.REVIEW_STAGE):
+                part = ExamPart(exam=line.exam, schema_id=line.schema_id, difficulty=line.difficulty)
+                left_out[part, line.slot] = line
     for made in records(store, keys, bank_records.PartSet):
         for name in made.results:
             for result in records(store, (name,), bank_records.SlotResult):

@@ -39,11 +39,11 @@ def picture_key(name: str) -> str:
 def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = True) -> dict[str, bytes]:
     """By figure id, the pictures of the figures of `texts` that are stored. With `draw`, missing pictures are drawn and stored if possible."""
     found: dict[str, bytes] = {}
-    for one in texts:
-        for code in figures_of(one.text):
-            key = picture_key(one.picture(code))
+    for text in texts:
+        for code in figures_of(text.text):
+            key = picture_key(text.picture(code))
             picture = space.store.get(key)
-            if picture is None and draw and (made := rendering(space, code, one.preamble, one.libraries)):
+            if picture is None and draw and (made := rendering(space, code, text.preamble, text.libraries)):
                 picture = made.data
                 space.store.write_bytes(key, picture)
             if picture is not None:

@@ -80,20 +80,20 @@ def judge_agreements(
         yield agreement(model, "reviewers", both).model_copy(update=found)
 
 
-def _findings(one: Judged, validator: str, grader: str) -> Iterator[tuple[str, str, bool]]:
+def _findings(judged: Judged, validator: str, grader: str) -> Iterator[tuple[str, str, bool]]:
     """The model, the criterion and the finding for each finding on a question."""
-    if isinstance(one, PublishedQuestion):
-        validator, grade = one.generation_metadata.validator_model, one.grade
+    if isinstance(judged, PublishedQuestion):
+        validator, grade = judged.generation_metadata.validator_model, judged.grade
         if grade is not None and grade.is_grounded is not None:
             yield grader if grade.decided_by is Decider.JUDGE else "code", "grounded", grade.is_grounded
-    if one.verdict is not None:
-        criteria = {name: value for name, value in one.verdict if isinstance(value, bool)}
+    if judged.verdict is not None:
+        criteria = {name: value for name, value in judged.verdict if isinstance(value, bool)}
         yield validator, "all", all(criteria.values())
         yield from ((validator, name, value) for name, value in criteria.items())
 
 
 class Proposal(Record):
-    """A threshold for a key of a scenario. `now` and `right` count the `judged` decisions that the present and the proposed one match.
+    """A threshold for a key of a scenario. Of the `judged` decisions, the present threshold matches `now` and the proposed one `right`.
 
     `changed` has the measured values of the questions that only one of the two thresholds accepts.
     """
@@ -135,13 +135,13 @@ def proposals(
         yield Proposal(key=key, present=present, proposed=best, changed=changed, **counts)
 
 
-def _measure(key: str, one: Judged) -> float | None:
+def _measure(key: str, judged: Judged) -> float | None:
     if key == "max_overlap":
-        quotes = "\n".join(each.quote for each in one.evidence)
-        return shared_words(one.question, quotes) if quotes else None
-    if isinstance(one, RejectedQuestion):
-        return one.duplicate_score if key == "batch.similarity" else None
-    return None if one.grade is None or key == "batch.similarity" else one.grade.confidence
+        quotes = "\n".join(each.quote for each in judged.evidence)
+        return shared_words(judged.question, quotes) if quotes else None
+    if isinstance(judged, RejectedQuestion):
+        return judged.duplicate_score if key == "batch.similarity" else None
+    return None if judged.grade is None or key == "batch.similarity" else judged.grade.confidence
 
 
 def _passes(key: str, value: float, threshold: float | None) -> bool:

@@ -48,7 +48,7 @@ def checkup(
     remote = [bound.spec for bound in bound_models if bound.spec.provider not in FREE_PROVIDERS]
     if remote or not profile.embedder.local:
         faults = network_faults(OTHER_CERTIFICATES)
-        yield from (("environment", Finding(what=name, good=False, detail=said)) for name, said in faults)
+        yield from (("environment", Finding(what=name, good=False, detail=detail)) for name, detail in faults)
     for bound in bound_models:
         if _is_cut_off(bound.spec):
             continue

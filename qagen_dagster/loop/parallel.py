@@ -56,10 +56,10 @@ def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *,
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 index = running.pop(future)
                 results[index] = future.result()
-                for one in later[index]:
-                    missing[one] -= 1
-                    if not missing[one]:
-                        heappush(ready, one)
+                for waiting in later[index]:
+                    missing[waiting] -= 1
+                    if not missing[waiting]:
+                        heappush(ready, waiting)
     return [results[index] for index in range(len(needs))]
 
 

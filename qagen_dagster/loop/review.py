@@ -100,9 +100,9 @@ def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
     """By id of each rejected question of a set, the reviewer and the reason. Raises StoreError for a damaged file."""
     found = {name: state_of(some) for name, some in decisions_of(space, set_key).items()}
     return {
-        name: f"{one.last.reviewer}: {one.last.reason}".removesuffix(": ")
-        for name, one in found.items()
-        if one.state is ReviewState.REJECTED and one.last is not None
+        name: f"{review.last.reviewer}: {review.last.reason}".removesuffix(": ")
+        for name, review in found.items()
+        if review.state is ReviewState.REJECTED and review.last is not None
     }
 
 
@@ -131,8 +131,8 @@ def _edit(decisions: Sequence[Decision]) -> Decision | None:
 def state_of(decisions: Iterable[Decision]) -> QuestionReview:
     """The state of one question from all decisions on it."""
     counting: dict[str, Decision] = {}
-    for one in _standing(decisions):
-        counting.setdefault(one.reviewer, one)
+    for decision in _standing(decisions):
+        counting.setdefault(decision.reviewer, decision)
     last = tuple(counting.values())
     if len({_view(one) for one in last}) > 1 or len({one.new_item for one in last if one.new_item}) > 1:
         return QuestionReview(ReviewState.DISAGREED, counting)
@@ -143,21 +143,21 @@ def state_of(decisions: Iterable[Decision]) -> QuestionReview:
 def _standing(decisions: Iterable[Decision]) -> Iterator[Decision]:
     """The decisions that give a state and were not undone, latest first."""
     undone: set[tuple[str, str]] = set()
-    for one in sorted(decisions, key=_order, reverse=True):
-        if (one.reviewer, one.id) in undone:
+    for decision in sorted(decisions, key=_order, reverse=True):
+        if (decision.reviewer, decision.id) in undone:
             continue
-        if one.undoes is not None:
-            undone.add((one.reviewer, one.undoes))
-        elif one.action in _STATES:
-            yield one
+        if decision.undoes is not None:
+            undone.add((decision.reviewer, decision.undoes))
+        elif decision.action in _STATES:
+            yield decision
 
 
-def _view(one: Decision) -> tuple[str, ...]:
+def _view(decision: Decision) -> tuple[str, ...]:
     """The opinion in a decision, for comparison. A reviewer who accepts the texts of an edit agrees with the edit."""
-    if one.action not in (Action.ACCEPT, Action.EDIT):
-        return (one.action,)
-    is_edit = one.action is Action.EDIT
-    texts = (one.new_question, one.new_answer) if is_edit else (one.question, one.answer)
+    if decision.action not in (Action.ACCEPT, Action.EDIT):
+        return (decision.action,)
+    is_edit = decision.action is Action.EDIT
+    texts = (decision.new_question, decision.new_answer) if is_edit else (decision.question, decision.answer)
     return Action.ACCEPT, *(text[:MOST_TEXT].strip() for text in texts)
 
 
@@ -193,9 +193,9 @@ def review_facts(
 def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> set[str]:
     """The ids of the questions that reviewers' edits have made."""
     return {
-        question_id(combination, one.document_id, one.new_question, one.new_answer)
-        for one in decisions
-        if one.action is Action.EDIT
+        question_id(combination, decision.document_id, decision.new_question, decision.new_answer)
+        for decision in decisions
+        if decision.action is Action.EDIT
     }
 
 
@@ -278,13 +278,13 @@ def rejected_by_reviewers(space: Workspace, combination: Combination) -> tuple[R
     ]
     return tuple(
         RejectedQA(
-            question=one.question,
-            answer=one.answer,
+            question=decision.question,
+            answer=decision.answer,
             rejection_reason=RejectionReason.REJECTED_BY_REVIEWER,
-            rejection_detail=one.reason,
-            document_id=one.document_id,
+            rejection_detail=decision.reason,
+            document_id=decision.document_id,
         )
-        for one in latest
+        for decision in latest
     )
 
 
@@ -304,7 +304,7 @@ def solver_answer(
     spec = space.profile(profile).roles.get(Role.SOLVER)
     if spec is None:
         return None
-    said = solve_blind(space.model(spec), account, question, options)
-    if said.result is None:
-        refuse([f"the solver gave no answer: {said.detail}"])
-    return said.result
+    reply = solve_blind(space.model(spec), account, question, options)
+    if reply.result is None:
+        refuse([f"the solver gave no answer: {reply.detail}"])
+    return reply.result

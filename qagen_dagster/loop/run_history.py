@@ -92,8 +92,8 @@ class RunHistory:
         for (run_id, combination), key in self.collected.items():
             made = self._removed(run_id, combination)
             removed: dict[str, list[RejectedQA]] = {}
-            for one in () if made is None else made.removed:
-                removed.setdefault(one.document_id, []).append(one)
+            for question in () if made is None else made.removed:
+                removed.setdefault(question.document_id, []).append(question)
             calls: dict[str, list[CallSummary]] = {}
             for call in () if made is None else made.calls:
                 calls.setdefault(call.document_id, []).append(call)

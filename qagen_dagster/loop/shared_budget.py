@@ -131,7 +131,7 @@ def all_metered(models: Mapping[_KeyT, Model], meter: Meter) -> dict[_KeyT, Mode
 
 
 def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
-    """The profile's budget. If `run` is given, it replaces the budget of the run.
+    """The profile's budget, in which `run` replaces the budget of the run, unless `run` is None.
 
     Raises ConfigError if there is a limit in dollars, but prices are unknown.
     """

@@ -13,7 +13,7 @@ from statistics import fmean, pvariance
 
 _Z_95 = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 _Z_80 = 0.8416212335729143  # 80 % of a normal distribution lie below
-# a smaller design effect is taken for chance; chosen by simulation, like the degrees of freedom
+# A smaller design effect counts as chance. The value was chosen by simulation, like the degrees of freedom.
 _LEAST_EFFECT = 0.8
 
 
@@ -56,7 +56,7 @@ def wilson(part: float, whole: float, deviations: float = _Z_95) -> tuple[float,
 class Clustered:
     """The 95 % interval of the mean of values from 0 to 1 that lie in clusters.
 
-    `design_effect` is the variance of the mean over that of as many independent values; None if all values are equal or in one cluster.
+    `design_effect`: the variance of the mean divided by that of as many independent values. None if all values are equal or in one cluster.
     """
 
     low: float
@@ -77,7 +77,7 @@ def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
     effect = cluster_variance(clusters) * count / spread
     share = total / count
     independent = share * (1 - share) * count / (spread * max(_LEAST_EFFECT, effect))
-    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # clusters of equal size that say as much
+    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # the number of equal clusters in their place
     return Clustered(*wilson(share * independent, independent, student(max(1, round(alike) - 1))), effect)
 
 
@@ -108,7 +108,7 @@ def sign_flips(differences: Sequence[int]) -> float:
     A difference is the excess of one cluster in favour of the first system. With one question in each cluster this is McNemar's
     exact test.
     """
-    sizes = [abs(one) for one in differences if one]
+    sizes = [abs(difference) for difference in differences if difference]
     chances = {0: 1.0}
     for size in sizes:
         drawn: dict[int, float] = {}

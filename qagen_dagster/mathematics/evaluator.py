@@ -25,11 +25,11 @@ CONSTANTS = frozenset(("pi", "E"))
 OVER_A_RANGE = frozenset(("Sum", "Product", "integrate"))  # (expression, (name, from, to))
 OVER_A_NAME = frozenset(("diff", "solve", "limit"))  # (expression, name); a limit also takes the point
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow, ast.Mod)
-DIGITS = 50  # of a decimal value
+DIGITS = 50  # digits of a decimal value
 POINTS = 4  # number of points at which values with symbols are compared
-MOST_BITS = 4_000  # of a whole number
-MOST_TERMS = 2_000  # of a sum or product
-_HIGHEST_DEGREE = 60  # of a power with symbols
+MOST_BITS = 4_000  # maximum bits of a whole number
+MOST_TERMS = 2_000  # maximum terms of a sum or product
+_HIGHEST_DEGREE = 60  # maximum exponent of a power with symbols
 _LARGEST_ROOT = 1_000
 _WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}
 _ONE, _TWO, _ONE_OR_TWO, _SOME = range(1, 2), range(2, 3), range(1, 3), range(1, 40)
@@ -248,7 +248,7 @@ def _decimals(value: Any) -> tuple[str | None, ...]:
     if not symbols:
         found = (_decimal(value),) * POINTS
     else:
-        places = ({one: _point(str(one), number) for one in symbols} for number in range(POINTS))
+        places = ({symbol: _point(str(symbol), number) for symbol in symbols} for number in range(POINTS))
         found = tuple(_decimal(value.subs(place)) for place in places)
     if all(one is None for one in found):
         raise FormError(FormFailure.UNDEFINED, f"{str(value)[:100]} is not a real, finite number")
@@ -256,7 +256,7 @@ def _decimals(value: Any) -> tuple[str | None, ...]:
 
 
 def _point(name: str, number: int) -> Any:
-    """A positive rational between 0.5 and 3.6. It depends only on `number` and on the name, without its underscores."""
+    """A rational number between 0.5 and 3.6. It depends only on `number` and on the name without its underscores."""
     plain = name.replace("_", "")
     plain = "lambda" if plain in ("lam", "lamda") else plain  # `lambda` is a keyword
     digest = hashlib.sha256(f"{plain}/{number}".encode()).digest()

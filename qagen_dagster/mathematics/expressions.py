@@ -46,7 +46,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Token:
-    """`spaced` says whether a blank precedes the token."""
+    """`spaced`: white space precedes the token, or the token begins the text, a formula or roman text, or follows roman text."""
 
     kind: Kind
     text: str
@@ -54,7 +54,7 @@ class Token:
 
 
 def tokens(text: str) -> list[Token]:
-    r"""The tokens of `text`. Letters are mathematics inside `$...$`, or everywhere in a text with a backslash and without `$` and `\(`."""
+    r"""The tokens of `text`. Letters are mathematics inside `$...$`, or everywhere if the text has a backslash but neither `$` nor `\(`."""
     inside = "$" not in text and "\\(" not in text and "\\" in text
     text = joined_ohms(text)
     for old, new in _REPLACED.items():
@@ -131,7 +131,7 @@ class Expressions:
         self.symbols: set[str] = set()
 
     def read(self) -> str:
-        """Parse the expression at the start. Raises Unreadable."""
+        """Parse the expression at the start of the tokens, and return it in the syntax of checkable forms. Raises Unreadable."""
         result = self._sum()
         token = self._peek()
         if token is not None and token.text in _SEVERAL and token.text != "%":
@@ -268,7 +268,7 @@ class Expressions:
         return self._primary()
 
     def _digit(self) -> str:
-        r"""The one digit that LaTeX takes without braces, as in `\frac12`."""
+        r"""An argument of `\frac`. Without braces it is a single digit, as in `\frac12`."""
         token = self._peek()
         if token is not None and token.kind is Kind.NUMBER and len(token.text) > 1 and "." not in token.text:
             self._tokens[self._place] = Token(Kind.NUMBER, token.text[1:])

@@ -16,15 +16,15 @@ OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: lambda one, other: one / other,
-    ast.Pow: lambda one, other: one**other,
+    ast.Div: lambda left, right: left / right,
+    ast.Pow: lambda left, right: left**right,
     ast.Mod: operator.mod,
-    ast.FloorDiv: lambda one, other: Fraction(one // other),
+    ast.FloorDiv: lambda left, right: Fraction(left // right),
 }
 _OF_ONE: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt, "sin": math.sin, "cos": math.cos, "tan": math.tan, "asin": math.asin, "acos": math.acos, "atan": math.atan,
-    "sec": lambda one: 1 / math.cos(one), "csc": lambda one: 1 / math.sin(one), "cot": lambda one: 1 / math.tan(one),
-    "log": math.log, "exp": math.exp, "Abs": abs, "factorial": lambda one: math.gamma(one + 1),
+    "sec": lambda value: 1 / math.cos(value), "csc": lambda value: 1 / math.sin(value), "cot": lambda value: 1 / math.tan(value),
+    "log": math.log, "exp": math.exp, "Abs": abs, "factorial": lambda value: math.gamma(value + 1),
 }  # fmt: skip
 
 
@@ -40,8 +40,8 @@ def float_of(expression: str, names: Mapping[str, float] | None = None) -> float
 
 
 def exact_of(expression: str, names: Mapping[str, Any]) -> Any:
-    """The exact value of an expression of rational numbers with whole powers. It may also have comparisons, conditions and texts, so that
-    the value may be a Fraction, a bool or a str. Only for expressions of our own. Raises ValueError and ArithmeticError."""
+    """The exact value of an expression of rational numbers with whole powers. The expression may contain comparisons, conditions and texts,
+    so the value is a Fraction, a bool or a str. Only for expressions of our own. Raises ValueError and ArithmeticError."""
     try:
         return _function(expression.strip(), Fraction)(names)
     except KeyError as error:
@@ -68,11 +68,11 @@ def _of_node(node: ast.expr, kind: type[float] | type[Fraction]) -> _Function:
             operate = OPERATORS[type(sign)]
             left, right = _of_node(node.left, kind), _of_node(node.right, kind)
             return lambda names: operate(left(names), right(names))
-        case ast.Call(func=ast.Name(id="Rational"), args=[one, other]):
-            above, below = _of_node(one, kind), _of_node(other, kind)
+        case ast.Call(func=ast.Name(id="Rational"), args=[numerator, denominator]):
+            above, below = _of_node(numerator, kind), _of_node(denominator, kind)
             return lambda names: above(names) / below(names)
-        case ast.Call(func=ast.Name(id=name), args=[one]) if name in _OF_ONE:
-            function, inner = _OF_ONE[name], _of_node(one, kind)
+        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _OF_ONE:
+            function, inner = _OF_ONE[name], _of_node(argument, kind)
             return lambda names: function(inner(names))
         case _ if kind is Fraction:
             return _of_exact_node(node)
@@ -84,23 +84,23 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
 _OF_FRACTIONS: dict[str, Callable[[Fraction], Fraction]] = {
-    "isqrt": lambda one: Fraction(math.isqrt(int(one))),
-    "denominator": lambda one: Fraction(one.denominator),
-    "digits": lambda one: Fraction(len(str(int(one)).strip("0"))),  # significant digits of a whole number
+    "isqrt": lambda value: Fraction(math.isqrt(int(value))),
+    "denominator": lambda value: Fraction(value.denominator),
+    "digits": lambda value: Fraction(len(str(int(value)).strip("0"))),  # significant digits of a whole number
 }
 
 
 def _of_exact_node(node: ast.expr) -> _Function:
     """As `_of_node`, for the parts that only exact expressions may have."""
 
-    def part(one: ast.expr) -> _Function:
-        return _of_node(one, Fraction)
+    def part(expression: ast.expr) -> _Function:
+        return _of_node(expression, Fraction)
 
     match node:
         case ast.Constant(value=str() as text):
             return lambda names: text
         case ast.BoolOp(op=sign, values=parts):
-            combine, tests = all if isinstance(sign, ast.And) else any, [part(one) for one in parts]
+            combine, tests = all if isinstance(sign, ast.And) else any, [part(test) for test in parts]
             return lambda names: combine(test(names) for test in tests)
         case ast.Compare(left=first, ops=[sign], comparators=[second]):
             compare, left, right = _COMPARISONS[type(sign)], part(first), part(second)
@@ -108,8 +108,8 @@ def _of_exact_node(node: ast.expr) -> _Function:
         case ast.IfExp(test=test, body=body, orelse=orelse):
             decide, yes, no = part(test), part(body), part(orelse)
             return lambda names: yes(names) if decide(names) else no(names)
-        case ast.Call(func=ast.Name(id=name), args=[one]) if name in _OF_FRACTIONS:
-            function, inner = _OF_FRACTIONS[name], part(one)
+        case ast.Call(func=ast.Name(id=name), args=[argument]) if name in _OF_FRACTIONS:
+            function, inner = _OF_FRACTIONS[name], part(argument)
             return lambda names: function(inner(names))
         case _:
             raise ValueError("an unknown function or part of an expression")

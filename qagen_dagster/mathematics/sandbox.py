@@ -76,10 +76,10 @@ class Sandbox:
         """Run one job without checking the allow-list. Returns its `values`, or a `failure` with its `detail`."""
         with self._lock:
             try:
-                told = self._worker.ask(job, self._seconds + GRACE, wall=True)
+                sent = self._worker.ask(job, self._seconds + GRACE, wall=True)
             except WorkerError:
                 return {"failure": FormFailure.TIMEOUT.value, "detail": "not done in time"}
-            reply = cast("dict[str, Any]", told)
+            reply = cast("dict[str, Any]", sent)
             if "failure" in reply:
                 self._worker.end()  # ends anything that the job left running
             return reply

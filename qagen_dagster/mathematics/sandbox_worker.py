@@ -1,4 +1,4 @@
-"""The jobs of the sandbox in its worker process, which forks a warm child with hard limits for every job."""
+"""Does the jobs of the sandbox in its worker process, which forks a warm child with hard limits for each job."""
 
 import contextlib
 import json
@@ -14,7 +14,7 @@ from typing import Any
 from qagen_dagster.mathematics.evaluator import FormError, FormFailure, evaluate, parse_form
 from qagen_dagster.worker_process import address_space
 
-_MOST_BYTES = 1_000_000  # of a reply
+_MOST_BYTES = 1_000_000  # maximum bytes of a reply
 _REPLY = 0  # the descriptor of a computing process to which it writes its reply
 _WARM_UP = (
     "sqrt(2)*pi**2/3 + sin(pi/7) + cos(1)*tan(1) + cot(1)+sec(1)+csc(1)",

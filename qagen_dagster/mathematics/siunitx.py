@@ -8,7 +8,7 @@ _UNITS = {name: symbol.replace("\u03a9", r"\Omega") for name, symbol in SPELLED.
     "degreeCelsius": r"\degree C", "celsius": r"\degree C", "weber": "Wb", "henry": "H", "becquerel": "Bq", "electronvolt": "eV",
     "bar": "bar", "day": "day", "radian": "rad",
 }  # fmt: skip
-_ARGUMENT_ONLY = {"percent": r"\%", "degree": r"\degree"}  # elsewhere these are read as they are
+_ARGUMENT_ONLY = {"percent": r"\%", "degree": r"\degree"}  # outside of an argument, these stay as they are
 _PREFIXES = {
     "kilo": "k", "milli": "m", "micro": r"\mu ", "nano": "n", "pico": "p", "mega": "M", "giga": "G", "centi": "c",
 }  # fmt: skip

@@ -148,8 +148,8 @@ def own_names(text: str, own: Own) -> None:
         found = head(text, token)
         if found is not None:
             _add(found.groupdict(), own)
-    for one in _VARIABLES.finditer(text):
-        own.add(one.group(1) or one.group(2))
+    for variable in _VARIABLES.finditer(text):
+        own.add(variable.group(1) or variable.group(2))
 
 
 def allowed_command(command: str, own: Own) -> bool:
@@ -161,9 +161,9 @@ def allowed_command(command: str, own: Own) -> bool:
 def own_of(definitions: Sequence[str]) -> Own:
     """The commands and environments of `definitions`. A definition that is refused adds only what comes before the refused part."""
     own = Own()
-    for one in definitions:
+    for definition in definitions:
         with contextlib.suppress(RefusedError):
-            own_names(clean(one), own)
+            own_names(clean(definition), own)
     return own
 
 
@@ -295,7 +295,7 @@ class _Walk:
         if word.startswith("\\"):
             self._command(token, top)
         elif word == "#":
-            if any(one.kind == "path" or one.picture for one in self._frames):
+            if any(frame.kind == "path" or frame.picture for frame in self._frames):
                 raise RefusedError("# in a drawing")
             top.own = True
         elif word == ")" and last == "$" if top.close == "$)" else word == top.close:

@@ -29,44 +29,44 @@ def score_markdown(report: ScoreReport) -> str:
     return "\n".join(_lines(report)) + "\n"
 
 
-def shown_measure(one: Measure | None) -> str:
+def shown_measure(measure: Measure | None) -> str:
     """A measure with its interval; "-" for None. If some questions were not measured, the bounds over all questions come first."""
-    if one is None:
+    if measure is None:
         return "-"
-    measured = f"{one.value:.3f} ({one.low:.2f} to {one.high:.2f})"
-    if not one.not_measured:
+    measured = f"{measure.value:.3f} ({measure.low:.2f} to {measure.high:.2f})"
+    if not measure.not_measured:
         return measured
-    return f"{one.lower:.3f} to {one.upper:.3f}; {measured} of the {one.questions:,} measured"
+    return f"{measure.lower:.3f} to {measure.upper:.3f}; {measured} of the {measure.questions:,} measured"
 
 
 def _lines(report: ScoreReport) -> Iterator[str]:
     systems = report.systems
-    yield f"# Scores: {' and '.join(line(one.system) for one in systems)}\n"
+    yield f"# Scores: {' and '.join(line(system.system) for system in systems)}\n"
     yield from table(
         ("set", "version", "questions"),
         ((one.combination, one.content_id, one.questions) for one in report.sets),
     )
     yield from table(
-        ("measure", *(one.system for one in systems)), overall_rows([one.overall for one in systems])
+        ("measure", *(one.system for one in systems)), overall_rows([system.overall for system in systems])
     )
-    measured = {name.partition("_")[0] for one in systems for name in one.overall.measures}
+    measured = {name.partition("_")[0] for system in systems for name in system.overall.measures}
     yield "".join(words for name, words in _MEANINGS.items() if name in measured)
-    if any(each.not_measured for one in systems for each in one.overall.measures.values()):
+    if any(each.not_measured for system in systems for each in system.overall.measures.values()):
         yield BOUNDS + "\n"
     yield f"{effects(systems)}Judge of answers that code cannot decide: {line(report.judge_model) or 'none'}.\n"
     for by in systems[0].groups:
         yield from _grouping(by, systems)
     for comparison in report.comparisons:
         yield from _comparison(comparison, systems[0], systems[1])
-    yield from (f"{line(one)}\n" for one in own_questions(systems))
-    yield from (f"{planned(one)}\n" for one in report.plans)
+    yield from (f"{line(question)}\n" for question in own_questions(systems))
+    yield from (f"{planned(plan)}\n" for plan in report.plans)
     for one in systems:
         yield from _missed(one)
 
 
 def effects(systems: Sequence[SystemScores]) -> str:
     """The meaning of the intervals, with the range of the design effects over all questions."""
-    found = [each for one in systems for each in one.overall.measures.values() if each.design_effect]
+    found = [each for system in systems for each in system.overall.measures.values() if each.design_effect]
     words = (
         "Intervals are 95 % and count documents, because questions about one document are not independent. "
     )
@@ -114,8 +114,8 @@ def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
         (only,) = systems[0].groups[by]
         yield f"All questions: {by} {line(only)}.\n"
         return
-    names = [name for name in SHOWN if any(name in one.overall.measures for one in systems)]
-    head = (by, "questions", *(f"{one.system}: {name}" for one in systems for name in names))
+    names = [name for name in SHOWN if any(name in system.overall.measures for system in systems)]
+    head = (by, "questions", *(f"{system.system}: {name}" for system in systems for name in names))
     yield f"## By {by}\n"
     yield from table(
         head,
@@ -124,8 +124,8 @@ def _grouping(by: str, systems: Sequence[SystemScores]) -> Iterator[str]:
                 group,
                 first.questions,
                 *(
-                    shown_measure(one.groups[by][group].measures.get(name))
-                    for one in systems
+                    shown_measure(system.groups[by][group].measures.get(name))
+                    for system in systems
                     for name in names
                 ),
             )
@@ -160,14 +160,14 @@ def _comparison(one: Comparison, first: SystemScores, second: SystemScores) -> I
 
 def _missed(system: SystemScores) -> Iterator[str]:
     lists = {
-        "Wrong or missing answers": [one for one in system.answers if one.right is False],
-        "Undecided answers": [one for one in system.answers if one.right is None and one.failure],
+        "Wrong or missing answers": [answer for answer in system.answers if answer.right is False],
+        "Undecided answers": [answer for answer in system.answers if answer.right is None and answer.failure],
     }
     for title, answers in lists.items():
         if answers:
             yield f"## {title} of {line(system.system)} ({len(answers)})\n"
             rows = (
-                (one.question, one.answer, one.given, one.explanation or one.failure, one.question_id)
-                for one in answers
+                (row.question, row.answer, row.given, row.explanation or row.failure, row.question_id)
+                for row in answers
             )
             yield from table(("question", "expected", "given", "reason", "id"), rows)

@@ -73,20 +73,20 @@ class ExamBank(review_set.ReviewSet):
     def make_rows(self) -> Iterator[review_set.Row]:
         judged = [
             key
-            for key, one in self._ended.items()
-            if isinstance(one.given, ExamItem) or one.given.stage == REVIEW_STAGE
+            for key, ended in self._ended.items()
+            if isinstance(ended.given, ExamItem) or ended.given.stage == REVIEW_STAGE
         ]
         places = review_set.places_of(judged)
         return (self._row(key, one, places.get(key)) for key, one in self._ended.items())
 
     def detail(self, key: str) -> review_set.Detail:
         self.find(key)
-        one = self._ended[key]
-        given = one.given
+        ended = self._ended[key]
+        given = ended.given
         edited = (f"edited by {given.edited}",) if isinstance(given, ExamItem) and given.edited else ()
         notes = given.reasons if isinstance(given, RejectedItem) else edited
         title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
-        sections = (*_sections(one), *_flaws(given), *_answers(self._statistics.get(key)))
+        sections = (*_sections(ended), *_flaws(given), *_answers(self._statistics.get(key)))
         texts = item_texts([given]).values() if isinstance(given, ExamItem) else ()
         figures = draw_figures(self._space, map(Drawing, texts))
         compiled = (review_set.COMPILED,) if isinstance(given, ExamItem) and find_engine() else ()
@@ -125,16 +125,16 @@ class ExamBank(review_set.ReviewSet):
 
     def lineage(self, key: str) -> review_set.Lineage:
         self.find(key)
-        one = self._ended[key]
-        facts = {**one.given.models, "run": one.result.run_id, "attempts": str(one.given.attempts)}
+        ended = self._ended[key]
+        facts = {**ended.given.models, "run": ended.result.run_id, "attempts": str(ended.given.attempts)}
         return review_set.Lineage(
-            facts=facts, calls=review_set.calls_of(("item", call) for call in one.result.calls)
+            facts=facts, calls=review_set.calls_of(("item", call) for call in ended.result.calls)
         )
 
     @cached_property
     def _ended(self) -> dict[str, Ended]:
         """The ended slots by the id of their item, accepted items first. A slot without a question has its own name as its key."""
-        accepted = {one.id: one for one in self._bank.bank.items}
+        accepted = {item.id: item for item in self._bank.bank.items}
         rejected = {(one.exam, one.schema_id, one.difficulty, one.slot): one for one in self._bank.rejected}
         found: dict[str, Ended] = {}
         lost: dict[str, Ended] = {}
@@ -150,8 +150,8 @@ class ExamBank(review_set.ReviewSet):
                 found[result.item.id] = Ended(result, result.item)
         return {**found, **{key: one for key, one in lost.items() if key not in found}}
 
-    def _row(self, key: str, one: Ended, place: int | None) -> review_set.Row:
-        given = one.given
+    def _row(self, key: str, ended: Ended, place: int | None) -> review_set.Row:
+        given = ended.given
         asked = None if given.question_package is None else given.question_package.question
         return review_set.Row(
             id=key,
@@ -164,7 +164,7 @@ class ExamBank(review_set.ReviewSet):
             type=given.difficulty.value,
             reason=given.failure_type if isinstance(given, RejectedItem) else "",
             model=given.models.get(Role.IMPLEMENTER.value, ""),
-            usd=cost_of(one.result.calls),
+            usd=cost_of(ended.result.calls),
             place=place,
         )
 
@@ -173,17 +173,17 @@ def _answer(question: submissions.ExamQuestion) -> str:
     return f"{question.correct_option}: {question.options[question.correct_option]}"
 
 
-def _sections(one: Ended) -> Iterator[Section]:
-    given = one.given
+def _sections(ended: Ended) -> Iterator[Section]:
+    given = ended.given
     if given.question_package is None:
         yield Section.of("Question", Entry(text="There is no question."))
     else:
         yield from _question(given.question_package)
-        yield Section.of("Key", *_checks(one))
+        yield Section.of("Key", *_checks(ended))
     if given.idea_plan is not None:
         yield Section.of("Idea", Entry(markup=_markup(given.idea_plan.idea_summary)), is_open=False)
-    if len(one.result.attempts) > 1:
-        yield Section.of("Earlier attempts", *_attempts(one.result), is_open=False)
+    if len(ended.result.attempts) > 1:
+        yield Section.of("Earlier attempts", *_attempts(ended.result), is_open=False)
 
 
 def _flaws(given: ExamItem | RejectedItem) -> Iterator[Section]:
@@ -226,8 +226,8 @@ def _question(package: submissions.QuestionPackage) -> Iterator[Section]:
     yield Section.of("Mistakes behind the wrong options", *paths, is_open=False)
 
 
-def _checks(one: Ended) -> Iterator[Entry]:
-    given = one.given
+def _checks(ended: Ended) -> Iterator[Entry]:
+    given = ended.given
     if isinstance(given, ExamItem):
         yield _proof(given.proof)
     if given.blind_solution is not None:

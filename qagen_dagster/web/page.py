@@ -96,9 +96,9 @@ def _pictures(sets: Iterable[ReviewSet], details: dict[str, dict[str, Detail]]) 
     """The pictures that the page shows open at first, as data URIs by set, source and label. Pictures that cannot be drawn are left out."""
     made: dict[str, str] = {}
     for found in sets:
-        for key, one in details[found.key].items():
-            for shown in one.pictures:
-                name = f"{found.key}|{one.source}|{shown.label}"
+        for key, detail in details[found.key].items():
+            for shown in detail.pictures:
+                name = f"{found.key}|{detail.source}|{shown.label}"
                 if name not in made and shown.is_open:
                     made[name] = _data_uri(found, key, shown.page, shown.label)
     return {name: uri for name, uri in made.items() if uri}

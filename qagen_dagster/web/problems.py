@@ -64,19 +64,19 @@ class ProblemItems(review_set.ReviewSet):
 
     def detail(self, key: str) -> review_set.Detail:
         self.find(key)
-        one = self._made[key]
-        record = one.record
+        made = self._made[key]
+        record = made.record
         picture = (
             (review_set.Picture(label="source", page=1, title="Original"),) if record.problem.picture else ()
         )
-        figures = draw_figures(self._space, [drawing(record, one.item)])
-        edited = record.edited.keys() & {one.item.made}
+        figures = draw_figures(self._space, [drawing(record, made.item)])
+        edited = record.edited.keys() & {made.item.made}
         return review_set.Detail(
             id=key,
             notes=("edited by a reviewer",) if edited else (),
-            source=f"{record.id}: {one.item.made} ({record.problem.source_path})",
+            source=f"{record.id}: {made.item.made} ({record.problem.source_path})",
             pictures=(*picture, *((review_set.COMPILED,) if find_engine() else ())),
-            sections=review_set.with_pictures(_sections(one), figures),
+            sections=review_set.with_pictures(_sections(made), figures),
         )
 
     def fields(self, key: str) -> dict[str, str]:
@@ -90,8 +90,8 @@ class ProblemItems(review_set.ReviewSet):
         return replace(one, item=one.item.model_copy(update={"latex": latex}))
 
     def edited(self, key: str, fields: Mapping[str, str]) -> review_set.Edited:
-        one = self._editable(key)
-        latex = edited_latex(self._space, self._bank, one.record, one.item, fields.get("LaTeX", ""))
+        made = self._editable(key)
+        latex = edited_latex(self._space, self._bank, made.record, made.item, fields.get("LaTeX", ""))
         return review_set.Edited(
             new_question=question_of(latex)[:MOST_TEXT],
             new_answer=(stated_answer(latex) or "")[:MOST_TEXT],
@@ -102,17 +102,17 @@ class ProblemItems(review_set.ReviewSet):
         self.find(key)
         found = self._made[key].record.problem.picture
         if label == review_set.COMPILED.label:
-            one = drawing(self._made[key].record, self._made[key].item)
-            return rendering(self._space, one.text, one.preamble, one.libraries)
+            picture = drawing(self._made[key].record, self._made[key].item)
+            return rendering(self._space, picture.text, picture.preamble, picture.libraries)
         if found is None:
             return None
         return PageImage(found.media_type, self._space.store.read_bytes(picture_key(found)), 0, 0)
 
     def lineage(self, key: str) -> review_set.Lineage:
         self.find(key)
-        one = self._made[key]
-        calls = ((task.task.key, call) for task in one.tasks for call in task.calls)
-        return review_set.Lineage(facts=dict(one.record.models), calls=review_set.calls_of(calls))
+        made = self._made[key]
+        calls = ((task.task.key, call) for task in made.tasks for call in task.calls)
+        return review_set.Lineage(facts=dict(made.record.models), calls=review_set.calls_of(calls))
 
     @cached_property
     def _made(self) -> dict[str, Made]:
@@ -121,9 +121,9 @@ class ProblemItems(review_set.ReviewSet):
             for item in items_of(record):
                 whole = item.made == ORIGINAL
                 stored = tuple(
-                    self._stored(record, one)
-                    for one in record.tasks
-                    if (one.task.stage in _OF_ORIGINAL if whole else one.task.made == item.made)
+                    self._stored(record, task)
+                    for task in record.tasks
+                    if (task.task.stage in _OF_ORIGINAL if whole else task.task.made == item.made)
                 )
                 found.setdefault(item.content_id, Made(record, item, stored))
         return found
@@ -133,12 +133,12 @@ class ProblemItems(review_set.ReviewSet):
         key = TaskResult.key(self._bank.name, record.id, task.task.key, task.fingerprint)
         return self._space.store.find_valid(key, TaskResult) or task
 
-    def _row(self, key: str, one: Made, place: int | None) -> review_set.Row:
-        record, item = one.record, one.item
+    def _row(self, key: str, made: Made, place: int | None) -> review_set.Row:
+        record, item = made.record, made.item
         why = "" if record.end is ProblemEnd.ACCEPTED else record.end.value  # others are not in exports
         if record.withdrawn.keys() & {ORIGINAL, item.made}:
             why = BY_REVIEWER
-        model = next((task.model for task in reversed(one.tasks) if task.model), "")
+        model = next((task.model for task in reversed(made.tasks) if task.model), "")
         return review_set.Row(
             id=key,
             set_key=self.key,
@@ -150,13 +150,13 @@ class ProblemItems(review_set.ReviewSet):
             type=item.made,
             reason=why,
             model=model,
-            usd=cost_of(call for task in one.tasks for call in task.calls),
+            usd=cost_of(call for task in made.tasks for call in task.calls),
             place=place,
         )
 
 
-def _sections(one: Made) -> Iterator[Section]:
-    item = one.item
+def _sections(made: Made) -> Iterator[Section]:
+    item = made.item
     options = (
         Entry(label=letter, markup=html(option.text, with_mathml), mark="yes" if option.right else "")
         for letter, option in zip("abcdefghijklmnopqrstuvwxyz", item.options, strict=False)
@@ -168,7 +168,7 @@ def _sections(one: Made) -> Iterator[Section]:
     if others:
         yield Section.of("Other solutions", *others, is_open=False)
     yield Section.of("LaTeX", Entry(text=item.latex), is_open=False)
-    yield Section.of("Tasks", *map(_task, one.tasks), is_open=False)
+    yield Section.of("Tasks", *map(_task, made.tasks), is_open=False)
 
 
 def _task(task: TaskResult) -> Entry:
@@ -179,5 +179,5 @@ def _task(task: TaskResult) -> Entry:
         *task.warnings,
     )
     compiled = () if task.compiled is None else (task.compiled.outcome.value,)
-    text = "; ".join((task.end.value, *(one for one in details if one), *compiled))
+    text = "; ".join((task.end.value, *(detail for detail in details if detail), *compiled))
     return Entry(label=task.task.key, text=text, mark="yes" if task.end.ok else "no")

@@ -57,15 +57,15 @@ def marked(
 ) -> tuple[review_set.Line, ...]:
     """Lines `first` to `last` (1-based) with the quotes of `evidence` marked. A quote that is not on its lines is not marked."""
     inside = {number: bytearray(len(lines[number - 1])) for number in range(first, last + 1)}
-    for one in evidence:
-        if one.start_line is None:
+    for place in evidence:
+        if place.start_line is None:
             continue
-        block = "\n".join(lines[one.start_line - 1 : one.end_line])
-        start = block.find(one.quote)
+        block = "\n".join(lines[place.start_line - 1 : place.end_line])
+        start = block.find(place.quote)
         if start < 0:
             continue
-        end = start + len(one.quote)
-        for number, line in enumerate(lines[one.start_line - 1 : one.end_line], one.start_line):
+        end = start + len(place.quote)
+        for number, line in enumerate(lines[place.start_line - 1 : place.end_line], place.start_line):
             left, right = max(0, start), min(len(line), end)
             if number in inside and left < right:
                 inside[number][left:right] = b"\1" * (right - left)
@@ -86,13 +86,13 @@ def _pieces(line: str, flags: bytearray) -> tuple[str, ...]:
     return (*pieces, line[at:])
 
 
-def _why(one: Question) -> Iterator[str]:
-    if isinstance(one, RejectedQuestion):
-        yield one.rejection_detail
-        if one.duplicate_of:
-            yield f"Duplicate of: {one.duplicate_of}"
-    elif isinstance(one, RetiredQuestion):
-        yield one.detail
+def _why(question: Question) -> Iterator[str]:
+    if isinstance(question, RejectedQuestion):
+        yield question.rejection_detail
+        if question.duplicate_of:
+            yield f"Duplicate of: {question.duplicate_of}"
+    elif isinstance(question, RetiredQuestion):
+        yield question.detail
 
 
 def _facts(known: stats.Row) -> dict[str, str]:
@@ -215,8 +215,8 @@ class QuestionSet(review_set.ReviewSet):
     def _asked(self, key: str) -> tuple[Question, IndexEntry | None]:
         """A question, and its document or None if the corpus no longer has the document. Raises StoreError for an unknown question."""
         self.find(key)
-        one = self._questions[key]
-        return one, self._documents.get(one.document_id)
+        question = self._questions[key]
+        return question, self._documents.get(question.document_id)
 
     def _text(self, entry: IndexEntry | None) -> tuple[list[str], str]:
         """The lines of a document, and a note; the note says why there are no lines, and is empty otherwise."""
@@ -228,21 +228,21 @@ class QuestionSet(review_set.ReviewSet):
             return [], str(error)
         return text.split("\n") if text else [], "" if text else "The document has no text."
 
-    def _pictures(self, one: Question) -> Iterator[review_set.Picture]:
+    def _pictures(self, question: Question) -> Iterator[review_set.Picture]:
         """The pages with the visuals of the question, then the other pages of its evidence, which are closed at first."""
-        visuals = [(each.page, each.label) for each in self._visuals(one) if each.page is not None]
+        visuals = [(each.page, each.label) for each in self._visuals(question) if each.page is not None]
         for page, label in visuals:
             yield review_set.Picture(label=label, page=page, title=f"Page {page} with {label}")
         shown = {page for page, _ in visuals}
-        for page in dict.fromkeys(place.page for place in one.evidence if place.page not in shown):
+        for page in dict.fromkeys(place.page for place in question.evidence if place.page not in shown):
             if page is not None:
                 yield review_set.Picture(label="", page=page, title=f"Page {page}", is_open=False)
 
-    def _visuals(self, one: Question) -> tuple[PublishedVisual, ...]:
-        if isinstance(one, PublishedQuestion) and one.visuals:
-            return one.visuals
-        labels = {place.visual for place in one.evidence if place.visual}
-        key = VisualManifest.key(self._combination.corpus, one.document_id) if labels else None
+    def _visuals(self, question: Question) -> tuple[PublishedVisual, ...]:
+        if isinstance(question, PublishedQuestion) and question.visuals:
+            return question.visuals
+        labels = {place.visual for place in question.evidence if place.visual}
+        key = VisualManifest.key(self._combination.corpus, question.document_id) if labels else None
         manifest = None if key is None else self._space.store.find_valid(key, VisualManifest)
         known = manifest.visuals if manifest is not None else ()
         return tuple(
@@ -253,9 +253,9 @@ class QuestionSet(review_set.ReviewSet):
         """The ids of the questions that the set had before reviewers changed the set."""
         found = {
             key
-            for key, one in self._questions.items()
-            if isinstance(one, PublishedQuestion)
-            or (isinstance(one, RejectedQuestion) and one.rejection_reason in BY_REVIEWERS)
+            for key, question in self._questions.items()
+            if isinstance(question, PublishedQuestion)
+            or (isinstance(question, RejectedQuestion) and question.rejection_reason in BY_REVIEWERS)
         }
         decisions = decisions_of(self._space, self.key).values()
         return found - made_by_edits(self._combination, (one for some in decisions for one in some))
@@ -301,10 +301,10 @@ def _questions(space: Workspace, combination: Combination) -> dict[str, Question
     found: dict[str, Question] = {
         one.id: one for one in (*published.questions, *_waiting(space, combination))
     }
-    for one in stored_lines(space.store, combination, REJECTED_FILE, RejectedLine):
-        found.setdefault(question_id(combination, one.document_id, one.question, one.answer), one)
-    for one in stored_lines(space.store, combination, RETIRED_FILE, RetiredQuestion):
-        found.setdefault(one.id, one)
+    for line in stored_lines(space.store, combination, REJECTED_FILE, RejectedLine):
+        found.setdefault(question_id(combination, line.document_id, line.question, line.answer), line)
+    for retired in stored_lines(space.store, combination, RETIRED_FILE, RetiredQuestion):
+        found.setdefault(retired.id, retired)
     return found
 
 

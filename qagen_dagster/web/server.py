@@ -204,13 +204,13 @@ class ReviewServer:
             return _json(to_json(stats.compare(file, *names)[0]))
 
     def _similar_questions(self, _request: Request, found: ReviewSet, key: str) -> Response:
-        one = found.find(key)
+        question = found.find(key)
         with self._encoding:  # one computation at a time; the same set keeps its embeddings
             known = self._similar.get(found.key)
             if known is None or known[0] is not found:
                 known = found, SimilarQuestions(found, self._sets.space.encode)
                 self._similar[found.key] = known
-            return _json(to_json(known[1].like(key, one.question)))
+            return _json(to_json(known[1].like(key, question.question)))
 
 
 def _lines(request: Request, found: ReviewSet, key: str) -> Response:

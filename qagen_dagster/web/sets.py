@@ -24,7 +24,7 @@ class Sets:
 
     def __init__(self, space: Workspace, sources: Sequence[SetSource]) -> None:
         self.space = space
-        self._sources = {one.key: one for one in sources}
+        self._sources = {source.key: source for source in sources}
         self._read: dict[str, tuple[object, ReviewSet]] = {}
         self.times_read = 0  # how often sets were read; a page that knows another number shows old questions
         self._lock = Lock()
@@ -127,10 +127,10 @@ class Reviews:
             found = sets.get(sent.set_key)
             row = found.find(sent.question_id)
             texts = {"document_id": row.document, "question": row.question, "answer": row.answer}
-            told = sent.model_dump(exclude={"fields"}) | texts
+            values = sent.model_dump(exclude={"fields"}) | texts
             if sent.action is Action.EDIT and found.fields(row.id):
-                told |= found.edited(row.id, sent.fields).model_dump()
-            decision = Decision.model_validate(told)
+                values |= found.edited(row.id, sent.fields).model_dump()
+            decision = Decision.model_validate(values)
         except ValidationError as error:
             raise ConfigError(
                 "; ".join(each["msg"].removeprefix("Value error, ") for each in error.errors())
@@ -142,8 +142,8 @@ class Reviews:
         with self._lock:
             found = review.decisions_of(self._space, set_key, self._known)
             for some in found.values():
-                for one in some:
-                    self._known[Decision.key(set_key, one.question_id, one.id)] = one
+                for decision in some:
+                    self._known[Decision.key(set_key, decision.question_id, decision.id)] = decision
         return found
 
 

@@ -60,13 +60,13 @@ def bank_of(space: Workspace, exam: Exam) -> ItemBank:
 
 
 def weights_of(wished: dict[str, Any]) -> dict[Difficulty, float]:
-    """The weights that were given. Their options are removed from `wished`."""
+    """The weights of difficulties in the options `wished`, from which they are removed."""
     found = {level: wished.pop(f"w_{level.value}") for level in Difficulty}
     return {level: weight for level, weight in found.items() if weight is not None}
 
 
 def prefixes_of(values: Sequence[str]) -> tuple[str, ...]:
-    """The given prefixes of schema ids. A value may have several, with commas between them."""
+    """The prefixes of schema ids in the values of --schema. A value may have several, with commas between them."""
     return tuple(part.strip() for part in ",".join(values).split(",") if part.strip())
 
 
@@ -186,15 +186,15 @@ def _show_sitting(sitting: Sitting) -> None:
     table = Table(title=f"{sitting.candidates} candidates; values with 95 % intervals")
     for name in ("item", "key", "facility", "point-biserial", "upper third", "lower third", "found"):
         table.add_column(name, justify="left" if name in ("item", "found") else "right")
-    for one in sitting.items:
-        shares = (f"{one.upper:.2f}", f"{one.lower:.2f}")
+    for item in sitting.items:
+        shares = (f"{item.upper:.2f}", f"{item.lower:.2f}")
         table.add_row(
-            one.item,
-            one.key,
-            str(one.facility),
-            str(one.discrimination or "-"),
+            item.item,
+            item.key,
+            str(item.facility),
+            str(item.discrimination or "-"),
             *shares,
-            "; ".join(one.findings),
+            "; ".join(item.findings),
         )
     Terminal().print(table)
     for form in sitting.forms:
@@ -210,11 +210,11 @@ def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
     found = read_yaml(file, Blueprint) if file else Blueprint()
     levels, prefixes = weights_of(wished), prefixes_of(wished.pop("schemas"))
     since: datetime | None = wished.pop("unused_since")
-    given: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
-    given |= {"schemas": prefixes} if prefixes else {}
-    given |= {"unused_since": since.date()} if since else {}
-    given |= {"difficulties": levels} if levels else {}
-    return Blueprint.model_validate({**dict(found), **given})
+    changes: dict[str, Any] = {name: value for name, value in wished.items() if value is not None}
+    changes |= {"schemas": prefixes} if prefixes else {}
+    changes |= {"unused_since": since.date()} if since else {}
+    changes |= {"difficulties": levels} if levels else {}
+    return Blueprint.model_validate({**dict(found), **changes})
 
 
 def _files(
@@ -240,7 +240,7 @@ def _files(
 def _show(drawn: Drawn, output: Path, names: list[str]) -> None:
     wanted = drawn.wanted
     for form in drawn.paper.forms:
-        keys = "".join(one.key for one in form.items)
+        keys = "".join(item.key for item in form.items)
         echo(f"form {form.number}: {len(form.items)} items, about {wanted.minutes:g} minutes, keys {keys}")
     echo(f"paper: {drawn.paper.id}, drawn {drawn.paper.drawn}")
     echo(f"files: {output}: {', '.join(names)}")

@@ -312,7 +312,7 @@ def json_record(
 
 
 def write(output: Path, data: bytes) -> None:
-    """Write a file atomically, and check that it holds the data (property 14). Raises ConfigError if not, and as `output_store` does."""
+    """Write a file atomically, and check that it has the content `data`. Raises ConfigError if not, and as `output_store` does."""
     store = output_store(output)
     store.write_bytes(output.name, data)
     broken = output_breaches(str(output), data, store.get(output.name))

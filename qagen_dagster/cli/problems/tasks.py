@@ -278,8 +278,8 @@ def _combined(request: Request, contexts: tuple[Path, ...], style: str) -> tuple
     """One problem that combines all items of the files. Raises ConfigError unless there are 2 to MOST_PARTS items in TeX files."""
     if request.image or (request.item_range and not request.tex):
         raise ConfigError("--type multi combines TeX files (-t, --context); -r applies to the file of -t")
-    given = [] if request.tex is None else [(request.tex, request.item_range)]
-    files = [*given, *((file, None) for file in contexts)]
+    first = [] if request.tex is None else [(request.tex, request.item_range)]
+    files = [*first, *((file, None) for file in contexts)]
     parts = [
         part.tex for file, wanted in files for part in read_problems(request.space, file, wanted, tex=True)
     ]

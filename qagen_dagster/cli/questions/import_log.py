@@ -82,11 +82,11 @@ def questions_import(
 
 def _lines(coverage: Coverage) -> Iterator[str]:
     """Lines with the outcomes of the questions, then with the gaps of the set."""
-    outcomes = Counter(one.outcome for one in coverage.questions)
+    outcomes = Counter(question.outcome for question in coverage.questions)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
     yield f"{len(coverage.questions)} imported questions: {counts}"
-    told = (one for one in coverage.questions if one.outcome != PUBLISHED)
-    for one in sorted(told, key=lambda one: one.outcome):
+    unpublished = (question for question in coverage.questions if question.outcome != PUBLISHED)
+    for one in sorted(unpublished, key=lambda one: one.outcome):
         yield f"\n{one.outcome}: {one.question}"
         places = [
             (f"nearest: {each.document_id or one.document_id}:{each.start_line}", each.quote)

@@ -113,9 +113,9 @@ def run(
     _print(space, reports, failures, as_json)
     left_out = (f"{one.key}: not run: {why}" for one, why in blind.items() if one not in combinations)
     too_long = (
-        f"{one.combination}: replies were {one.too_long.partition(': ')[2]}"
-        for one in reports
-        if one.too_long
+        f"{row.combination}: replies were {row.too_long.partition(': ')[2]}"
+        for row in reports
+        if row.too_long
     )
     warn((*space.corpora.faults, *left_out, *_unusable(space, combinations), *too_long))
     return fail(failures)
@@ -277,7 +277,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
                 result = store.read(document.result_key, GenerationResult)
                 rejected.update(candidate.rejection_reason.value for candidate in result.rejected)
                 details = (candidate.rejection_detail for candidate in result.rejected)
-                too_long.update(one for one in details if ended_by(one, GiveUpReason.OUTPUT_LIMIT))
+                too_long.update(detail for detail in details if ended_by(detail, GiveUpReason.OUTPUT_LIMIT))
                 yield from result.calls
 
     calls = unique_calls(chain(read(), validated.calls if validated else ()))

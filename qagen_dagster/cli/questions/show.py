@@ -53,17 +53,17 @@ def questions(
     space = Workspace(settings)
     wanted = Wanted(outcome, document, reason, question_type, text)
     found = [
-        one
+        row
         for combination in space.corpora.combinations(*chosen)
-        for one in listed(space, combination, wanted)
+        for row in listed(space, combination, wanted)
     ]
     shown = spread(found, limit)
     if as_json:
         print_json([row.model_dump(mode="json") for row in shown])
         return
     console = Terminal()
-    for one in shown:
-        _print(console, one)
+    for question in shown:
+        _print(console, question)
     more = len(found) - len(shown)
     console.print(f"{len(found)} questions" + (f", {more} not listed (--limit)" if more else ""))
 
@@ -72,11 +72,11 @@ def spread(found: Sequence[ListedQuestion], limit: int) -> list[ListedQuestion]:
     """At most `limit` questions in their order: as many different questions as possible, from as many documents as possible."""
     turns, words = Counter[str](), set[str]()
     ranked: list[tuple[bool, int, int]] = []
-    for place, one in enumerate(found):
-        said = normalise(one.question)
-        ranked.append((said in words, turns[one.document_id], place))
-        turns[one.document_id] += said not in words
-        words.add(said)
+    for place, row in enumerate(found):
+        asked = normalise(row.question)
+        ranked.append((asked in words, turns[row.document_id], place))
+        turns[row.document_id] += asked not in words
+        words.add(asked)
     return [found[place] for place in sorted(place for *_, place in sorted(ranked)[:limit])]
 
 

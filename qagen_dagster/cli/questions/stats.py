@@ -129,16 +129,16 @@ def runs(settings: Settings, chosen: Selection, as_json: bool) -> None:
     Terminal().print(table)
 
 
-def _tokens(one: queries.Row, count: int | None) -> str:
+def _tokens(row: queries.Row, count: int | None) -> str:
     """The number of tokens; "-" if no server counted them, and a lower bound if some calls were not counted."""
-    return "-" if count is None else f"{'≥ ' if one.uncounted_calls else ''}{count:,}"
+    return "-" if count is None else f"{'≥ ' if row.uncounted_calls else ''}{count:,}"
 
 
-def _cost(one: queries.Row, unknown_share: float) -> str:
-    if not one.calls and not one.at_least:
+def _cost(row: queries.Row, unknown_share: float) -> str:
+    if not row.calls and not row.at_least:
         return "-"
-    least = "≥ " if one.at_least and one.usd is not None else ""
-    return f"{least}{_money(one.usd, unknown_share)}"
+    least = "≥ " if row.at_least and row.usd is not None else ""
+    return f"{least}{_money(row.usd, unknown_share)}"
 
 
 def _money(usd: float | None, unknown_share: float) -> str:

@@ -22,17 +22,17 @@ def of_closed_book(space: Workspace, report: evaluation.ClosedBookReport) -> Met
     """The share of leaked questions, and a row for each question that was answered or is undecided, leaked questions first."""
     rows = [
         (
-            one.question_id,
-            _closed_end(one),
-            one.question,
-            one.answer,
-            one.given,
-            one.explanation or one.failure,
+            question.question_id,
+            _closed_end(question),
+            question.question,
+            question.answer,
+            question.given,
+            question.explanation or question.failure,
         )
-        for one in sorted(
+        for question in sorted(
             report.questions, key=lambda one: (_CLOSED_ENDS.index(_closed_end(one)), one.question_id)
         )
-        if one.leaked is not False or one.given
+        if question.leaked is not False or question.given
     ]
     header = ("id", "outcome", "question", "answer", "answer without the document", "explanation")
     metrics = ("leaked_share", "leaked", "undecided")
@@ -60,14 +60,14 @@ def of_answers(space: Workspace, report: evaluation.AnswerReport) -> Metadata:
     """The scores of answers from the questions' own documents, and the answers, the worst first."""
     rows = [
         (
-            one.question_id,
-            "" if one.f1 is None else f"{one.f1:.2f}",
-            _grounded(one),
-            one.question,
-            one.answer,
-            one.given or one.failure,
+            question.question_id,
+            "" if question.f1 is None else f"{question.f1:.2f}",
+            _grounded(question),
+            question.question,
+            question.answer,
+            question.given or question.failure,
         )
-        for one in sorted(
+        for question in sorted(
             report.questions, key=lambda one: (-1.0 if one.f1 is None else one.f1, one.question_id)
         )
     ]
@@ -100,14 +100,14 @@ def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics:
     runs = earlier_reports(space.store, report.combination, report.kind)[:MOST_RUNS]
     rows = [
         (
-            one.created[:SECONDS],
-            one.run_id[:8],
-            one.profile,
-            one.model,
-            len(one.questions),
-            *(_cell(one, name) for name in metrics),
+            run.created[:SECONDS],
+            run.run_id[:8],
+            run.profile,
+            run.model,
+            len(run.questions),
+            *(_cell(run, name) for name in metrics),
         )
-        for one in runs
+        for run in runs
     ]
     names = (name.replace("_", " ") for name in metrics)  # headers that can wrap
     header = ("time (UTC)", "run", "profile", "model", "questions", *names)
@@ -116,7 +116,7 @@ def _common(space: Workspace, report: evaluation.EvaluationReport[Any], metrics:
         "asked_again": report.unheard,
         "runs": markdown_table(header, rows),
         "report": stored_file(space.store, key),
-        **cost(call for one in report.questions for call in one.calls),
+        **cost(call for question in report.questions for call in question.calls),
     }
 
 
@@ -131,8 +131,8 @@ def _closed_end(one: evaluation.ClosedBookAnswer) -> str:
     return "leaked" if one.leaked else "wrong" if one.given and one.decided != "unknown" else "unknown"
 
 
-def _grounded(one: evaluation.BaselineAnswer) -> str:
-    grounded = None if one.grading is None else one.grading.is_grounded
+def _grounded(answer: evaluation.BaselineAnswer) -> str:
+    grounded = None if answer.grading is None else answer.grading.is_grounded
     return "" if grounded is None else "yes" if grounded else "no"
 
 
@@ -155,7 +155,7 @@ def _metrics(metrics: Mapping[str, float]) -> dg.MarkdownMetadataValue:
 
 def _not_ranked_first(questions: Iterable[evaluation.RetrievedQuestion]) -> dg.MarkdownMetadataValue:
     """The questions whose document is not ranked first: first those that were not searched, then the others from the worst rank on."""
-    found = [(one, placed(one.placements, Ranking.BOTH)) for one in questions]
+    found = [(question, placed(question.placements, Ranking.BOTH)) for question in questions]
     late = [(one, place) for one, place in found if place is None or place.document != 1]
     late.sort(key=lambda item: (item[1] is not None, -(item[1].document or 10_000) if item[1] else 0))
     rows = [

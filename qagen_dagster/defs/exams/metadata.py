@@ -60,9 +60,9 @@ def of_ideas(plan: PartPlan, found: Sequence[bank.SlotPlan]) -> metadata.Metadat
 
 def of_items(plan: PartPlan, results: Sequence[bank.SlotResult], reused: int) -> metadata.Metadata:
     """Accepted and rejected items, the number of rejections by step, pictures of typeset items, cost."""
-    items = [one.item for one in results if one.item is not None]
-    rejected = [one.rejected for one in results if one.rejected is not None]
-    ends = Counter(one.end.value for one in results)
+    items = [result.item for result in results if result.item is not None]
+    rejected = [result.rejected for result in results if result.rejected is not None]
+    ends = Counter(result.end.value for result in results)
     caught = caught_by(results, plan.exam.config.thresholds)
     return {
         metadata.ROW_COUNT: len(items),
@@ -75,7 +75,7 @@ def of_items(plan: PartPlan, results: Sequence[bank.SlotResult], reused: int) ->
         "rejected_items": _rejections(rejected),
         "rejected_by": metadata.bar_chart(caught, "failed attempts by the step that rejected them"),
         **_cards(items),
-        **metadata.cost((call for one in results for call in one.calls), len(items)),
+        **metadata.cost((call for result in results for call in result.calls), len(items)),
     }
 
 
@@ -103,7 +103,7 @@ def of_bank(exam: Exam, found: Bank, statistics: Mapping[str, ItemStatistics]) -
         "exports": list(exports),
         "changed": list(found.changed),
         **metadata.review_page(exam_key(exam.key)),
-        **metadata.cost((call for one in found.results for call in one.calls), stats.accepted),
+        **metadata.cost((call for result in found.results for call in result.calls), stats.accepted),
     }
     if total:
         shown["acceptance_rate"] = round(stats.accepted / total, 4)
@@ -132,12 +132,12 @@ def _of_plan(plan: PartPlan) -> metadata.Metadata:
 
 def _acceptance(exam: Exam, by_part: dict[str, bank.Counts]) -> dg.MarkdownMetadataValue:
     """A row per schema and a column per difficulty, with the number of accepted items out of all finished items."""
-    difficulties = [one.value for one in exam.config.difficulties]
+    difficulties = [difficulty.value for difficulty in exam.config.difficulties]
     rows: list[tuple[str, ...]] = []
     for schema in exam.schemas.values():
-        counts = [by_part.get(f"{schema.id}/{one}", bank.Counts()) for one in difficulties]
+        counts = [by_part.get(f"{schema.id}/{difficulty}", bank.Counts()) for difficulty in difficulties]
         every = bank.Counts(
-            accepted=sum(one.accepted for one in counts), rejected=sum(one.rejected for one in counts)
+            accepted=sum(count.accepted for count in counts), rejected=sum(count.rejected for count in counts)
         )
         rows.append((f"{schema.id} {schema.title}", *map(_share, counts), _share(every)))
     return metadata.markdown_table(("schema", *difficulties, "all"), rows)
@@ -167,14 +167,14 @@ def _items(items: Sequence[bank.ExamItem]) -> dg.MarkdownMetadataValue:
 def _rejections(rejected: Sequence[bank.RejectedItem]) -> dg.MarkdownMetadataValue:
     rows = [
         (
-            f"{one.schema_id}/{one.difficulty.value} {one.slot}",
-            one.failure_type,
-            "; ".join(one.reasons),
-            one.stage,
-            one.severity.value,
-            one.attempts,
+            f"{item.schema_id}/{item.difficulty.value} {item.slot}",
+            item.failure_type,
+            "; ".join(item.reasons),
+            item.stage,
+            item.severity.value,
+            item.attempts,
         )
-        for one in rejected
+        for item in rejected
     ]
     return metadata.markdown_table(
         ("slot", "failure", "reasons", "rejected by", "severity", "attempts"), rows

@@ -81,7 +81,7 @@ def grounding_results(options: GradingOptions, report: GroundingReport) -> list[
 
 def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     """Numbers that the UI plots by partition and over time, charts, a row per document and per ungrounded answer, cost."""
-    answers = [(one, answer) for one in report.documents for answer in one.answers]
+    answers = [(document, answer) for document in report.documents for answer in document.answers]
     statuses = Counter(
         sentence.status.value for _, answer in answers for sentence in answer.grading.sentences
     )
@@ -112,11 +112,11 @@ def of_report(space: Workspace, report: GroundingReport) -> metadata.Metadata:
     return shown
 
 
-def _letter(one: GroundingReport | DocumentGrades) -> str:
-    if one.overall_grade is not None:
-        return one.overall_grade.value
-    measured = one.grounded + one.ungrounded
-    return f"{measured} of {measured + one.not_measured} measured" if measured else "not measured"
+def _letter(graded: GroundingReport | DocumentGrades) -> str:
+    if graded.overall_grade is not None:
+        return graded.overall_grade.value
+    measured = graded.grounded + graded.ungrounded
+    return f"{measured} of {measured + graded.not_measured} measured" if measured else "not measured"
 
 
 def _number(value: float | None) -> str:
@@ -133,15 +133,15 @@ def _worst_first(documents: Sequence[DocumentGrades]) -> list[DocumentGrades]:
 def _documents(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
     rows = [
         (
-            one.document_id,
-            one.title,
-            _letter(one),
-            _number(one.overall_confidence),
-            one.grounded,
-            one.ungrounded,
-            one.not_measured,
+            document.document_id,
+            document.title,
+            _letter(document),
+            _number(document.overall_confidence),
+            document.grounded,
+            document.ungrounded,
+            document.not_measured,
         )
-        for one in _worst_first(documents)
+        for document in _worst_first(documents)
     ]
     header = ("document", "title", "grade", "confidence", "grounded", "ungrounded", "not measured")
     return metadata.markdown_table(header, rows)
@@ -157,10 +157,10 @@ def _highlights(report: GroundingReport) -> dg.MarkdownMetadataValue:
 
 def _not_measured(answers: Sequence[tuple[DocumentGrades, GradedAnswer]]) -> dg.MarkdownMetadataValue:
     rows: list[tuple[str, ...]] = []
-    for one, answer in answers:
+    for document, answer in answers:
         if (grading := answer.grading).is_grounded is None:
             why = grading.judge_failure or "; ".join(grading.issues) or "no sentence could be measured"
-            rows.append((answer.id, why, answer.question, answer.answer, one.document_id))
+            rows.append((answer.id, why, answer.question, answer.answer, document.document_id))
     return metadata.markdown_table(("id", "reason", "question", "answer", "document"), rows)
 
 
@@ -182,8 +182,8 @@ def _chart(documents: Sequence[DocumentGrades]) -> dg.MarkdownMetadataValue:
     """For each document a bar of the same length, split into the shares of grounded, ungrounded and not measured answers."""
     shown = [one for one in _worst_first(documents) if one.answers][:_MOST_BARS]
     parts = _legend()
-    for number, one in enumerate(shown):
-        parts += _bar(one, 26 * number + 26)
+    for number, document in enumerate(shown):
+        parts += _bar(document, 26 * number + 26)
     note = f"\n\nthe {_MOST_BARS} least grounded of {len(documents)}" if len(documents) > len(shown) else ""
     return dg.MetadataValue.md(metadata.chart("answers by document", 640, 26 * len(shown) + 30, parts) + note)
 
@@ -196,9 +196,9 @@ def _legend() -> list[str]:
     ]
 
 
-def _bar(one: DocumentGrades, y: int) -> list[str]:
-    counts = (one.grounded, one.ungrounded, one.not_measured)
-    name = one.document_id if len(one.document_id) <= 30 else f"{one.document_id[:29]}\u2026"
+def _bar(document: DocumentGrades, y: int) -> list[str]:
+    counts = (document.grounded, document.ungrounded, document.not_measured)
+    name = document.document_id if len(document.document_id) <= 30 else f"{document.document_id[:29]}\u2026"
     parts = [f'<text x="192" y="{y + 15}" text-anchor="end" fill="#555">{escape(name)}</text>']
     x = 200.0
     for count, (_, color) in zip(counts, _OUTCOMES, strict=True):
@@ -210,5 +210,5 @@ def _bar(one: DocumentGrades, y: int) -> list[str]:
             )
             parts += [label] if width > 12 else []
         x += width
-    grade = f"{_letter(one)} {_number(one.overall_confidence)}"
+    grade = f"{_letter(document)} {_number(document.overall_confidence)}"
     return [*parts, f'<text x="540" y="{y + 15}" fill="#555">{escape(grade)}</text>']

@@ -19,14 +19,14 @@ from qagen_dagster.store import Store
 def of_build(built: IndexBuild, store: Store) -> metadata.Metadata:
     """Counts, cost, and a row per document, failed documents first."""
     index, now = built.index, set(built.embedded)
-    failed = sum(one.failure is not None for one in index.documents)
+    failed = sum(document.failure is not None for document in index.documents)
     rows = [
         (one.id, one.chunks, "failed" if one.failure else "new" if one.id in now else "reused", one.failure)
-        for one in sorted(index.documents, key=lambda one: (one.failure is None, one.id))
+        for one in sorted(index.documents, key=lambda document: (document.failure is None, document.id))
     ]
     use = built.use
     return {
-        metadata.ROW_COUNT: sum(one.chunks for one in index.documents),
+        metadata.ROW_COUNT: sum(document.chunks for document in index.documents),
         "indexed_documents": len(index.documents),
         "embedded_now": len(now),
         "reused": len(index.documents) - len(now) - failed,
@@ -62,8 +62,8 @@ def document_index(
     meter = index_meter(space, corpus, launch, config.profile, config.limits)
     built = build_index(space, corpus, config.profile, progress, meter)
     index = built.index
-    for one in index.documents:
-        if one.failure is not None:
-            context.log.warning(f"{one.id}: {one.failure}")
+    for document in index.documents:
+        if document.failure is not None:
+            context.log.warning(f"{document.id}: {document.failure}")
     texts = (f"{d.id}{d.text_sha256}{d.chunks}" for d in index.documents)
     return metadata.materialized(of_build(built, space.store), fingerprint([index.fingerprint, *texts]))

@@ -119,7 +119,7 @@ def plan_stage(
     space = workspace.open()
     plan = config.plan(space, context.partition_key)
     chosen = config.model_copy(update={"profile": plan.profile_name})
-    names = [one.id for one in plan.problems]
+    names = [problem.id for problem in plan.problems]
     least = space.settings.document_workers  # the problems of one op run in parallel
     yield from split(context, space, chosen, names, "problems", least=least)
 
@@ -148,7 +148,7 @@ def _collect_op(stage: Stage) -> Function:
         space = workspace.open()
         plan = ProblemConfig(**options["config"]).plan(space, context.partition_key)
         bank = open_bank(space, plan)
-        tasks = [task for one in bank.problems for task in one.tasks if task.task.stage is stage]
+        tasks = [task for problem in bank.problems for task in problem.tasks if task.task.stage is stage]
         fresh = sum(shard["finished"] for shard in shards)
         yield dg.Output(
             None,

@@ -42,13 +42,13 @@ _COLUMN = "box-sizing:border-box;padding:8px 10px;overflow:hidden;border-left:1p
 def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources) -> Metadata:
     """The settings of problems.yaml, a row per file, a row per problem, and thumbnails of pictures."""
     config = problem_set.config
-    files = [(one.file, one.problems) for one in found.sources]
+    files = [(source.file, source.problems) for source in found.sources]
     rows = [(one.id, one.source_path, one.input.value, one.kind, one.tex) for one in found.problems]
     requested = {
-        "variants": [one.value for one in config.variants],
+        "variants": [variant.value for variant in config.variants],
         "variants_each": config.variants_each,
         "alternates": config.alternates,
-        "conversions": [one.value for one in config.conversions],
+        "conversions": [conversion.value for conversion in config.conversions],
         "combine": [list(one) for one in config.combine],
     }
     return {
@@ -57,7 +57,7 @@ def of_sources(space: Workspace, problem_set: ProblemSet, found: ProblemSources)
         "requested": requested,
         "files": markdown_table(("file", "problems"), files),
         "problems": markdown_table(("id", "source", "input", "kind", "TeX"), rows),
-        **_pictures(space, [one for one in found.problems if one.picture is not None]),
+        **_pictures(space, [problem for problem in found.problems if problem.picture is not None]),
     }
 
 
@@ -90,22 +90,22 @@ def of_stage(space: Workspace, plan: SetPlan, bank: ProblemBank, stage: Stage, f
 def of_bank(space: Workspace, found: PublishedBank) -> Metadata:
     """The outcome of every problem, rendered items, files, cost."""
     bank, items = found.bank, found.export.items
-    ends = Counter(one.end.value for one in bank.problems)
+    ends = Counter(problem.end.value for problem in bank.problems)
     rows = [
         (
-            one.id,
-            one.end.value,
-            one.classification.question_type.value if one.classification else "",
-            one.classification.topic if one.classification else "",
-            ", ".join(item.made for item in items_of(one)),
-            len(one.alternates),
-            "; ".join((one.detail, *one.withdrawn.values())).strip("; "),
+            problem.id,
+            problem.end.value,
+            problem.classification.question_type.value if problem.classification else "",
+            problem.classification.topic if problem.classification else "",
+            ", ".join(item.made for item in items_of(problem)),
+            len(problem.alternates),
+            "; ".join((problem.detail, *problem.withdrawn.values())).strip("; "),
         )
-        for one in bank.problems
+        for problem in bank.problems
     ]
     exports = {name.partition(f"/{EXPORTS}/")[2]: name for name in found.paths if f"/{EXPORTS}/" in name}
     unusable = not_usable(bank)
-    calls = [call for one in bank.problems for task in one.tasks for call in task.calls]
+    calls = [call for problem in bank.problems for task in problem.tasks for call in task.calls]
     return {
         ROW_COUNT: len(items),
         "problems": len(bank.problems),
@@ -134,7 +134,7 @@ def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
     wide = _WIDE // (3 if picture else 2)
     lines = sum(max(1, -int(-len(line) * _LETTER // wide)) for line in item.latex.splitlines())
     high = min(_MOST, max(_LEAST, lines * _LINE + 30))
-    options = "".join(f"<li>{html(one.text, with_mathml)}</li>" for one in item.options)
+    options = "".join(f"<li>{html(option.text, with_mathml)}</li>" for option in item.options)
     page = f'{html(item.statement, with_mathml)}<ol type="a">{options}</ol>{html(item.solution, with_mathml)}'
     columns = [
         f'<pre style="{_CODE}">{escape(xml_text(item.latex))}</pre>',
@@ -142,7 +142,7 @@ def card(item: BankItem, picture: str | None, drawn: str | None) -> str:
     ]
     if picture:
         columns.insert(0, _image(picture, wide))
-    cells = "".join(f'<div style="width:{wide}px;{_COLUMN}">{one}</div>' for one in columns)
+    cells = "".join(f'<div style="width:{wide}px;{_COLUMN}">{column}</div>' for column in columns)
     return html_as_svg(cells, _WIDE, high, f"display:flex;background:#fff;height:{high}px;{_TEXT}")
 
 
@@ -151,7 +151,7 @@ def _image(uri: str, wide: int) -> str:
 
 
 def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Metadata:
-    records = {one.id: one for one in bank.problems}
+    records = {problem.id: problem for problem in bank.problems}
     shown: list[str] = []
     for item in items[:MAX_CARDS]:
         record = records[item.problem]
@@ -165,9 +165,9 @@ def _cards(space: Workspace, bank: ProblemBank, items: Sequence[BankItem]) -> Me
 
 def _pictures(space: Workspace, problems: Sequence[Problem]) -> Metadata:
     found = [
-        f"**{cell(one.id)}**\n\n![{cell(one.id)}]({uri})"
-        for one in problems[:MAX_CARDS]
-        if (uri := _uri(thumbnail(space, one))) is not None
+        f"**{cell(problem.id)}**\n\n![{cell(problem.id)}]({uri})"
+        for problem in problems[:MAX_CARDS]
+        if (uri := _uri(thumbnail(space, problem))) is not None
     ]
     return pictures("pictures", found)
 

@@ -269,7 +269,7 @@ def _of_exports(store: Store, combination: Combination, made: SetExports) -> Met
     """A row per format, the folder of the exports, and the visuals that could not be rendered."""
     rows = [(one.format, one.questions, len(one.left_out), ", ".join(one.files)) for one in made.exports]
     return {
-        ROW_COUNT: max((one.questions for one in made.exports), default=0),
+        ROW_COUNT: max((export.questions for export in made.exports), default=0),
         "formats": markdown_table(("format", "questions", "left out", "files"), rows),
         "folder": CorpusGenerationResult.file_key(combination, FOLDER),
         **uri(store, CorpusGenerationResult.file_key(combination, FOLDER), "questions"),

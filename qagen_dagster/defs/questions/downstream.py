@@ -18,7 +18,7 @@ PUBLISHED_SETS = "published_sets"
 
 
 class PublishedSets(dg.ConfigurableIOManager):
-    """Loads one partition of the asset `corpus_json` as a PublishedSet; several partitions as a dictionary of the published ones by key."""
+    """Loads one partition of the asset `corpus_json` as a PublishedSet, several as a dictionary of the published ones by key."""
 
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
 
@@ -32,9 +32,9 @@ class PublishedSets(dg.ConfigurableIOManager):
             return read_published(store, Combination.from_key(keys[0]))
         wanted = {key: Combination.from_key(key) for key in keys}
         return {
-            key: read_published(store, one)
-            for key, one in wanted.items()
-            if store.exists(CorpusGenerationResult.key(one))
+            key: read_published(store, combination)
+            for key, combination in wanted.items()
+            if store.exists(CorpusGenerationResult.key(combination))
         }
 
 

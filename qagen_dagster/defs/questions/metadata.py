@@ -108,12 +108,12 @@ def of_candidates(
         for result in results:
             accepted.extend(result.accepted)
             rejected.extend(result.rejected)
-            missing.extend((result.document_id, one) for one in result.shortfalls)
+            missing.extend((result.document_id, shortfall) for shortfall in result.shortfalls)
             count = result.stats.target_count - result.stats.accepted_count
             counts.append(count if result.shortfalls else 0)
             yield from result.calls
 
-    spent = metadata.cost(read(), sum(one.accepted for one in found.documents))
+    spent = metadata.cost(read(), sum(document.accepted for document in found.documents))
     reasons = Counter(one.rejection_reason.value for one in rejected)
     rows = [(d.document_id, d.end.value, d.accepted, d.rejected, d.end_detail) for d in found.documents]
     return {
@@ -127,7 +127,7 @@ def of_candidates(
         **of_rejected(space, combination, rejected, "rejected"),
         "accepted_questions": _questions(accepted),
         "documents": metadata.markdown_table(("document", "outcome", "accepted", "rejected", "detail"), rows),
-        "documents_reused": sum(one.result_key is not None for one in found.documents) - fresh,
+        "documents_reused": sum(document.result_key is not None for document in found.documents) - fresh,
         **_missing(missing, sum(counts)),
         "profile": found.profile,
         "models": found.models,
@@ -263,15 +263,15 @@ def _case(space: Workspace, combination: Combination, number: int, name: str, on
     return "\n\n".join(parts)
 
 
-def _lines(space: Workspace, corpus: str, one: RejectedQA) -> Iterator[str]:
+def _lines(space: Workspace, corpus: str, rejected: RejectedQA) -> Iterator[str]:
     """The lines of the quotes, with their numbers in bold, and the lines directly before and after them."""
     quoted = {
         number
-        for place in one.evidence
+        for place in rejected.evidence
         if place.start_line is not None and place.end_line is not None
         for number in range(place.start_line, place.end_line + 1)
     }
-    data = space.store.get(Document.text_key(corpus, one.document_id)) if quoted else None
+    data = space.store.get(Document.text_key(corpus, rejected.document_id)) if quoted else None
     text = dict(enumerate((data or b"").decode("utf-8").split("\n"), 1))
     near = sorted({number + step for number in quoted for step in (-1, 0, 1)})
     for number in [number for number in near if text.get(number, "").strip()][:_MOST_LINES]:
@@ -284,11 +284,11 @@ def _links(
 ) -> metadata.Metadata:
     """Links that open the texts of the documents in an editor, at the lines of the evidence."""
     links: list[dg.LocalFileCodeReference] = []
-    for number, one in rejected:
-        file = space.store.local_path(Document.text_key(corpus, one.document_id))
-        line = next((place.start_line for place in one.evidence if place.start_line is not None), None)
+    for number, question in rejected:
+        file = space.store.local_path(Document.text_key(corpus, question.document_id))
+        line = next((place.start_line for place in question.evidence if place.start_line is not None), None)
         if file is not None and line is not None:
-            label = f"{number}. {_place_of(one.document_id, one.evidence)}"
+            label = f"{number}. {_place_of(question.document_id, question.evidence)}"
             links.append(dg.LocalFileCodeReference(file_path=str(file), line_number=line, label=label))
     return {f"{verb}_lines": dg.CodeReferencesMetadataValue(code_references=[*links])} if links else {}
 

@@ -213,7 +213,7 @@ def _name(label: str) -> str:
 
 
 class BodyWriter:
-    """Writes elements to a `Writer`; `level` is the depth of the surrounding section."""
+    """Writes elements to a `Writer`. The `level` of an element is the level of a heading in it, 1 for the highest."""
 
     def __init__(self, writer: Writer) -> None:
         self._out = writer
@@ -250,7 +250,7 @@ class BodyWriter:
     def write(self, element: Element, level: int) -> None:
         """Write one element according to its name.
 
-        For an element with an unknown name, its blocks are written one by one. Without blocks, it is written as a paragraph.
+        An element with an unknown name is written block by block, or as one paragraph if it has no blocks.
         """
         name = local(element)
         if name in _SKIPPED or not name:
@@ -308,8 +308,8 @@ class BodyWriter:
         self._flush(buffer)
         for note in named(element, "fn"):
             self._each(note, level)
-        for one in floats:
-            self.write(one, level)
+        for float_element in floats:
+            self.write(float_element, level)
 
     def _flush(self, buffer: list[str]) -> None:
         text = tidy("".join(buffer))
@@ -374,7 +374,7 @@ class BodyWriter:
         caption = first(element, "caption")
         texts = [inline(first(caption, "title"))] if caption is not None else []
         paragraphs = named(caption, "p") if caption is not None else []
-        texts.extend(text for one in paragraphs if not _OWN_DOI.fullmatch(text := inline(one)))
+        texts.extend(text for paragraph in paragraphs if not _OWN_DOI.fullmatch(text := inline(paragraph)))
         text = tidy(" ".join(text for text in texts if text))
         start = self._out.paragraph(_joined(label, text)) if label or text else None
         for one in paragraphs:
@@ -403,19 +403,19 @@ class BodyWriter:
         self._out.heading(_heading_of(element) or "References", level)
         lines = [line for ref in named(element, "ref") for line in reference_lines(ref)]
         self._out.block(lines)
-        for one in named(element, "ref-list", "p"):
-            self.write(one, level + 1)
+        for child in named(element, "ref-list", "p"):
+            self.write(child, level + 1)
 
 
 def _notes(foot: Element) -> list[str]:
     """The footnotes of a table. Each begins with its mark as the cells show it ("^a Text")."""
     texts: list[str] = []
-    for one in below(foot, "p"):
-        parent = one.getparent()
+    for paragraph in below(foot, "p"):
+        parent = paragraph.getparent()
         label = line_of(first(parent, "label")) if parent is not None and local(parent) == "fn" else ""
-        mark = next((child for child in one if local(child) == "sup"), None)
-        text = inline(one)
-        if mark is not None and not (one.text or "").strip() and one[0] is mark:
+        mark = next((child for child in paragraph if local(child) == "sup"), None)
+        text = inline(paragraph)
+        if mark is not None and not (paragraph.text or "").strip() and paragraph[0] is mark:
             sign = inline(mark)
             text = f"^{sign} {text.removeprefix(sign).lstrip()}"
         if text and not _OWN_DOI.fullmatch(text):

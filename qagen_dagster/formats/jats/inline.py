@@ -211,7 +211,7 @@ def _grouped(text: str) -> str:
 
 
 def _parts(elements: list[Element], count: int) -> list[str]:
-    texts = [_linear(one).strip() for one in elements[:count]]
+    texts = [_linear(element).strip() for element in elements[:count]]
     return texts + [""] * (count - len(texts))
 
 

@@ -107,17 +107,17 @@ def _keywords_of(meta: Element) -> tuple[str, ...]:
 
 
 def _contributor(contrib: Element) -> str:
-    for one in contrib:
-        if local(one) in ("name", "string-name"):
-            return person(one, given_first=True)
-        if local(one) == "collab":
-            own = (one.text or "") + "".join(
+    for child_element in contrib:
+        if local(child_element) in ("name", "string-name"):
+            return person(child_element, given_first=True)
+        if local(child_element) == "collab":
+            own = (child_element.text or "") + "".join(
                 ("" if local(child) == "contrib-group" else inline(child)) + (child.tail or "")
-                for child in one
+                for child in child_element
             )
             return collapse(own)
-        if local(one) == "name-alternatives":
-            name = first(one, "name")
+        if local(child_element) == "name-alternatives":
+            name = first(child_element, "name")
             return "" if name is None else person(name, given_first=True)
     return ""
 
@@ -132,8 +132,8 @@ def _url(meta: Element) -> str | None:
 
 
 def _abstract(meta: Element) -> str | None:
-    for one in _abstracts_of(meta):
-        paragraphs = (inline(part) for part in below(one, "p"))
+    for abstract in _abstracts_of(meta):
+        paragraphs = (inline(part) for part in below(abstract, "p"))
         text = " ".join(part for part in paragraphs if part and not part.startswith("DOI: http"))
         return tidy(text) or None
     return None
@@ -204,7 +204,7 @@ class JatsFormat(Format):
         return tuple(_written(article).visuals)
 
     def rights(self, source: Source, options: ParseOptions) -> dict[str | None, Rights]:
-        """The rights that the permissions of each article state."""
+        """By row, the rights that the front matter of each article states. Raises DocumentError."""
         articles, _ = _articles(source)
         rows = _rows(articles) if len(articles) > 1 else {None: articles[0]}
         metas = {row: first(article, "front", "article-meta") for row, article in rows.items()}

@@ -82,9 +82,9 @@ def _span(cell: Element, name: str, most: int, *, least: int = 1, extra: int = 0
 
 def _cell(cell: Element) -> str:
     paragraphs = [one for one in below(cell, "p", "list-item") if local(one) == "p"]
-    texts = [inline(one) for one in paragraphs] if paragraphs else []
-    own = inline(cell) if not texts or not named(cell, "p") else "; ".join(text for text in texts if text)
-    return own.replace("|", "\\|")
+    texts = [inline(paragraph) for paragraph in paragraphs] if paragraphs else []
+    shown = inline(cell) if not texts or not named(cell, "p") else "; ".join(text for text in texts if text)
+    return shown.replace("|", "\\|")
 
 
 def _stacked(rows: list[dict[int, str]], column: int) -> str:

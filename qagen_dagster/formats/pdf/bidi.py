@@ -1,8 +1,8 @@
 """Puts lines with Hebrew or Arabic letters into the order in which they are read, by the position of each letter on the page.
 
-Files differ in the order in which they draw such letters, and the library turns single runs of them, so that the runs of a line
-are in order from left to right. Positions are reliable: sorted from left to right, the letters are the line as it is seen. The rules of
-bidirectional writing, applied backwards, give the line as it is read.
+Files differ in the order in which they draw such letters, and the library reverses single runs of them. Only their positions are
+reliable: sorted from left to right, the letters are the line as it is seen. The rules of bidirectional writing, applied backwards, give
+the line as it is read.
 """
 
 import re
@@ -56,7 +56,7 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
 
 
 def with_brackets(line: str) -> str:
-    """A line that is read from the right. Its brackets are mirrored if the file names them by their appearance."""
+    """The line. The brackets of right-to-left text are mirrored if the file names them by their appearance."""
     if RTL.search(line) and len(_IMPROPER.findall(line)) > len(_PROPER.findall(line)):
         return line.translate(_TURNED)
     return line
@@ -102,7 +102,7 @@ def _distance(letter: _Letter, other: _Letter, middle: float) -> float:
 
 
 def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
-    """The letters in separate pieces, with spaces where there is room for one. The page's own spaces do not count."""
+    """The letters in separate pieces, with spaces where there is room for one. Where the page has a space, half of the room is enough."""
     parts: list[list[_Letter]] = []
     last: _Letter | None = None
     spaced = False

@@ -22,9 +22,9 @@ _TENTH = 0.1
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PROSE_CHARS = 26  # minimum average characters of lines of prose
 _LONE_CHARS = 45  # minimum characters of a single line of prose
-_CELL_CHARS = 40  # maximum characters of a cell that has neighbours
+_CELL_CHARS = 40  # minimum average characters of pieces of prose that share their lines with another piece
 MAX_CAPTION = 500  # characters
-_MAX_LINES = 14
+_MAX_LINES = 14  # maximum pieces of a caption
 # The words in lower case that begin a caption, each with the name of the visual.
 _TABLES = {"tab.": "Table"} | {
     name.lower(): name for name in ("Table", "Tabelle", "Tableau", "Tabla", "Tabela")

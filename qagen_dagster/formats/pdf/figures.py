@@ -11,10 +11,10 @@ from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains, shar
 from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection, union
 
 _MIN_SIDE = 16.0  # points; minimum side of a shape
-_LONG = 100.0  # points; a shape of this width may have half the height, such as a number line
+_LONG = 100.0  # points; the shorter side of a shape of this length may be half as long, as in a number line
 _WHOLE = 0.8  # share of the page from which a shape is the page's background
 _REPEATED = 0.2  # share of the pages; marks at the same place on more pages are decoration
-_JOINED = 9.0  # points between parts of one drawing
+_JOINED = 9.0  # parts of one drawing are about this many points apart or less
 _PARAGRAPH = 3  # minimum lines of prose in a frame
 _FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph
 _LABEL_CHARS = 60
@@ -40,7 +40,7 @@ class Repeats:
         self._pages = 0
 
     def add(self, marks: Iterable[Picture | Drawing]) -> None:
-        """Count one page."""
+        """Count the places of the marks of one page."""
         self._pages += 1
         self._places.update({_place(one.box) for one in marks})
 
@@ -156,7 +156,7 @@ def with_labels(box: Rect, text: Text, within: Rect, skip: set[Piece]) -> Rect:
 
 
 def _is_label(piece: Piece, box: Rect, body: float) -> bool:
-    """Whether a text touches a drawing, or is short and right beside, above or below it."""
+    """Whether a text is close beside a drawing, or is short and close above or below it."""
     if max(-shared_width(box, piece.box), -shared_height(box, piece.box)) > _LABEL_GAP:
         return False
     if shared_height(piece.box, box) > 0:

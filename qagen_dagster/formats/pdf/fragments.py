@@ -91,10 +91,10 @@ class Fragments:
     upright: bool  # no fragment seems to run in another direction
     raw: bool = False  # some characters are codes without a stated character
     has_rtl: bool = False  # some letters are of a right-to-left script
-    hidden: int = 0  # number of invisible fragments that were left out
+    hidden: int = 0  # number of fragments that were left out, or lost letters, because these are invisible
 
     def chosen(self, which: Sequence[int], **changed: Any) -> "Fragments":
-        """The fragments with the given numbers, in this order. `changed` names fields with other values."""
+        """The fragments with the numbers `which`, in this order. `changed` names fields with other values."""
         lists = {name: [values[n] for n in which] for name in _LISTS if (values := getattr(self, name))}
         return replace(self, **{**lists, **changed})
 
@@ -189,7 +189,7 @@ def _page_of(printed: bytes) -> _Page:
 
 
 def split(f: Fragments, cuts: Mapping[int, Sequence[int]]) -> Fragments:
-    """The fragments, each cut at the spaces that `cuts` names for its number. The place of a cut on the page is estimated."""
+    """The fragments, each cut at the positions of spaces that `cuts` names for its number. The place of a cut on the page is estimated."""
     parts: list[tuple[int, str, int, int]] = []
     for n, text in enumerate(f.text):
         step = (f.x1[n] - f.x0[n]) / max(len(text), 1)
@@ -208,7 +208,7 @@ def _font(face: _Face) -> Font:
 def clean(text: str) -> str:
     """Lines without control characters; ligatures and Arabic presentation forms become letters.
 
-    Unknown codes become U+FFFD, and private ones become bullets at the start of a line. A soft hyphen at the end of a line becomes a hyphen.
+    Unknown codes become U+FFFD; a private code that begins a line becomes a bullet. A soft hyphen that ends a line becomes a hyphen.
     """
     if not _ODD.search(text):
         return text
@@ -241,9 +241,9 @@ def _repairs() -> dict[int, str | None]:
 
 
 def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
-    """Write a mark for each check box of a page beside its label, which is the nearest text on the same line.
+    """Write a mark for each check box of a page beside the box's label, which is the nearest text on the same line.
 
-    The text of the box's own tick is removed.
+    The text of the tick in the box is removed.
     """
     for (left, top, right, bottom), ticked in boxes:
         level = [n for n, (y0, y1) in enumerate(zip(f.y0, f.y1, strict=True)) if y0 < top + bottom >> 1 < y1]
@@ -278,7 +278,7 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         plain, shown = "".join([text for *_, text in runs]), _marked(runs)
         if shown != plain and "".join(clean(unescape(plain)).split()) == "".join(
             text.split()
-        ):  # no part of it is hidden
+        ):  # no part of the line is hidden
             f.text[n] = clean(unescape(shown)).strip() or text
 
 

@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 
 _SAMPLE = 1_200  # characters from the middle of a page that are judged
-_ENOUGH = 200  # minimum letters that show a language
-_FEW = 20  # letters of these kinds on a page that is judged by the others
+_ENOUGH = 200  # minimum letters from which the statistics are reliable
+_FEW = 20  # so few phonetic, Latin-1 and Indic letters are not judged
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show that its text is meaningful
@@ -19,7 +19,7 @@ _MAX_UNKNOWN = 0.1  # share of characters that could not be read
 _NO_LETTERS = bytes(code for code in range(256) if not (0x61 <= code <= 0x7A))
 _VOWELS = b"aeiouy"
 _MIN_VOWELS = 0.22  # share of the letters; languages of the Latin script have at least 0.3
-_MIN_ALPHABET = 12  # number of different letters; sequences of bases have fewer
+_MIN_ALPHABET = 12  # number of different letters; DNA sequences have fewer
 # Letters of the Latin script that no language uses often: the letters of phonetics and of a few African languages.
 _STRANGE = re.compile(
     "[\u0180-\u018e\u0193-\u019f\u01a2-\u01ae\u01b1-\u01cc\u01dd-\u0217\u021c-\u0258\u025a-\u02b9\u02c8-\u02d7\u0300-\u036f\u0370-\u0377]"
@@ -28,7 +28,7 @@ _MAX_STRANGE = 0.15  # share of the letters
 _LATIN_1 = re.compile("[\xc0-\xff]")
 _MAX_LATIN_1 = 0.5  # share of the letters; Cyrillic read as Latin has almost only these
 _INDIC = re.compile("[\u0900-\u0d7f]")
-_SCRIPTS = range(0x0900, 0x0D80, 0x80)  # of India; their vowel signs are at the same places
+_SCRIPTS = range(0x0900, 0x0D80, 0x80)  # starts of Indic scripts; their vowel signs have the same offsets
 _SIGNS = "".join(f"{chr(start + 0x3E)}-{chr(start + 0x4C)}" for start in _SCRIPTS)
 _KILLERS = "".join(chr(start + 0x4D) for start in _SCRIPTS)
 _SIGN = re.compile(f"[{_SIGNS}]")
@@ -66,8 +66,8 @@ def _lacks_vowels(sample: str) -> bool:
     letters = small.translate(None, _NO_LETTERS)
     if len(letters) < _ENOUGH or 2 * len(letters) < len(small):
         return False
-    is_rare = len(letters) - len(letters.translate(None, _VOWELS)) < _MIN_VOWELS * len(letters)
-    return is_rare and len(set(letters)) >= _MIN_ALPHABET
+    few_vowels = len(letters) - len(letters.translate(None, _VOWELS)) < _MIN_VOWELS * len(letters)
+    return few_vowels and len(set(letters)) >= _MIN_ALPHABET
 
 
 def marked(texts: list[str]) -> list[str]:
@@ -79,7 +79,7 @@ def marked(texts: list[str]) -> list[str]:
 
 
 def _is_noise(texts: Sequence[str]) -> bool:
-    """Whether most characters are neither letters nor digits."""
+    """Whether most characters are neither letters nor digits, and no words show that the text is meaningful."""
     middle = len(texts) // 2
     if _WORDS.search("\n".join(texts[middle : middle + _SAMPLED_LINES])):
         return False

@@ -29,16 +29,16 @@ NAMED = re.compile(
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 _MAX_TITLE = 300
 _MAX_CHARS = 120
-_NEAR = 0.04  # maximum relative difference of equal sizes, which are rounded to tenths of a point
+_NEAR = 0.04  # maximum relative difference between sizes that count as equal; sizes are rounded
 _LARGE = 1.18  # times the body size; larger print is neither a label nor a running head
 _LARGER = 1.05  # times the body size; such print is larger than running text
 _ALONE = 5  # pages; in a document this long, an outline of a single entry is useless
-_MUCH = 0.2  # minimum share of the running text of an ordinary font
+_MUCH = 0.2  # a font with at least this share of the running text is an ordinary font
 _SMALLEST = 0.85  # times the body size; headings may be this small
 _OFTEN = 8  # maximum number of times that a heading occurs; labels occur more often
 _LINES = 3  # maximum lines of a heading
-_MOST = 0.6  # minimum share of a font's lines that may be headings
-_ABOVE_TEXT = 0.25  # minimum share of these lines that stand above running text
+_MOST = 0.6  # in a font of headings, at least this share of the lines may be headings
+_ABOVE_TEXT = 0.25  # and at least this share of these lines stands above running text
 _FULL = 0.8  # times the length of the next line; a line this long belongs to a paragraph
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # occurs in code, formulas and rows of cells
 _LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
@@ -135,11 +135,11 @@ class _Body:
     names: frozenset[str]
 
     def stands_out(self, font: Font) -> bool:
-        """Whether a font is bold or larger than the running text."""
+        """Whether a font is bold, or clearly larger than the running text."""
         return font.bold or font.size >= _LARGER * self.size
 
     def differs(self, font: Font) -> bool:
-        """Whether a font differs enough from the running text for headings."""
+        """Whether a font can be a font of headings: it is not that of the running text, and not much smaller."""
         apart = self.stands_out(font) or font.name not in self.names
         return apart and font.size >= max(1, _SMALLEST * self.size)
 
@@ -257,7 +257,7 @@ def _is_worded(line: str) -> bool:
 
 
 def _is_above_text(block: Block, text: PdfText) -> bool:
-    """Whether one of the next three lines is running text."""
+    """Whether one of the next three lines that are not blank is running text."""
     below = [line for line in text.lines[block[-1] + 1 : block[-1] + 6] if line]
     return any(map(is_prose, below[:3]))
 
@@ -270,7 +270,7 @@ def _opens(text: str) -> bool:
 def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
     """The blocks without any occurrence of the title, and without the front matter of the first page.
 
-    The largest print of the first page counts as a title only if nothing else in the document is as large.
+    The largest print of the first page is the title only if nothing after it is as large. Otherwise, all blocks are returned.
     """
     lines, fonts, end = text.lines, text.fonts, text.pages[0].end_line
     large = max((fonts[n].size for n in range(end)), default=0) * (1 - _NEAR)

@@ -59,7 +59,7 @@ class _Run:
 
 
 def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
-    """The visible fragments. `hidden` counts the fragments that are left out, and the parts that others lost."""
+    """The visible fragments. `hidden` counts the fragments that are left out or lose letters, except shadows."""
     if not f.text:
         return f
     shown: dict[int, str] = {

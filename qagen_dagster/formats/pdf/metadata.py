@@ -25,7 +25,7 @@ _ABSTRACT_END = re.compile(
 _MAX_ABSTRACT_LINES = 60
 _MAX_XMP = 200_000  # maximum characters of a metadata stream to search
 _Stated = TypeVar("_Stated")
-_ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # or a distance between lines, from TeX
+_ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # an address, or a length from TeX
 _WORDS_OF_A_NAME = 5
 _NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # occurs in an address, code or a note of rights
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
@@ -47,7 +47,7 @@ _NO_PART_OF_A_NAME = re.compile(
     r"|(?<=[^\W\d_])[\d,\u2217*\u2020\u2021\u22c6\u00a7\u00b6]*[\d\u2217*\u2020\u2021\u22c6\u00a7\u00b6]"
 )
 _MAX_NAMES = 300  # characters of a line of names
-_LONG_WORDS = 3  # maximum words of a name; more words are probably several names
+_LONG_WORDS = 3  # maximum words of a name except initials and particles; more are probably several names
 _MAILBOX = re.compile(r"[\w.+-]{1,64}@")
 # A line of names that continues on the next line ends with "and", a comma or a mark.
 _GOES_ON = re.compile(r"(?:[,;&)\d*\u2217\u2020\u2021\u22c6\u00a7\u00b6]|\b(?:and|und|et|y|e))$")
@@ -109,8 +109,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
     """The names directly below the title on the first page, if "by", an affiliation, an e-mail address, or a date or abstract below them
     shows that these are persons.
 
-    Returns no names if more names follow further below, between affiliations, because the list would then be incomplete. Also returns no
-    names if the line below may be an institute.
+    Returns no names if the list may be incomplete: more names follow between affiliations, or there are more addresses than names. Also
+    returns none if letters that mark affiliations may be part of the names.
     """
     shown = [line for line in lines if line]
     wanted = letters_of(title)
@@ -134,9 +134,9 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
         return ()
     addresses = " ".join(_MAILBOX.findall("\n".join(shown))).casefold()
     mailed = any(len(word) > 3 and word.casefold() in addresses for name in found for word in name.split())
-    said = any(map(_LED.match, front[: len(first)]))
+    led = any(map(_LED.match, front[: len(first)]))
     dated = any(map(_AFTER_NAMES.match, shown[below + len(first) :][:1]))
-    return found if said or dated or mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
+    return found if led or dated or mailed or any(map(_AFFILIATION.search, front[: len(first) + 2])) else ()
 
 
 def _names(line: str) -> list[str]:

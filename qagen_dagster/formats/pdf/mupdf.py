@@ -21,7 +21,7 @@ from PIL import Image
 from pymupdf import extra as _untyped_extra
 from pymupdf import mupdf as _untyped_binding
 
-# Neither library has complete types, so this module gives a type to every value from them.
+# PyMuPDF does not have complete types, so this module gives a type to every value from it.
 _library = cast("Any", _untyped_library)
 _mupdf = cast("Any", _untyped_binding)
 _extra = cast("Any", _untyped_extra)
@@ -55,7 +55,7 @@ Rect = tuple[float, float, float, float]
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
-    """The smallest box around all boxes, of which there is at least one."""
+    """The smallest box around all boxes. Raises ValueError if there are none."""
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return (min(x0), min(y0), max(x1), max(y1))
 
@@ -66,7 +66,7 @@ def intersection(a: Rect, b: Rect) -> Rect:
 
 
 class Entry(NamedTuple):
-    """One entry of the outline; `page` is -1 if it has no target."""
+    """One entry of the outline. `page` is -1 if the entry has no target."""
 
     level: int
     title: str
@@ -82,7 +82,7 @@ class Picture(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """A path of lines and curves; a `white` one is invisible."""
+    """A path of lines and curves. `items` is their number. A `white` path is invisible on white paper."""
 
     box: Rect
     items: int
@@ -91,10 +91,10 @@ class Drawing(NamedTuple):
 
 
 class Painted(NamedTuple):
-    """What the library meets while it reads a page's text. Covers come with the number of lines painted before them."""
+    """The paths and pictures around a page's text. Each cover comes with the number of lines of text painted before it."""
 
     rules: list[tuple[int, int, int, int]]  # the boxes of thin paths in tenths of a point
-    covers: list[tuple[int, Rect]]  # opaque rectangles that are not thin, and pictures
+    covers: list[tuple[int, Rect]]  # opaque rectangles that are not thin, and pictures; in points
 
 
 class Letter:
@@ -112,15 +112,15 @@ class Letter:
     @cached_property
     def box(self) -> Rect:
         """The letter's box."""
-        one, other = (quad := self._char.quad).ul, quad.lr
-        x0, y0, x1, y1 = one.x, one.y, other.x, other.y
+        upper, lower = (quad := self._char.quad).ul, quad.lr
+        x0, y0, x1, y1 = upper.x, upper.y, lower.x, lower.y
         return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)
 
     @property
     def sides(self) -> tuple[float, float]:
-        """The ends of the letter's upper edge, from left to right."""
-        one, other = (quad := self._char.quad).ul.x, quad.ur.x
-        return min(one, other), max(one, other)
+        """The left end and the right end of the letter's upper edge."""
+        start, end = (quad := self._char.quad).ul.x, quad.ur.x
+        return min(start, end), max(start, end)
 
     @property
     def base(self) -> float:
@@ -143,7 +143,7 @@ class Pdf:
         _library.TOOLS.mupdf_display_warnings(False)
         _library.no_recommend_layout()  # otherwise the library prints an advertisement when it searches tables
         self._document = _library.open(stream=data, filetype="pdf")
-        self.is_pdf = bool(self._document.is_pdf)  # rather than another format
+        self.is_pdf = bool(self._document.is_pdf)  # the library also opens other formats
         self.is_locked = bool(self._document.needs_pass)
         self._paper = _Paper()
 
@@ -168,15 +168,15 @@ class Pdf:
 
     def properties(self) -> dict[str, str]:
         """Title, author, creationDate, ... as the file states them, on one line each."""
-        said = cast("dict[str, object]", self._document.metadata or {})
-        return {key: " ".join(str(value).split()) for key, value in said.items() if value}
+        stated = cast("dict[str, object]", self._document.metadata or {})
+        return {key: " ".join(str(value).split()) for key, value in stated.items() if value}
 
     def xmp(self) -> str:
         """The file's XMP metadata, or an empty string."""
         return str(self._document.get_xml_metadata() or "")
 
     def language(self) -> str:
-        """The catalog's language tag, or an empty string."""
+        """The document's language tag, or an empty string."""
         kind, value = self._document.xref_get_key(self._document.pdf_catalog(), "Lang")
         return str(value) if kind == "string" else ""
 
@@ -185,7 +185,7 @@ class Pdf:
         """The outline's entries in reading order. If the outline is broken, only the entries before the fault are returned."""
         found: list[Entry] = []
         with suppress(Exception):
-            root = self._document.outline  # owns the entries
+            root = self._document.outline  # keeps the entries alive
             stack: list[tuple[int, Any]] = [(1, root.this.m_internal)] if root else []
             while stack and len(found) < _MAX_OUTLINE:
                 level, entry = stack.pop()
@@ -220,7 +220,7 @@ class Pdf:
         return Page(self._document[number])
 
     def _content(self, number: int) -> "_Content":
-        """The content of a page. Raises ValueError if it is compressed as a picture, which can hold gigabytes in a small file."""
+        """The content of a page. Raises ValueError if the content is compressed as a picture, which can hide gigabytes in a small file."""
         content = _Content(_mupdf.fz_load_page(self._document.this, number))
         filters = {
             _mupdf.ll_pdf_to_name(part) for one in content.streams for part in _parts(_get(one, "Filter"))
@@ -231,39 +231,39 @@ class Pdf:
 
 
 class _Content:
-    """The streams of a page's content and of the forms that it shows, and their resources. `page` is the library's page."""
+    """The streams of a page and of the forms that it shows, and their resources. Other annotations count as fields of a form."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
-        said = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
-        content = _parts(_get(said.obj, "Contents"))  # raises without a page; the next call would crash
-        own = _mupdf.ll_pdf_page_resources(said)
+        pdf_page = _mupdf.ll_pdf_page_from_fz_page(page.m_internal)
+        content = _parts(_get(pdf_page.obj, "Contents"))  # raises without a page; the next call would crash
+        own = _mupdf.ll_pdf_page_resources(pdf_page)
         shown = _items(own, "XObject")
         self._pictures = {name: one for name, one in shown.items() if _get(one, "Width")}
         forms = [one for name, one in shown.items() if name not in self._pictures]
         self._resources = [own, *[_get(form, "Resources") for form in forms]]
         self.streams = [*content, *forms]
-        self.has_fields = any(_get(note, "AP") for note in _parts(_get(said.obj, "Annots")))  # or other notes
+        self.has_fields = any(_get(note, "AP") for note in _parts(_get(pdf_page.obj, "Annots")))
 
     @property
     def size(self) -> int:
-        """Compressed bytes."""
+        """The compressed size in bytes."""
         return sum([int(_mupdf.ll_pdf_to_int(_get(one, "Length"))) for one in self.streams])
 
     @cached_property
     def commands(self) -> bytes:
-        """The content itself."""
+        """The drawing commands of all streams that are neither broken nor huge."""
         return b"\n".join(map(_stream, self.streams))
 
     @property
     def may_be_unpainted(self) -> bool:
         """Whether the page may have text that is transparent or not painted."""
-        stated = [said for state in self._of_kind("ExtGState") if (said := _get(state, "ca"))]
-        return b"3 Tr" in self.commands or any(_mupdf.ll_pdf_to_real(said) <= _TRANSPARENT for said in stated)
+        stated = [value for state in self._of_kind("ExtGState") if (value := _get(state, "ca"))]
+        return b"3 Tr" in self.commands or any(_mupdf.ll_pdf_to_real(one) <= _TRANSPARENT for one in stated)
 
     @property
     def is_whole(self) -> bool:
-        """Whether `commands` has all commands that may write text: no field or inner form has others, and no stream is huge."""
+        """Whether `commands` has all commands that may write text: there are no fields and no nested forms, and the content is not huge."""
         inner = any(_items(resources, "XObject") for resources in self._resources[1:])
         return not (inner or self.has_fields or self.size > _MAX_CONTENT)
 
@@ -280,7 +280,7 @@ class _Content:
         return any(name in opaque or b"#" in name for name in shown)
 
     def fonts(self) -> frozenset[str]:
-        """The names of the fonts. Reading them on every page would take a tenth of the time of the prints."""
+        """The names of the fonts. To read them on every page would take a tenth of the time that the prints take."""
         return frozenset([_mupdf.ll_pdf_to_name(_get(font, "BaseFont")) for font in self._of_kind("Font")])
 
     def _of_kind(self, kind: str) -> list[Any]:
@@ -349,7 +349,7 @@ class Printed:
         return [line for block in texts for line in _chain(next(iter(block)).m_internal)]
 
     def letters(self, which: Container[int]) -> dict[int, list[Letter]]:
-        """The letters of the lines with the numbers `which`."""
+        """By number, the letters of the lines with the numbers `which`."""
         chars = {n: _chain(line.first_char) for n, line in enumerate(self._lines) if n in which}
         return {n: list(map(Letter, some)) for n, some in chars.items()}
 
@@ -360,11 +360,11 @@ class Printed:
 
     @cached_property
     def paths(self) -> Painted:
-        """The paths; none for a page with too many for a table."""
+        """The thin paths and the covers; none for a page with more than `_MANY_PATHS` paths."""
         return self._painted() if 0 < self.json.count(_PATH) <= _MANY_PATHS else Painted([], [])
 
     def pictures(self) -> list[tuple[int, Rect]]:
-        """The pictures, each with the number of lines painted before it. The text is reread, because pictures would break its lines."""
+        """The pictures, each with the number of lines painted before it. They are read apart, because they break lines of text."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
         return Printed(self.number, self.content, structured, self._paper)._painted().covers
@@ -473,9 +473,9 @@ def _chain(item: Any) -> Iterator[Any]:
         item = item.next
 
 
-def _parts(said: Any) -> list[Any]:
-    """The values of an array, or the single value in place of an array."""
-    return [_mupdf.ll_pdf_array_get(said, n) for n in range(_mupdf.ll_pdf_array_len(said))] or [said]
+def _parts(value: Any) -> list[Any]:
+    """The values of an array, or the value itself if it is no array."""
+    return [_mupdf.ll_pdf_array_get(value, n) for n in range(_mupdf.ll_pdf_array_len(value))] or [value]
 
 
 def _stream(holder: Any) -> bytes:
@@ -491,9 +491,9 @@ def _stream(holder: Any) -> bytes:
 
 def _items(holder: Any, name: str) -> dict[str, Any]:
     """The entries of the dictionary `name` of a dictionary."""
-    said = _get(holder, name)
+    held = _get(holder, name)
     key, value = _mupdf.ll_pdf_dict_get_key, _mupdf.ll_pdf_dict_get_val
-    return {_mupdf.ll_pdf_to_name(key(said, n)): value(said, n) for n in range(_mupdf.ll_pdf_dict_len(said))}
+    return {_mupdf.ll_pdf_to_name(key(held, n)): value(held, n) for n in range(_mupdf.ll_pdf_dict_len(held))}
 
 
 def _get(holder: Any, name: str) -> Any:

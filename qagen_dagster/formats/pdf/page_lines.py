@@ -15,10 +15,10 @@ from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order
 from qagen_dagster.formats.pdf.ruled_tables import Box, Ruled, ruled_tables
 
 BAR = " | "
-SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # such a symbol belongs to the next number, at any distance
+SIGNS = frozenset("$\u20ac\u00a3\u00a5")  # a currency symbol belongs to the next number at any distance
 _MIN_CELLS = 3  # minimum cells of a row that shows the columns
-_MIN_BETWEEN = 4  # minimum cells of a row that reveals empty cells between others
-_PROSE = 40  # maximum characters of a line of one piece that does not end a table
+_MIN_BETWEEN = 4  # minimum cells of a row that shows where other rows have empty cells between their cells
+_PROSE = 40  # a longer line without separate cells ends a table
 _Span = tuple[int, int]  # left and right edge of a cell
 Cells = list[list[int]]  # the fragments of each cell
 _STRETCHED = 4  # minimum cells of a line that may be prose with wide spaces
@@ -28,12 +28,12 @@ _DOTS = re.compile(r"[. …·]+")
 _NUMERATOR = re.compile(r"(?:^|[\s(])\d{1,2}$")
 _DENOMINATOR = re.compile(r"\^\d{1,2} ")
 _WIDE = 18  # minimum distance between two cells, in tenths of the letter size
-_CLOSE = 10  # the same if a line has several cells
-_EXACT = 5  # tenths of a point between left edges of close cells
+_CLOSE = 10  # the same in a row of more than two fragments
+_EXACT = 5  # tenths of a point; cells of one column have edges that are closer
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
 _FEW_CUT = 4  # one in this many rows of a table may be part of a longer line
-_LINES_OF_CELLS = 2  # number of lines of cells from which a page may have a ruled table
+_LINES_OF_CELLS = 2  # minimum lines with several cells on a page that may have a ruled table
 _PARAGRAPH = 7  # minimum distance between two paragraphs, in tenths of a line's height
 _FAR = 1 << 30
 _BLANK: Line = ("", [])
@@ -41,7 +41,7 @@ _NO_CELLS: Cells = []
 
 
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
-    """The fragments of a page from its print, with raised and lowered letters and ticked boxes marked."""
+    """The visible fragments of a page. Raised letters, lowered letters and check boxes are marked in their texts."""
     fragments = without_hidden(pdf, printed, fragments_of(printed.json))
     mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.content.fonts()))
     fragments = in_reading_order(printed, fragments)
@@ -58,7 +58,7 @@ class PageLines(NamedTuple):
 
 
 def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLines:
-    """The lines of a page, given the boxes of its ruling lines."""
+    """The lines of a page. `ruling_lines` holds the boxes of the page's ruling lines in tenths of a point."""
     f, rows = rows_in_order(fragments)
     flow = _flowing(f, rows)
     rules = ruling_lines if len(ruling_lines) > 1 and len(flow.cells) >= _LINES_OF_CELLS else ()
@@ -73,7 +73,7 @@ def lines_of_page(fragments: Fragments, ruling_lines: Sequence[Box]) -> PageLine
 
 
 def _whole(tables: Sequence[Ruled], rows: Sequence[Row]) -> list[Ruled]:
-    """The tables that cut almost no lines of the page. For example, ruling lines under the sums of one column do not form a table."""
+    """The tables that share almost no line with other text. For example, ruling lines under the sums of one column do not form a table."""
     found: list[Ruled] = []
     for table in tables:
         inside = table.fragments
@@ -160,7 +160,7 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
-    """Whether a line of cells and the line above it are rows of one table. If so, their last cells overlap."""
+    """Whether a line of cells and the line above it are rows of one table. If so, their last cells overlap horizontally."""
     text, row = above
     return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
 
@@ -206,7 +206,7 @@ def with_empty_cells(f: Fragments, lines: list[Line], cells: Mapping[int, Cells]
     """
     run: dict[int, list[_Span]] = {}
     for n, (text, _) in enumerate([*lines, ("", [])]):
-        if n in cells and text.count(BAR) == len(cells[n]) - 1:  # its texts may have bars
+        if n in cells and text.count(BAR) == len(cells[n]) - 1:  # the text of a cell may contain a bar
             run[n] = [(f.x0[cell[0]], f.x1[cell[-1]]) for cell in cells[n]]
         elif not text or len(text) > _PROSE:
             wide = max(run.values(), key=len, default=list[_Span]())
@@ -231,7 +231,7 @@ def _filled(text: str, cells: Sequence[_Span], wide: Sequence[_Span]) -> str:
 
 
 def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
-    """The fragments of a row, split into cells where fragments are clearly separate, or where a cell begins above or below."""
+    """The fragments of a row by cell. A cell begins after a wide gap, and after a narrower gap if a neighbouring row has a cell there."""
     row = rows[number]
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
@@ -247,7 +247,7 @@ def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
 
 
 def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) -> bool:
-    """Whether a row is a line of prose with wide spaces: most of its cells are words, and hardly any word is above or below a cell."""
+    """Whether a row is prose with wide spaces: most of its cells are words, and few of them begin where a neighbouring row has a cell."""
     words = sum(_WORD.fullmatch(f.text[cell[0]]) is not None for cell in cells if len(cell) == 1)
     if words * 3 < len(cells) * 2:
         return False
@@ -257,9 +257,9 @@ def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) 
 
 
 def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
-    """Whether the line above or below has a cell at the left edge of fragment `n`.
+    """Whether fragment `n` begins a cell because the row above or below has a cell at the same edge.
 
-    After the number of a heading, a bullet or a prompt, this is not enough.
+    A fragment after a bullet, a prompt or the number of a heading never does.
     """
     if not any(map(str.isalnum, f.text[last])) or (
         _HEADING_NUMBER.fullmatch(f.text[last]) and not f.text[n][:1].isdigit()
@@ -270,7 +270,7 @@ def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int)
 
 
 def _begins_cell(f: Fragments, row: Row, n: int) -> bool:
-    """Whether a cell of a line, except its first, begins at the edge where the reading of fragment `n` begins."""
+    """Whether a cell of a row, except its first, begins at the left edge of fragment `n`, or at its right edge in right-to-left text."""
     edges = f.x1 if f.rtl else f.x0
     return any(
         abs(edges[m] - edges[n]) < _EXACT and f.gap(last, m) * 10 >= _CLOSE * f.size[last]
@@ -292,9 +292,9 @@ def _text(f: Fragments, cell: Sequence[int]) -> str:
     parts = [f.text[cell[0]]]
     for last, n in pairwise(cell):
         if _NUMERATOR.search(parts[-1]) and _DENOMINATOR.match(f.text[n]):
-            parts.append(f"/{f.text[n][1:]}")  # a small number below the small number before it
+            parts.append(f"/{f.text[n][1:]}")  # the denominator below its numerator
             continue
-        # Two numbers, unless the library had joined them
+        # The library joins the digits of a number, so digits in two fragments are two numbers.
         is_number = parts[-1][-1:].isdigit() and f.text[n][0].isdigit()
         if is_number or f.gap(last, n) * 8 > f.size[last] or is_dotted(f, last, n):
             parts.append(" ")

@@ -1,4 +1,4 @@
-"""The PDF format: opens a file within limits and reads its text, its visuals and pictures of its pages. Faults become outcomes."""
+"""The PDF format. Opens a file within limits, reads its text and visuals, and draws its pages. A DocumentError states each fault."""
 
 import re
 from collections.abc import Generator
@@ -17,7 +17,7 @@ from qagen_dagster.formats.pdf.visuals import find_visuals
 from qagen_dagster.formats.rights import rights_in
 from qagen_dagster.records.document import Box, Outcome, Rights, Visual
 
-_END, _TAIL = b"%%EOF", 4_096  # the end mark, and the number of bytes to search for it, since junk may follow
+_END, _TAIL = b"%%EOF", 4_096  # the end mark, and how many last bytes may hold it, since junk may follow
 _USUAL_ZOOM = 300 / 72  # 300 dpi; a higher zoom adds nothing to ordinary print
 _CROP_ZOOM = 600 / 72  # maximum zoom of a small crop
 _CROP_SIDE = 900  # target length in pixels of a small crop's longer side
@@ -25,7 +25,7 @@ _WAITING = re.compile(r"Please wait\W.{0,300}(?:PDF (?:viewer|reader)|Adobe Read
 _WAITING_PAGES, _WAITING_LINES = 2, 12
 _MAX_SECTIONS = 3_000
 _MAX_XMP = 1_000_000  # characters
-_PAGES_LOOKED_AT = 20  # number of pages searched for pictures, to tell an empty document from a scanned one
+_PAGES_LOOKED_AT = 20  # number of pages searched for anything drawn, to tell empty from scanned documents
 
 
 @contextmanager
@@ -80,7 +80,7 @@ def _check(pdf: Pdf, options: base.ParseOptions) -> None:
 
 @contextmanager
 def _as_corrupt(detail: str) -> Generator[None]:
-    """Turn every library error into the outcome `corrupt`. The library raises many kinds of errors, some because of its own bugs."""
+    """Raise the library's errors as DocumentError `corrupt`. The library raises many kinds of errors, some because of its own bugs."""
     try:
         yield
     except (DocumentError, MemoryError):
@@ -153,7 +153,7 @@ class PdfFormat(base.Format):
     def parse(
         self, source: base.Source, options: base.ParseOptions
     ) -> list[base.ParsedText | base.RowFailure]:
-        """The text of the document. Its `detail` names the missing parts: broken pages, and pictures without recognised text."""
+        """One item with the text. Its `detail` names pages that are broken, garbled, without text, or recognised from pictures."""
         with opened(source, options) as pdf:
             text = read_pages(pdf, options)
             count = len(text.pages)
@@ -169,7 +169,7 @@ class PdfFormat(base.Format):
                 )
                 outcome = Outcome.CORRUPT if pdf.is_repaired else Outcome.EMPTY
                 raise DocumentError(outcome, f"{why} on {counted(count)}")
-            said = metadata_of(pdf, text)
+            metadata = metadata_of(pdf, text)
             return [
                 base.ParsedText(
                     text="\n".join(text.lines),
@@ -177,14 +177,14 @@ class PdfFormat(base.Format):
                     detail=_detail(text),
                     page_count=count,
                     pages=tuple(text.pages),
-                    sections=tuple(headings_of(pdf, text, said.title)[:_MAX_SECTIONS]),
-                    metadata=said,
+                    sections=tuple(headings_of(pdf, text, metadata.title)[:_MAX_SECTIONS]),
+                    metadata=metadata,
                     ocr=bool(text.recognised),
                 )
             ]
 
     def visuals(self, source: base.Source, row: str | None, options: base.ParseOptions) -> tuple[Visual, ...]:
-        """Tables, figures, pictures and drawings, in page order, with boxes in points as displayed."""
+        """Tables, figures, pictures, drawings and scanned pages, in page order. Boxes are in points on the page as displayed."""
         with opened(source, options) as pdf:
             return find_visuals(pdf, options)
 
@@ -196,13 +196,13 @@ class PdfFormat(base.Format):
     def render(
         self, source: base.Source, page: int, options: base.ParseOptions, how: base.RenderOptions
     ) -> base.PageImage:
-        """A picture of a page or of its crop, within the limits of `how`."""
+        """A picture of the 1-based page `page`, or of the part of it that `how.crop` names. Raises DocumentError."""
         with opened(source, options) as pdf:
             return render_page(pdf, page, options, how)
 
 
 def _is_garbled(text: PdfText) -> bool:
-    """Whether at least half of the pages with text are garbled, or the page only asks the reader to wait for a form to load."""
+    """Whether at least half of the pages with text are garbled. If the text only asks to wait for a form, page 1 is recorded as garbled."""
     written = sum(page.end_line >= page.start_line for page in text.pages) + len(text.garbled)
     if len(text.pages) <= _WAITING_PAGES and _WAITING.match(" ".join(text.lines[:_WAITING_LINES])):
         text.garbled = [1]
@@ -210,7 +210,7 @@ def _is_garbled(text: PdfText) -> bool:
 
 
 def _is_marked(pdf: Pdf) -> bool:
-    """Whether any of the first pages has pictures or drawings."""
+    """Whether anything is drawn on any of the first pages."""
     for number in range(min(pdf.count, _PAGES_LOOKED_AT)):
         with suppress(Exception):  # a broken page counts as blank
             if pdf.page(number).is_marked():
@@ -219,7 +219,7 @@ def _is_marked(pdf: Pdf) -> bool:
 
 
 def _detail(text: PdfText) -> str:
-    """What is missing or recognised on which pages."""
+    """A note on each kind of page whose text is missing, incomplete or recognised, with the numbers of the pages."""
     silent = [] if text.lines or text.unreadable or text.garbled else [page.page for page in text.pages]
     notes = [
         (text.broken, "{} broken: {}"),
@@ -230,4 +230,4 @@ def _detail(text: PdfText) -> str:
         (text.unreadable, "{} of pictures or drawn letters without readable text ({note}): {}"),
     ]
     note = text.note or "a form that this reader cannot load"
-    return "; ".join(said.format(counted(len(on)), listed(on), note=note) for on, said in notes if on)
+    return "; ".join(form.format(counted(len(some)), listed(some), note=note) for some, form in notes if some)

@@ -23,7 +23,7 @@ _ORDER = attrgetter("order")
 _TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
 _TITLE_CHARS = 8
 _PARTS = 3  # minimum fragments of a sidebar
-_ACROSS = 5  # tenths of a point
+_ACROSS = 5  # tenths of a point; a fragment may reach so far across the edge of a sidebar
 _FAR = 1 << 30
 Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
@@ -39,7 +39,7 @@ _FRAMES: dict[str, Callable[[int, int, int, int], _Box]] = {
 
 
 class _Item(NamedTuple):
-    """A fragment with the height of its letters instead of its box, and its place in the drawing order."""
+    """A fragment. `top` and `bottom` are the edges of its letters, without the margins of its box; `order` is its number."""
 
     top: int
     bottom: int
@@ -61,7 +61,7 @@ class _Band:
 
 
 def blocks_in_order(f: Fragments, which: Sequence[int]) -> list[Row]:
-    """The given fragments as rows in reading order. The fragments of a row are not sorted."""
+    """The fragments with the numbers `which`, as rows in reading order. The fragments within a row are not sorted."""
     items = [_item(f, number) for number in which]
     cutter = _Cutter(f, int(median([item.size for item in items])) or 10)
     return [row for part in cutter.margins(cutter.bands(items)) for row in cutter.region(part, 0)]
@@ -204,7 +204,7 @@ class _Cutter:
 def level_rows(spans: Iterable[tuple[int, int, int]], apart: int) -> list[Row]:
     """Rows of fragments from the top down. `spans` holds the middle, the height and the number of each fragment.
 
-    The middle of a fragment is at most `apart` tenths of the smaller height below the middle of its row.
+    The middle of a fragment is at most `apart` tenths of the smaller height below the middle of the first fragment of its row.
     """
     rows: list[Row] = []
     middle = height = 0
@@ -222,7 +222,7 @@ def _chars(items: list[_Item]) -> int:
 
 
 def _overlapping(things: list[tuple[int, int, _Thing]]) -> list[list[_Thing]]:
-    """Things grouped by overlapping height, from the top down. Each comes with its top and its bottom."""
+    """Things grouped by overlapping height, from the top down. Each thing comes with its top and its bottom."""
     groups: list[list[_Thing]] = []
     bottom = 0
     for top, low, thing in sorted(things, key=itemgetter(0)):
@@ -288,7 +288,7 @@ def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
 
 
 def _turned(fragments: Fragments) -> dict[int, str]:
-    """The directions of the fragments that run neither left to right nor right to left, by their numbers."""
+    """By number, the directions ("up", "down" or "over") of the fragments that are turned."""
     f = fragments
     suspects = [
         n

@@ -26,9 +26,9 @@ _ENDS = 60  # maximum difference between the ends of lines of the same table
 _NARROW = 50  # two vertical lines that are closer have no column between them
 _SHORTEST = 400  # minimum length of a line that bounds a table
 _DOUBLE = 80  # maximum height between two lines without room for text
-_WORD = 3  # minimum characters of some cell in every other row; the grid of a chart has fewer
+_WORD = 3  # half of the rows have a text of at least this many characters; the grid of a chart does not
 _GUTTER = 45  # minimum width of the space between two columns; gaps between drawn underscores are narrower
-_CROSSING = 5  # one row in this many may cross the space between two columns
+_CROSSING = 5  # one line in this many may cross the space between two columns
 _APART = 6  # minimum gap between cells, in tenths of the letter size; words of justified lines are nearer
 _PARAGRAPH = 30  # if the shortest cells of the lines average more characters, a part of many lines is prose
 _FAR = 1 << 30
@@ -39,7 +39,7 @@ _CAPTION = 60  # a text across the table with this many characters is not a head
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """The spaces at which to cut, between columns, fragments that hold several cells."""
+    """By number, the positions of the spaces at which fragments that hold several cells are to be cut."""
     cuts: dict[int, list[int]] = {}
     for line in lines if not f.rtl else ():
         spans = {n: _span(f, edges, n) for n in line}
@@ -61,7 +61,7 @@ def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
 
 
 class Rows:
-    """The rows of each part of a table."""
+    """The rows of each part of a table. A part is the lines between two ruling lines; each of `each` or more parts is probably one row."""
 
     def __init__(
         self, f: Fragments, edges: list[int], right: int, parts: list[list[list[int]]], each: int
@@ -100,11 +100,11 @@ class Rows:
             return True
         full = [cells for cells in columns if len(cells) == most]
         widths = [fmean((f.x1[n] - f.x0[n]) / f.size[n] for cell in cells for n in cell) for cells in full]
-        values = sum(width <= _VALUE for width in widths)  # letter sizes
+        values = sum(width <= _VALUE for width in widths)  # number of columns
         return values > 1 or (len(full) > 1 and not self._each)
 
     def _columns(self, part: list[list[int]]) -> list[TableRow]:
-        """By column, the fragments of each line that has some there."""
+        """For each column, the fragments of each line that has fragments in the column."""
         columns: list[TableRow] = [[] for _ in range(len(self._edges) + 1)]
         for line in part:
             for column in {self._column[n] for n in line}:
@@ -332,7 +332,7 @@ class _Finder:
         return positions
 
     def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
-        """The table of a run, if it is one. A single part is not: it may be a listing, a note in a frame or a page with columns."""
+        """The table that a run of parts forms, or none. A single part may be a listing, a note in a frame or a page with columns."""
         if len(run) < 2:
             return []
         ruled = self._columns_between(top, bottom)

@@ -1,4 +1,4 @@
-"""The text of a PDF, page by page, with text recognition of scanned pages if allowed and within the limits of a document."""
+"""Reads the text of a PDF page by page. If the options allow it, scanned pages are recognised, within limits for each document."""
 
 import io
 import resource
@@ -17,9 +17,9 @@ from qagen_dagster.formats.pdf.mupdf import Page, Pdf
 from qagen_dagster.formats.pdf.page_lines import BAR, PageLines, lines_of_page, page_fragments
 from qagen_dagster.records.document import Outcome, PageSpan
 
-_PAGES = 50  # maximum pages of a document for recognition
-_SECONDS = 80.0  # processor time of one document; a parse takes at most two minutes by default
-_PAGE_SECONDS = 40  # processor time of one page
+_PAGES = 50  # maximum pages of a document that are recognised
+_SECONDS = 80.0  # maximum processor time for one document, below the default limit of a parse
+_PAGE_SECONDS = 40  # maximum processor time for one page
 _PIXELS = 6_000_000  # maximum pixels of a page's picture; more pixels take time without better results
 _DPI = 300  # the resolution that suits tesseract best
 _PATHS = 50  # a page with at least this many painted paths may have letters drawn as paths
@@ -36,7 +36,7 @@ def worth_recognising(page: Page) -> bool:
 
 
 class Recogniser:
-    """Recognises pages of one document until its limits are reached; `note` states why a page was skipped."""
+    """Recognises pages of one document until its limits are reached. `note` states why the last page without recognised text has none."""
 
     def __init__(self, options: ParseOptions) -> None:
         self._options = options
@@ -50,7 +50,7 @@ class Recogniser:
         self._off = bool(self.note)
 
     def text_of(self, page: Page) -> str | None:
-        """The recognised text of a page; None if the page was skipped."""
+        """The recognised text of a page; None if the page could not be recognised."""
         if self._off:
             return None
         if self._done >= _PAGES or self._spent > _SECONDS:
@@ -100,12 +100,12 @@ class PdfText:
     # The text is not what the page shows, and it was not recognised
     garbled: list[int] = field(default_factory=list[int])
     hidden: list[int] = field(default_factory=list[int])  # some of the text is invisible and left out
-    note: str = ""  # the reason why these pages were not recognised
+    note: str = ""  # why pages of `unreadable` and `garbled` were not recognised
     kept: dict[int, PageLines] | None = None  # the lines of each page with their fragments, if requested
 
     @cached_property
     def letters(self) -> Counter[Font]:
-        """Number of characters of running text in each font, counted in a sample of lines."""
+        """Number of characters of running text in each font, counted in a sample of lines; without running text, the number of lines."""
         some = slice(None, None, len(self.lines) // _SAMPLED + 1)
         counted = Counter[Font]()
         for line, font in zip(self.lines[some], self.fonts[some], strict=True):
@@ -136,7 +136,7 @@ def is_prose(line: str) -> bool:
 
 
 def read_pages(pdf: Pdf, options: ParseOptions, *, keep: bool = False) -> PdfText:
-    """All pages in order. A broken page is empty and recorded. With `keep`, the fragments of each page are also kept.
+    """All pages in order. A broken page is empty, and `broken` names it. With `keep`, `kept` holds the fragments of each page.
 
     Raises:
         DocumentError: `too_large` if the text exceeds its limit.
@@ -175,7 +175,7 @@ def listed(numbers: list[int]) -> str:
 
 
 def _read(pdf: Pdf, number: int, recogniser: Recogniser, text: PdfText) -> tuple[list[str], list[Font]]:
-    """The page's lines and their fonts."""
+    """The page's lines and their fonts. Records in `text` whether the page is recognised, unreadable or garbled, or has hidden text."""
     printed = pdf.print_text(number)
     found = lines_of_page(page_fragments(pdf, printed), printed.paths.rules)
     fragments, lines, _ = found

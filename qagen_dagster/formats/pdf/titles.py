@@ -145,7 +145,7 @@ def _may_be_title(shown: str) -> bool:
 
 @lru_cache(1_000)
 def _role(line: str) -> str:
-    """The kind of what a line names other than the document: an organisation or the kind of a thesis."""
+    """What a line names instead of the document: "organisation" or "thesis"; otherwise an empty string."""
     return "organisation" if _ORGANISATION.search(line) else "thesis" if _THESIS.match(line) else ""
 
 

@@ -30,15 +30,15 @@ MAX_VISUALS = 1_000  # maximum of one document
 MAX_WORK = (
     1_000_000  # pieces of text, pictures and paths of one document; pages beyond this limit are not listed
 )
-_FEW_PATHS = 3_000  # the paths of a page count towards _MAX_PATHS only if there are more
+_FEW_PATHS = 3_000  # the paths of a page count towards _MAX_PATHS only if the page has more
 _MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
-_MIN_PICTURE = (48.0, 36.0)  # minimum points of the longer and of the shorter side of a picture
+_MIN_PICTURE = (48.0, 36.0)  # minimum lengths in points of the longer and of the shorter side of a picture
 _BANNER = 8  # maximum ratio of the longer to the shorter side
 _LEAFLET = 2  # pages; in a longer document, a visual above the prose of the first page is a logo or cover art
 _MIN_DRAWING = (110.0, 70.0)  # the same minimums for a drawing without pictures
 _FRAME = 1.5  # maximum area of a frame, as a multiple of the area of its table
-_MAX_LONE = 7  # maximum consecutive rows without numbers between two rows of numbers
-_MAX_HEADS = 4
+_MAX_LONE = 7  # maximum consecutive other rows between two rows of numbers
+_MAX_HEADS = 4  # maximum rows above a table that may be its header rows
 _HEADING = 40  # maximum characters of a heading between the header rows of a table and its first row
 _NUMBER = re.compile(
     r"[$\u20ac\u00a3(+\u2212\u2013<>~\u2248-]{0,3}\s?\d[\d.,:/\u00b1\u2013 -]*\s?[%)\u00b0kKMB*\u2020\u2021a-d]{0,3}|[\u2014\u2013-]|\$"
@@ -50,7 +50,7 @@ _UNCAPTIONED_WORDS = {VisualType.TABLE: "table", VisualType.IMAGE: "image", Visu
 
 @dataclass
 class _PageView:
-    """All findings on one page. `number` is 1-based."""
+    """The text of one page, and its shapes, captions and ruled tables. `number` is 1-based."""
 
     number: int
     text: Text
@@ -84,16 +84,16 @@ def find_visuals(pdf: Pdf, options: ParseOptions) -> tuple[Visual, ...]:
     labels = Labels()
     visuals = _labelled(found[:MAX_VISUALS], labels)
     if stopped := found[MAX_VISUALS].page if len(found) > MAX_VISUALS else search.stopped:
-        said = f"The list ends here after {len(visuals):,} visuals: pages {stopped} to {pdf.count} may show more."
+        note = f"The list ends here after {len(visuals):,} visuals: pages {stopped} to {pdf.count} may show more."
         label = labels.unique(f"Page {stopped}")
-        visuals.append(Visual(label=label, type=VisualType.PAGE, page=stopped, caption=said))
+        visuals.append(Visual(label=label, type=VisualType.PAGE, page=stopped, caption=note))
     return tuple(visuals)
 
 
 def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
-    """The text whose lines the visuals refer to. If the spans of the stored pages are known, they are used.
+    """The text to whose lines the visuals refer. If the spans of the stored pages are known, they are used, and no page is recognised.
 
-    Recognition is limited in time, so another pass over the same scan might stop at another line.
+    Recognition is limited in time, so a second recognition of the same scan might end earlier or later.
     """
     if len(options.known_pages) != pdf.count:
         return read_pages(pdf, options, keep=True)
@@ -103,7 +103,7 @@ def _text_of(pdf: Pdf, options: ParseOptions) -> PdfText:
 
 
 class _Search:
-    """Two passes over a document's pages. The first finds repeated marks, the second the visuals of each page."""
+    """Two passes over a document's pages. The first finds repeated marks. The second finds the visuals of each page."""
 
     def __init__(self, pdf: Pdf, text: PdfText) -> None:
         self._pdf = pdf
@@ -149,7 +149,7 @@ class _Search:
     def _read(self, span: PageSpan) -> list[_Found]:
         try:
             page = self._pdf.page(span.page - 1)
-            fragments, lines, written = (self._text.kept or {})[span.page]
+            fragments, lines, table_boxes = (self._text.kept or {})[span.page]
             marks = page.marks()
             if marks > _FEW_PATHS:
                 self._paths += marks
@@ -164,7 +164,7 @@ class _Search:
         self._work += len(pieces) + len(pictures) + len(drawings)
         shapes = figures.shapes_on(text, pictures, drawings, self._repeats)
         captions = captions_of(text)
-        tables = _ruled_tables(shapes, written)
+        tables = _ruled_tables(shapes, table_boxes)
         return self._pick(_PageView(span.page, text, shapes, captions, tables))
 
     def _pick(self, view: _PageView) -> list[_Found]:
@@ -201,9 +201,9 @@ class _Finder:
         self._stops += [box for box in prose if not any(contains(one, box) for one in solid)]
 
     def boxes_beside(self, caption: Caption) -> list[Rect]:
-        """The possible visuals of a caption, the likeliest first.
+        """The boxes of the possible visuals of a caption, the likeliest first.
 
-        Tables are below their captions, and figures are above. Text is a figure only where nothing is drawn.
+        A table is probably below its caption, and a figure above. Text is a figure only where nothing is drawn.
         """
         rooms = [self._room(caption, up=up) for up in (not caption.is_table, caption.is_table)]
         boxes = [
@@ -258,7 +258,7 @@ class _Finder:
         return near or is_table or (bool(over) and caption not in over)
 
     def _texts(self, room: Rect) -> Rect | None:
-        """The box of at least three texts that belong neither to captions nor to running heads and feet."""
+        """The box of the texts that belong neither to captions nor to running heads and feet; None if there are fewer than three."""
         pieces = [one for one in self._view.text.inside(room) if one not in self._own | self._margin]
         return union(one.box for one in pieces) if len(pieces) > 2 else None
 
@@ -307,11 +307,11 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
 
 
 def _ruled_tables(
-    shapes: Sequence[figures.Shape], written: Sequence[tuple[int, int, int, int]]
+    shapes: Sequence[figures.Shape], table_boxes: Sequence[tuple[int, int, int, int]]
 ) -> list[Rect]:
-    """The boxes of ruled tables in points, each with the frame and the filled cells around it. `written` is in tenths of a point."""
+    """The boxes of ruled tables in points, with the frames and filled cells around them. `table_boxes` are in tenths of a point."""
     boxes: list[Rect] = []
-    for x0, y0, x1, y1 in written:
+    for x0, y0, x1, y1 in table_boxes:
         box = (x0 / SCALE, y0 / SCALE, x1 / SCALE, y1 / SCALE)
         around = [one.box for one in shapes if contains(one.box, box) and area(one.box) < _FRAME * area(box)]
         boxes.append(union((box, *around)))
@@ -402,7 +402,7 @@ def _is_large(shape: figures.Shape) -> bool:
 
 
 def _line_near(view: _PageView, box: Rect) -> int:
-    """The number of the first line of text below a box. It places a box without text among the other visuals."""
+    """The number of the first line of text below a box. This number places a visual without text among the other visuals."""
     below = [one.line for one in view.text.pieces if one.box[1] >= box[3] - 2]
     return min(below, default=1 << 30)
 

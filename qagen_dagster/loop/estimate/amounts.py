@@ -57,8 +57,8 @@ def use_of(calls: Iterable[CallSummary]) -> dict[str, Use]:
     """The amounts of calls by role. A repeated request counts once."""
     found: dict[str, Use] = {}
     for call in unique_calls(calls):
-        one = Use(1.0, *(float(getattr(call, name)) for name in METRICS[1:]))
-        found[call.role] = found.get(call.role, Use()).plus(one)
+        use = Use(1.0, *(float(getattr(call, name)) for name in METRICS[1:]))
+        found[call.role] = found.get(call.role, Use()).plus(use)
     return found
 
 

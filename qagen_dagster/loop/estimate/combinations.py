@@ -122,12 +122,12 @@ class _Work:
 
 def estimate(space: Workspace, combinations: Sequence[Combination], options: RunOptions) -> Estimate:
     """Estimate a run of `combinations`. Raises ConfigError, and StoreError if a corpus was never parsed."""
-    plans = [plan(space, one, options) for one in combinations]
+    plans = [plan(space, combination, options) for combination in combinations]
     past = _past_runs(space, plans)
     found = tuple(_combination(space, planned, past) for planned in plans)
     sums = Amounts()
-    for one in found:
-        sums = sums.plus(one)
+    for estimate_of_set in found:
+        sums = sums.plus(estimate_of_set)
     return Estimate(
         total=sums,
         unknown_prices=tuple(dict.fromkeys(name for one in found for name in one.unknown_prices)),
@@ -169,7 +169,7 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
         TABLE[planned.strategy, planned.combination.mode],
         models,
         list(own.values()),
-        [one for run in alike if run is not earlier for one in run.examples.values()],
+        [example for run in alike if run is not earlier for example in run.examples.values()],
     )
     accepted = sum(estimator.accepted(document) for document, _ in work.to_do)
     uses = dict.fromkeys(models, Use())
@@ -178,8 +178,8 @@ def _combination(space: Workspace, planned: CombinationPlan, past: Sequence[Past
             uses[Role(role)] = uses[Role(role)].plus(use.without(paid.get(role, Use())))
     made = earlier.accepted if earlier is not None else 0
     if work.to_do:
-        twins = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
-        uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(twins)
+        compared = _comparisons(estimator, accepted + made, alike if earlier is None else [earlier])
+        uses[Role.DEDUPLICATOR] = uses[Role.DEDUPLICATOR].plus(compared)
     writers = planned.profile.writing(planned.scenario.writers, planned.combination.mode)
     roles = tuple(
         _role(name, spec, use.times(share), estimator, _BY_BATCH.get(role, 0.0))
@@ -229,9 +229,9 @@ def _evaluations(
     if judge is not None:  # questions of earlier runs may have no labels yet
         use = LABELS.times(accepted if known[Kind.LABELS] else accepted + made)
         yield _role("judge of labels", judge, use, estimator, 1.0)
-    readers = [one.reader for one in answerers(evaluation)] if known[Kind.PANEL] else []
-    counts = Counter(one.name for one in readers)
-    for name, spec in {one.name: one for one in readers}.items():
+    readers = [answerer.reader for answerer in answerers(evaluation)] if known[Kind.PANEL] else []
+    counts = Counter(reader.name for reader in readers)
+    for name, spec in {reader.name: reader for reader in readers}.items():
         if spec.provider not in FREE_PROVIDERS:
             yield _role(f"panel: {name}", spec, PANEL.times(counts[name] * accepted), estimator, 0.0)
 

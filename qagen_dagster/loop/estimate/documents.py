@@ -48,8 +48,8 @@ class Document:
     @property
     def questions(self) -> float:
         """The number of questions that the document is likely to give."""
-        given = self.staged + self.imported
-        return min(float(self.target - given), self.subjects / _CHARACTERS_PER_QUESTION) + given
+        planned = self.staged + self.imported
+        return min(float(self.target - planned), self.subjects / _CHARACTERS_PER_QUESTION) + planned
 
 
 @dataclass(frozen=True)
@@ -76,12 +76,12 @@ class DocumentEstimator:
         self.guessed = not examples
         self.basis = _basis(len(own), len(examples) - len(own))
         self._seen = {
-            role.value: amounts.total(one.uses.get(role.value, amounts.Use()) for one in examples)
+            role.value: amounts.total(example.uses.get(role.value, amounts.Use()) for example in examples)
             for role in models
         }
-        self._usual = amounts.total(use for one in examples for use in self._table(one).values())
-        questions = sum(one.questions for one in examples)
-        self._pass_rate = sum(one.accepted for one in examples) / questions if questions else 1.0
+        self._usual = amounts.total(use for example in examples for use in self._table(example).values())
+        questions = sum(example.questions for example in examples)
+        self._pass_rate = sum(example.accepted for example in examples) / questions if questions else 1.0
         enough = FROM_OWN if len(own) >= ENOUGH else FROM_OTHERS
         self.around = self._spread(examples, enough if len(examples) >= ENOUGH else FROM_FEW)
 
@@ -108,7 +108,7 @@ class DocumentEstimator:
 
     def _spread(self, examples: Sequence[Example], least: float) -> amounts.Range:
         """The range of amounts as factors of the estimate. Nine of ten finished documents lie in the range."""
-        taken = [_tokens(one.uses) / (_tokens(self.uses(one)) or 1.0) for one in examples]
+        taken = [_tokens(example.uses) / (_tokens(self.uses(example)) or 1.0) for example in examples]
         cuts = quantiles(taken, n=_PARTS, method="inclusive") if len(taken) > 1 else [1.0]
         return amounts.Range(low=min(1 / least, cuts[0]), expected=1.0, high=max(least, cuts[-1]))
 
@@ -179,9 +179,9 @@ def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> 
         return None
     entries = {entry.id: entry for entry in index.documents}
     finished = [
-        (one.result_key, entries[one.document_id])
-        for one in candidates.documents
-        if one.result_key and one.document_id in entries and one.end not in _CUT_SHORT
+        (document.result_key, entries[document.document_id])
+        for document in candidates.documents
+        if document.result_key and document.document_id in entries and document.end not in _CUT_SHORT
     ]
     examples: dict[str, Example] = {}
     for key, entry in finished[:: max(1, -(-len(finished) // _MOST_READ))]:
@@ -196,9 +196,9 @@ def past_run(space: Workspace, combination: Combination, strategy: Strategy) -> 
         strategy,
         {role: kind_of(name) for role, name in candidates.models.items()},
         candidates.target_count,
-        frozenset(one.document_id for one in candidates.documents if one.end in _RAN_DRY),
+        frozenset(document.document_id for document in candidates.documents if document.end in _RAN_DRY),
         examples,
-        sum(one.accepted for one in candidates.documents),
+        sum(document.accepted for document in candidates.documents),
         amounts.use_of(made.calls if made is not None else ()).get("deduplicator", amounts.Use()),
     )
 

@@ -67,11 +67,11 @@ def measure_answers(found: Evaluation, progress: Progress | None = None) -> Answ
 
 
 def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]:
-    scored = [one for one in questions if one.f1 is not None]
+    scored = [question for question in questions if question.f1 is not None]
     grounded = [
-        one.grading.is_grounded
-        for one in scored
-        if one.grading is not None and one.grading.is_grounded is not None
+        question.grading.is_grounded
+        for question in scored
+        if question.grading is not None and question.grading.is_grounded is not None
     ]
     if scored:
         yield "exact_match", round(fmean(bool(one.exact) for one in scored), 4)
@@ -82,7 +82,7 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
     yield "grounded", float(sum(grounded))
     yield "ungrounded", float(len(grounded) - sum(grounded))
     yield "not_measured", float(graded - len(grounded))
-    yield "failed", float(sum(bool(one.failure) for one in questions))
+    yield "failed", float(sum(bool(question.failure) for question in questions))
 
 
 def _method(found: Evaluation) -> Method:
@@ -186,9 +186,9 @@ class _AnswerEvaluator:
 
 def _scores(answered: SemanticSearchAnswer, pair: QAPair) -> dict[str, object]:
     cited = (
-        (one.start_line, one.end_line)
-        for one in answered.chunks_used or ()
-        if one.start_line is not None and one.end_line is not None
+        (chunk.start_line, chunk.end_line)
+        for chunk in answered.chunks_used or ()
+        if chunk.start_line is not None and chunk.end_line is not None
     )
     return {
         "given": answered.answer,

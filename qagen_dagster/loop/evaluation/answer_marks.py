@@ -117,33 +117,33 @@ def wrong_type(question: str, reference: str, given: str) -> str:
     """The reason why the type of `given` cannot answer the question; empty if it can. `reference` is the right answer. An answer
     without words, with letters outside Latin scripts, or with only a Roman numeral is never of a wrong type."""
     wanted, found = facts(reference), facts(given)
-    said = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
+    written = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
     other_script = any(char > "\u024f" and char.isalpha() for char in given)
-    if not said or other_script or _ROMAN.fullmatch(given.strip()):
+    if not written or other_script or _ROMAN.fullmatch(given.strip()):
         return ""
     return (
-        _not_a_number(question, wanted, found, said)
-        or _not_a_date(question, wanted, found, said)
+        _not_a_number(question, wanted, found, written)
+        or _not_a_date(question, wanted, found, written)
         or _number_for_words(reference, given, found)
         or _other_form(question, reference, given)
     )
 
 
-def _not_a_number(question: str, wanted: Facts, found: Facts, said: set[str]) -> str:
+def _not_a_number(question: str, wanted: Facts, found: Facts, written: set[str]) -> str:
     if not wanted.amounts or wanted.dates or found.amounts:
         return ""
     if found.dates:
         asked = _COUNT.search(question) or _SIZE.search(question)
         return "a date, not a number" if asked and not _shared(found, wanted) else ""
     if _COUNT.search(question):
-        return "" if said & _AMOUNTS else "no number"
-    return "no number" if _SIZE.search(question) and not said & (_AMOUNTS | _TIMES | _SIZES) else ""
+        return "" if written & _AMOUNTS else "no number"
+    return "no number" if _SIZE.search(question) and not written & (_AMOUNTS | _TIMES | _SIZES) else ""
 
 
-def _not_a_date(question: str, wanted: Facts, found: Facts, said: set[str]) -> str:
+def _not_a_date(question: str, wanted: Facts, found: Facts, written: set[str]) -> str:
     if not wanted.dates or wanted.amounts or found.dates or not _WHEN.search(question):
         return ""
-    if said & _TIMES:
+    if written & _TIMES:
         return ""
     if not found.amounts:
         return "no date"
@@ -152,9 +152,9 @@ def _not_a_date(question: str, wanted: Facts, found: Facts, said: set[str]) -> s
 
 def _shared(dated: Facts, numbered: Facts) -> bool:
     """Whether a number can be a part of a date: its year, the last two digits of the year, its month or its day. An ordinal always can."""
-    parts = {part for one in dated.dates for part in (one.year, one.month, one.day) if part is not None}
-    parts |= {one.year % 100 for one in dated.dates if one.year is not None}
-    return any(one.value in parts or one.unit == "rank" for one in numbered.amounts)
+    parts = {part for date in dated.dates for part in (date.year, date.month, date.day) if part is not None}
+    parts |= {date.year % 100 for date in dated.dates if date.year is not None}
+    return any(amount.value in parts or amount.unit == "rank" for amount in numbered.amounts)
 
 
 def _number_for_words(reference: str, given: str, found: Facts) -> str:

@@ -37,7 +37,7 @@ def check_closed_book(
     """Ask every published question without its document and store the report. Raises ConfigError and StoreError, and ModelError if a model
     is not available or fails for several consecutive questions."""
     planned, setup, role = plan_closed_book(found), closed_book_setup(found), _comparer_of(found)
-    answerer, comparer = (found.model(one) for one in setup.specs.values())
+    answerer, comparer = (found.model(spec) for spec in setup.specs.values())
     context = found.space.corpus(found.combination.corpus).config.corpus_context
     evaluator = _ClosedBookEvaluator(context, answerer, comparer, role.value)
     record = evaluation.DocumentEvaluation[evaluation.ClosedBookAnswer]
@@ -51,7 +51,7 @@ def check_closed_book(
 
 def _metrics(questions: Sequence[evaluation.ClosedBookAnswer]) -> dict[str, float]:
     """The metrics by name. If the answerer gave no answer to any question, there is no share, because nothing was measured."""
-    known = [one.leaked for one in questions if one.leaked is not None]
+    known = [question.leaked for question in questions if question.leaked is not None]
     tried = sum(
         one.decided is not None and one.decided is not evaluation.Decided.UNKNOWN for one in questions
     )
@@ -83,10 +83,10 @@ class _ClosedBookEvaluator:
         )
         if guess.result is None:
             return unanswered.model_copy(update={"failure": guess.failure})
-        said = guess.result.answer.strip()
-        answered = unanswered.model_copy(update={"given": said, "confidence": guess.result.confidence})
+        answer = guess.result.answer.strip()
+        answered = unanswered.model_copy(update={"given": answer, "confidence": guess.result.confidence})
         comparer = session.recorded(self.comparer, self.role)
-        marked = mark_answer(pair.question, pair.answer, said, comparer, self.role)
+        marked = mark_answer(pair.question, pair.answer, answer, comparer, self.role)
         if marked.result is None:
             return answered.model_copy(update={"failure": marked.failure})
         found = marked.result

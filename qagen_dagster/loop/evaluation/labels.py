@@ -31,7 +31,7 @@ from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase if the same pool and the same replies would get different labels
 DEPTH = 20  # results of each ranking that are in the pool
-CUT = 10  # the share of judged passages is reported for the passages that are among so many first results of some ranking
+CUT = 10  # the share of judged passages counts the passages among the first CUT results of any ranking
 HELD = 0.5  # minimum number of lines that a chunk and a passage share, as a fraction of the lines of the shorter one
 SUBJECT = 0.6  # minimum share of a question's content words near its answer; measured, see docs/evaluation.md
 FEWEST = 5  # minimum words of a quote; a shorter quote may occur anywhere
@@ -75,10 +75,10 @@ def measure_labels(
 
 
 def _metrics(questions: Sequence[evaluation.LabelledQuestion]) -> dict[str, float]:
-    labels = [label for one in questions for label in one.labels]
+    labels = [label for question in questions for label in question.labels]
     first = [label.grade is not None for label in labels if label.place is not None and label.place <= CUT]
     counts = {
-        "labelled": sum(bool(one.labels) for one in questions),
+        "labelled": sum(bool(question.labels) for question in questions),
         "relevant": sum((label.grade or 0) >= evaluation.RELEVANT for label in labels),
         "hard_negatives": sum(label.grade == 0 for label in labels),
         "unjudged": sum(label.grade is None for label in labels),
@@ -105,18 +105,18 @@ class _Labeller:
         places = dict(sorted(pool.items(), key=lambda item: (item[1] or DEPTH + 1, item[0].id)))
         known = {one: 3 if one in proofs else self._by_code(pair, one) for one in places}
         by = {one: CODE for one, grade in known.items() if grade is not None}
-        told, failure = self._judged(session, [one for one in places if one not in by])
+        judged, failure = self._judged(session, [one for one in places if one not in by])
         labels = tuple(
             evaluation.Label(
-                passage=one.id,
-                text_hash=hash_of(one),
-                start_line=one.lines[0],
-                end_line=one.lines[1],
+                passage=passage.id,
+                text_hash=hash_of(passage),
+                start_line=passage.lines[0],
+                end_line=passage.lines[1],
                 place=place,
-                grade=known[one] if one in by else told.get(one),
-                by=by.get(one, Role.JUDGE.value if one in told else ""),
+                grade=known[passage] if passage in by else judged.get(passage),
+                by=by.get(passage, Role.JUDGE.value if passage in judged else ""),
             )
-            for one, place in places.items()
+            for passage, place in places.items()
         )
         return unlabelled.model_copy(update={"labels": labels, "failure": failure})
 
@@ -131,9 +131,9 @@ class _Labeller:
         for start in range(0, len(passages), judges.AT_ONCE):
             some = passages[start : start + judges.AT_ONCE]
             shown = [one.shown for one in some]
-            told = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
-            grades |= dict(zip(some, () if told.result is None else told.result.grades, strict=False))
-            failure = failure or told.failure
+            reply = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
+            grades |= dict(zip(some, () if reply.result is None else reply.result.grades, strict=False))
+            failure = failure or reply.failure
         return grades, failure
 
     def _by_code(self, pair: QAPair, passage: Passage) -> int | None:
@@ -142,9 +142,9 @@ class _Labeller:
 
     def _proofs(self, pair: QAPair) -> Iterator[Passage]:
         """The passages with the evidence."""
-        for one in pair.evidence:
-            text = self._text(one.document_id or pair.document_id)
-            place = None if text is None else text.place(one)
+        for evidence in pair.evidence:
+            text = self._text(evidence.document_id or pair.document_id)
+            place = None if text is None else text.place(evidence)
             yield from () if place is None else place.passages
 
     def _pool(self, question: str) -> dict[Passage, int]:
@@ -156,9 +156,9 @@ class _Labeller:
                 text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
                 if text is None:
                     continue
-                for one in text.passages:
-                    if shared_lines(one.lines, lines) >= HELD:
-                        places[one] = min(place, places.get(one, place))
+                for passage in text.passages:
+                    if shared_lines(passage.lines, lines) >= HELD:
+                        places[passage] = min(place, places.get(passage, place))
         return places
 
     def _read(self, document_id: str) -> PassageText | None:

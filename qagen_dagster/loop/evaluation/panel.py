@@ -62,14 +62,14 @@ def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
     passages of the fused ranking of the corpus, as many of the question's document, and nothing.
     """
     reader = ModelSpec(provider="embedded", model="reader")
-    shown = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
-    shown += [Answerer(reader, ranking, _USUAL, own=True) for ranking in Ranking]
+    panel = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]
+    panel += [Answerer(reader, ranking, _USUAL, own=True) for ranking in Ranking]
     roles = (found.profile.find(role, found.combination.mode) for role in _ROLES)
     bound = {spec.name: spec for spec in roles if spec is not None and spec.provider != reader.provider}
     for spec in bound.values():
         searches = (Answerer(spec, Ranking.BOTH, _USUAL, own=own) for own in (False, True))
-        shown += [*searches, Answerer(spec, None)]
-    return tuple(shown)
+        panel += [*searches, Answerer(spec, None)]
+    return tuple(panel)
 
 
 def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
@@ -78,7 +78,7 @@ def panel_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     readers = _readers(panel)
     prompts = (*evaluation.prompts(), document_answer.prompt())
     known = run_questions.identities(*readers.values(), judge)
-    how = (VERSION, *known, *(one.name for one in panel), *(one.hash for one in prompts))
+    how = (VERSION, *known, *(one.name for one in panel), *(prompt.hash for prompt in prompts))
     return run_questions.Setup(how, ", ".join(readers), judge)
 
 
@@ -98,7 +98,7 @@ def ask_panel(found: run_questions.Evaluation, progress: run_questions.Progress 
     planned, setup, panel = plan_panel(found), panel_setup(found), answerers(found)
     specs = _readers(panel) | ({} if setup.judge is None else {setup.judge.name: setup.judge})
     models = {name: found.model(spec) for name, spec in specs.items()}
-    slowest = next((one for one in models.values() if one.spec.provider not in FREE_PROVIDERS), None)
+    slowest = next((model for model in models.values() if model.spec.provider not in FREE_PROVIDERS), None)
     record = DocumentEvaluation[PanelQuestion]
     with closing(open_index(found.space, found.combination.corpus, found.meter)) as search:
         ask = _Panel(found, search, panel, models, setup.judge_name).ask
@@ -128,24 +128,24 @@ class _Panel:
         models = {name: session.recorded(model, Role.ANSWERER.value) for name, model in self.models.items()}
         seen: dict[object, str] = {}  # several searches may find the same passages in the same order
         answers: list[PanelAnswer] = []
-        for one in self.answerers:
-            shown = self._shown(pair, one)
-            key = (one.reader.name, None if shown is None else tuple(shown))
+        for answerer in self.answerers:
+            shown = self._shown(pair, answerer)
+            key = (answerer.reader.name, None if shown is None else tuple(shown))
             if key not in seen:
-                seen[key] = self._answer(pair, models[one.reader.name], shown)
-            told = mark_answer(
+                seen[key] = self._answer(pair, models[answerer.reader.name], shown)
+            marked = mark_answer(
                 pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
             )
-            right, reads = told.result and told.result.right, shown is not None
-            answers.append(PanelAnswer(answerer=one.name, given=seen[key], right=right, reads=reads))
+            right, reads = marked.result and marked.result.right, shown is not None
+            answers.append(PanelAnswer(answerer=answerer.name, given=seen[key], right=right, reads=reads))
         return asked.model_copy(update={"answers": tuple(answers)})
 
-    def _shown(self, pair: QAPair, one: Answerer) -> list[Excerpt] | None:
+    def _shown(self, pair: QAPair, answerer: Answerer) -> list[Excerpt] | None:
         """The passages that an answerer reads; None if it reads nothing."""
-        if one.ranking is None:
+        if answerer.ranking is None:
             return None
-        within = pair.document_id if one.own else None
-        hits = self.search.searcher.search(within, pair.question, one.depth, -1.0, one.ranking)
+        within = pair.document_id if answerer.own else None
+        hits = self.search.searcher.search(within, pair.question, answerer.depth, -1.0, answerer.ranking)
         places = ((hit.chunk, self.found.text(hit.document_id)) for hit in hits)
         return [
             Excerpt(at, chunk.start_line, text[chunk.start : chunk.end])
@@ -158,13 +158,13 @@ class _Panel:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
             guess = evaluation.guess(model, pair.question, context).result
             return "" if guess is None else guess.answer
-        told = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
-        return told.answer if told is not None and told.answerable else ""
+        sent = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
+        return sent.answer if sent is not None and sent.answerable else ""
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
     """The questions, in the same order, with the statistics that follow from all answers. A question without answers is not changed."""
-    asked = [one for one in questions if one.answers]
+    asked = [question for question in questions if question.answers]
     if not asked:
         return tuple(questions)
     reading = [at for at, answer in enumerate(asked[0].answers) if answer.reads]
@@ -174,11 +174,11 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
     slopes, levels = scores.two_parameters() if len(reading) >= FEWEST else ([None] * len(asked),) * 2
     found: dict[str, PanelQuestion] = {}
     for column, one in enumerate(asked):
-        known = float(scores.discrimination(column)[0])
+        correlation = float(scores.discrimination(column)[0])
         guesses = [answer.right for answer in one.answers if not answer.reads and answer.right is not None]
         facts = {
             "share_right": fmean(row[column] for row in right),
-            "discrimination": None if isnan(known) else known,
+            "discrimination": None if isnan(correlation) else correlation,
             "slope": slopes[column],
             "difficulty": levels[column],
         }
@@ -189,20 +189,20 @@ def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
                 "leaked": any(guesses) if guesses else None,
             }
         )
-    return tuple(found.get(one.question_id, one) for one in questions)
+    return tuple(found.get(question.question_id, question) for question in questions)
 
 
 def confirmed(questions: Sequence[PanelQuestion], text: Callable[[str], str]) -> tuple[PanelQuestion, ...]:
-    """The questions with fewer suspects if even the best answerer is often wrong.
+    """The questions, with fewer suspects if even the best answerer is right for less than the share RELIABLE.
 
-    Then a question stays suspected only if its document has the other answer closer to the words of the question than the published one.
+    A question then stays suspected only if its document has the other answer closer to the words of the question than the published answer.
     """
-    known = _metrics([one for one in questions if not one.suspected])
+    known = _metrics([question for question in questions if not question.suspected])
     reliable = max((share for name, share in known.items() if name.startswith("right")), default=0.0)
 
-    def stays(one: PanelQuestion) -> bool:
-        asked, document = one.question, text(one.document_id)
-        other, key = closeness(asked, one.other, document), closeness(asked, one.answer, document)
+    def stays(question: PanelQuestion) -> bool:
+        asked, document = question.question, text(question.document_id)
+        other, key = closeness(asked, question.other, document), closeness(asked, question.answer, document)
         return reliable >= RELIABLE or other > key
 
     return tuple(one.model_copy(update={"suspected": one.suspected and stays(one)}) for one in questions)
@@ -223,7 +223,7 @@ def suspicion(key: str, strong: Sequence[PanelAnswer]) -> dict[str, object]:
 
 
 def _metrics(questions: Sequence[PanelQuestion]) -> dict[str, float]:
-    asked = [one for one in questions if one.answers]
+    asked = [question for question in questions if question.answers]
     right: dict[str, list[float]] = {}
     for answer in (answer for one in asked for answer in one.answers):
         right.setdefault(answer.answerer, []).append(_HALF if answer.right is None else answer.right)

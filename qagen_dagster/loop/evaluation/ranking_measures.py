@@ -20,7 +20,7 @@ UNTITLED = "untitled_"  # begins the names of metrics for questions whose docume
 def metrics(questions: Sequence[RetrievedQuestion]) -> dict[str, float]:
     """The means over the questions that were searched, named `<ranking>_<document or evidence>_<measure>`. If any question quotes its
     document's title, `titled_share` and the means with titles removed are added."""
-    searched = [one for one in questions if one.placements]
+    searched = [question for question in questions if question.placements]
     found = _means([(one.relevant, one.placements) for one in searched])
     titled = [one for one in searched if one.untitled]
     if titled:
@@ -40,7 +40,7 @@ def _means(searched: Sequence[tuple[int, Sequence[Placement]]]) -> dict[str, flo
         evidence = [_measures(place.evidence, place.chunks, relevant) for relevant, place in mine if relevant]
         for level, scores in (("document", documents), ("evidence", evidence)):
             for measure in scores[0] if scores else ():
-                found[f"{name}_{level}_{measure}"] = round(fmean(one[measure] for one in scores), 4)
+                found[f"{name}_{level}_{measure}"] = round(fmean(score[measure] for score in scores), 4)
     return found
 
 
@@ -69,8 +69,8 @@ def graded_measures(grades: Sequence[int | None], known: Iterable[int]) -> dict[
     """The measures of results with these grades, the first result first. `known` has the grades of all judged passages, not all 0. An
     unjudged result (None) counts as not relevant. Measures with the prefix `condensed_` leave unjudged results out (Sakai, SIGIR 2007)."""
     rankings = {
-        "graded": [one or 0 for one in grades],
-        "condensed": [one for one in grades if one is not None],
+        "graded": [grade or 0 for grade in grades],
+        "condensed": [grade for grade in grades if grade is not None],
     }
     first, ideal = grades[:GAIN_CUT], _discounted(sorted(known, reverse=True))
     judged = {f"judged_at_{GAIN_CUT}": sum(one is not None for one in first) / len(first)} if first else {}
@@ -91,4 +91,4 @@ def _gain(places: Iterable[int | None]) -> float:
 
 def placed(placements: Iterable[Placement], ranking: Ranking) -> Placement | None:
     """The placement in one ranking; None if there is none."""
-    return next((one for one in placements if one.ranking is ranking), None)
+    return next((placement for placement in placements if placement.ranking is ranking), None)

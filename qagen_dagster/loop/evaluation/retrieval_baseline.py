@@ -173,14 +173,14 @@ def holders_of(text: str, evidence: Sequence[Evidence], chunks: Sequence[Chunk])
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
     found: list[set[int]] = []
-    for one in evidence:
-        if one.start_line is None or one.end_line is None or one.end_line > len(lines):
+    for place in evidence:
+        if place.start_line is None or place.end_line is None or place.end_line > len(lines):
             continue
-        at = text.find(one.quote, starts[one.start_line - 1], starts[one.end_line])
+        at = text.find(place.quote, starts[place.start_line - 1], starts[place.end_line])
         if at < 0:
             continue
         shares = {
-            chunk.number: min(chunk.end, at + len(one.quote)) - max(chunk.start, at) for chunk in chunks
+            chunk.number: min(chunk.end, at + len(place.quote)) - max(chunk.start, at) for chunk in chunks
         }
         most = max(shares.values(), default=0)
         found.append({number for number, share in shares.items() if most > 0 and share >= HELD * most})

@@ -92,7 +92,7 @@ def open_evaluation(
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
-    known = {one.id for one in published.questions} | dropped(space, combination)
+    known = {question.id for question in published.questions} | dropped(space, combination)
     # Faulty questions that were dropped stay. For a question without an answer, there is nothing that a search could find.
     questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
@@ -143,7 +143,7 @@ class Setup:
 
 def identities(*specs: ModelSpec | None) -> tuple[str, ...]:
     """The parts of a fingerprint for models; None gives no part."""
-    return tuple(json.dumps(one.identity(), sort_keys=True) for one in specs if one is not None)
+    return tuple(json.dumps(spec.identity(), sort_keys=True) for spec in specs if spec is not None)
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class EvaluationPlan:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(one.key for one in self.documents)
+        return fingerprint(document.key for document in self.documents)
 
 
 def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
@@ -231,7 +231,7 @@ def earlier_reports(store: Store, combination: Combination, kind: Kind) -> list[
 def report_version(report: EvaluationReport[Any]) -> str:
     """A hash of the results, which does not depend on the run, its time or its cost."""
     return fingerprint(
-        [report.fingerprint, *(one.model_dump_json(exclude={"calls"}) for one in report.questions)]
+        [report.fingerprint, *(question.model_dump_json(exclude={"calls"}) for question in report.questions)]
     )
 
 
@@ -290,9 +290,9 @@ class EvaluationRun(Generic[QuestionT]):
         store, usual = self.found.space.store, workers or self.found.space.settings.document_workers
         threads = worker_count(slowest, usual, unlimited=self.found.budget.unlimited)
         kept = {
-            one.key: found
-            for one in planned.documents
-            if (found := store.find_valid(one.key, self.record)) is not None
+            document.key: found
+            for document in planned.documents
+            if (found := store.find_valid(document.key, self.record)) is not None
         }
         todo = [one for one in planned.documents if one.key not in kept]
         units = [(document, number) for document in todo for number in range(len(document.questions))]
@@ -339,7 +339,7 @@ class EvaluationRun(Generic[QuestionT]):
         self, document: DocumentQuestions, questions: tuple[QuestionT, ...]
     ) -> DocumentEvaluation[QuestionT]:
         record = self.record(document_id=document.document_id, questions=questions)
-        if not any(one.unheard for one in questions):
+        if not any(question.unheard for question in questions):
             self.found.space.store.write(document.key, record)
         return record
 

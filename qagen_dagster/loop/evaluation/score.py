@@ -165,11 +165,11 @@ def _ranked(
     """The question with the system's answer, the ranks of the question's documents and quotes among the passages of `row`, and the graded
     measures of these passages. Quotes are ranked only if `lined`, that is, if the system gives lines of passages."""
     passages = row.passages or ()
-    documents = list(dict.fromkeys(one.document_id for one in passages))
+    documents = list(dict.fromkeys(passage.document_id for passage in passages))
     mine = question.document_id
     wanted = {mine, *(one.document_id for one in question.evidence if one.document_id)}
     lined = lined and question.answerable
-    known = [one.grade for one in labels if one.grade is not None]
+    known = [label.grade for label in labels if label.grade is not None]
     quotes = [one for one in question.evidence if one.start_line is not None] if lined else []
     return ScoredAnswer(
         question_id=question.id,

@@ -73,16 +73,16 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
     whole = len(answers)
     counts: dict[str, int] = {}
     if answered:
-        silent = sum(one.decided is Decided.UNKNOWN and one.right is False for one in answers)
-        right = sum(one.right is True for one in answers)
-        wrong = sum(one.right is False for one in answers) - silent
-        undecided = sum(one.right is None for one in answers)
+        silent = sum(answer.decided is Decided.UNKNOWN and answer.right is False for answer in answers)
+        right = sum(answer.right is True for answer in answers)
+        wrong = sum(answer.right is False for answer in answers) - silent
+        undecided = sum(answer.right is None for answer in answers)
         counts = {"right": right, "wrong": wrong, "unanswered": silent, "undecided": undecided}
         measures[_CORRECT] = mean_of(answers, lambda one: one.right)
         measures[_FACTS] = mean_of([one for one in answers if one.answerable], lambda one: one.key_facts)
         measures |= _abstentions(answers)
     if retrieved:
-        answers = [one for one in answers if one.answerable]
+        answers = [answer for answer in answers if answer.answerable]
         for level, ranks in _PLACES.items():
             for cut in CUTS:
                 measures[f"{level}_recall_at_{cut}"] = mean_of(
@@ -91,7 +91,7 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
             measures[f"{level}_mrr"] = mean_of(
                 answers, lambda one, of=ranks: reciprocal_rank(of(one)) if of(one) else None
             )
-        for name in dict.fromkeys(name for one in answers for name in one.graded):
+        for name in dict.fromkeys(name for answer in answers for name in answer.graded):
             measures[name] = mean_of(answers, lambda one, of=name: one.graded.get(of))
     known = {name: one for name, one in measures.items() if one is not None}
     return Scores(questions=whole, counts=counts, measures=known)
@@ -99,8 +99,8 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
 
 def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
     """Measures of whether a system answers only answerable questions; empty if all questions have an answer."""
-    having = [one for one in answers if one.answerable]
-    lacking = [one for one in answers if not one.answerable]
+    having = [answer for answer in answers if answer.answerable]
+    lacking = [answer for answer in answers if not answer.answerable]
     if not lacking:
         return {}
     accuracy = mean_of(having, lambda one: one.right)
@@ -142,8 +142,8 @@ def grouped(
     found: dict[str, dict[str, Scores]] = {}
     for by, name in _GROUPS.items():
         parts: dict[str, list[ScoredAnswer]] = {}
-        for one in answers:
-            parts.setdefault(name(one), []).append(one)
+        for answer in answers:
+            parts.setdefault(name(answer), []).append(answer)
         found[by] = {
             part: scores(parts[part], answered=answered, retrieved=retrieved) for part in sorted(parts)
         }
@@ -165,8 +165,8 @@ def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparis
     found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
     corrected = holm([one.p_value for one in found])
     return tuple(
-        one.model_copy(update={"corrected_p_value": value})
-        for one, value in zip(found, corrected, strict=True)
+        comparison.model_copy(update={"corrected_p_value": value})
+        for comparison, value in zip(found, corrected, strict=True)
     )
 
 
@@ -179,8 +179,8 @@ def _compared_systems(
     only_second = tuple(one.question_id for one, mine, theirs in known if theirs and not mine)
     both = sum(mine and theirs for _, mine, theirs in known)
     differences: dict[str, int] = {}
-    for one, mine, theirs in known:
-        differences[one.document_id] = differences.get(one.document_id, 0) + mine - theirs
+    for answer, mine, theirs in known:
+        differences[answer.document_id] = differences.get(answer.document_id, 0) + mine - theirs
     return Comparison(
         measure=name,
         both=both,
@@ -199,7 +199,7 @@ def plan_questions(systems: Sequence[SystemScores], difference: float) -> tuple[
     The variance of the difference is measured on two systems. For a single system, it is estimated for a second system that is equally good
     and independent of the first. This gives an upper bound of the numbers.
     """
-    shared = (name for name in _OUTCOMES if all(name in one.overall.measures for one in systems))
+    shared = (name for name in _OUTCOMES if all(name in system.overall.measures for system in systems))
     plans = (_planned(name, _OUTCOMES[name], systems, difference) for name in shared)
     return tuple(plan for plan in plans if plan is not None)
 
@@ -209,8 +209,8 @@ def _planned(
 ) -> Plan | None:
     """The plan for one measure; None if no question has the measure for all systems."""
     by_document: dict[str, list[float]] = {}
-    for answers in zip(*(one.answers for one in systems), strict=True):
-        values = [of(one) for one in answers]
+    for answers in zip(*(system.answers for system in systems), strict=True):
+        values = [of(answer) for answer in answers]
         if None not in values:
             signed = float(values[0] or 0) - (float(values[1] or 0) if len(values) == 2 else 0.0)
             by_document.setdefault(answers[0].document_id, []).append(signed)
@@ -234,10 +234,10 @@ def _planned(
 def mean_of(questions: Sequence[_AskedT], value: Callable[[_AskedT], float | None]) -> Measure | None:
     """The mean of values from 0 to 1 with its interval. Values of None are left out. The result is None if no value is left."""
     by_document: dict[str, list[float]] = {}
-    for one in questions:
-        measured = value(one)
+    for question in questions:
+        measured = value(question)
         if measured is not None:
-            by_document.setdefault(one.document_id, []).append(float(measured))
+            by_document.setdefault(question.document_id, []).append(float(measured))
     found = list(chain.from_iterable(by_document.values()))
     if not found:
         return None
@@ -267,22 +267,22 @@ def _field(name: str) -> Callable[[EvaluatedQuestion], float | None]:
     return lambda one: getattr(one, name, None)
 
 
-def _grounded(one: EvaluatedQuestion) -> float | None:
-    if not isinstance(one, BaselineAnswer) or one.f1 is None or one.grading is None:
+def _grounded(question: EvaluatedQuestion) -> float | None:
+    if not isinstance(question, BaselineAnswer) or question.f1 is None or question.grading is None:
         return None
-    return one.grading.is_grounded
+    return question.grading.is_grounded
 
 
 def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion], float | None]:
     """A function that returns whether the document is among the first _FOUND_CUT of the fused ranking, or, for the `level` "evidence", the
     share of the quotes that are. It returns None if nothing was ranked."""
 
-    def value(one: EvaluatedQuestion) -> float | None:
-        if not isinstance(one, RetrievedQuestion):
+    def value(question: EvaluatedQuestion) -> float | None:
+        if not isinstance(question, RetrievedQuestion):
             return None
-        places = (one.untitled_placements if untitled else ()) or one.placements
+        places = (question.untitled_placements if untitled else ()) or question.placements
         place: Placement | None = placed(places, Ranking.BOTH)
-        if place is None or (level == "evidence" and not (one.relevant and place.evidence)):
+        if place is None or (level == "evidence" and not (question.relevant and place.evidence)):
             return None
         return recall((place.document,) if level == "document" else place.evidence, _FOUND_CUT)
 
@@ -327,9 +327,9 @@ def with_own(systems: Sequence[SystemScores], models: Sequence[str]) -> tuple[Sy
 
 
 def _own(at: int, systems: Sequence[SystemScores], name: str) -> OwnQuestions | None:
-    measured = (one for one in _OUTCOMES if all(one in each.overall.measures for each in systems))
+    measured = (outcome for outcome in _OUTCOMES if all(outcome in each.overall.measures for each in systems))
     measure = next(measured, "")
-    parts = [[_own_mean(one, measure, name, own=own) for one in systems] for own in (True, False)]
+    parts = [[_own_mean(system, measure, name, own=own) for system in systems] for own in (True, False)]
     (mine, others), several = (part[at] for part in parts), len(systems) > 1
     if not name or mine is None:
         return None
@@ -338,12 +338,12 @@ def _own(at: int, systems: Sequence[SystemScores], name: str) -> OwnQuestions | 
         for part, value in zip(parts, (mine, others), strict=True)
         if value is not None and several
     ]
-    questions = sum(family(one.writer) == name for one in systems[at].answers)
+    questions = sum(family(answer.writer) == name for answer in systems[at].answers)
     return OwnQuestions(
         family=name, questions=questions, measure=measure, own=mine, others=others, ranks=tuple(ranks)
     )
 
 
 def _own_mean(system: SystemScores, measure: str, name: str, *, own: bool) -> Measure | None:
-    answers = [one for one in system.answers if (family(one.writer) == name) is own]
+    answers = [answer for answer in system.answers if (family(answer.writer) == name) is own]
     return mean_of(answers, _OUTCOMES[measure]) if measure else None

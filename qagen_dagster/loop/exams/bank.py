@@ -57,9 +57,9 @@ def stats_of(
     """The counts of a whole exam. `left_out` has the items that passed all checks, but are not in the bank."""
     rejected = [*(one.rejected for one in results if one.rejected is not None), *left_out]
     every: list[tuple[str, str, str]] = [
-        (one.schema_id, one.difficulty.value, kind)
+        (item.schema_id, item.difficulty.value, kind)
         for kind, group in (("accepted", items), ("rejected", rejected))
-        for one in group
+        for item in group
     ]
     calls = unique_calls(call for result in results for call in result.calls)
     return BankStats(
@@ -91,7 +91,7 @@ def caught_by(results: Iterable[SlotResult], thresholds: StyleThresholds) -> dic
     for result in results:
         found[Stage.DESIGNER.value] += result.plan is None and result.rejected is not None
         findings = (finding_of(attempt, thresholds) for attempt in result.attempts)
-        found.update(one.stage.value for one in findings if one is not None)
+        found.update(finding.stage.value for finding in findings if finding is not None)
     return dict(+found)
 
 
@@ -100,8 +100,8 @@ def _counts(pairs: Iterable[tuple[str, str]]) -> dict[str, Counts]:
     for name, kind in pairs:
         found[name][kind] += 1
     return {
-        name: Counts(accepted=one["accepted"], rejected=one["rejected"])
-        for name, one in sorted(found.items())
+        name: Counts(accepted=counts["accepted"], rejected=counts["rejected"])
+        for name, counts in sorted(found.items())
     }
 
 
@@ -112,7 +112,7 @@ def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str,
     """
     found: dict[str, set[str]] = defaultdict(set)
     parts = [one.part for one in sets]
-    listed = [one for one in results if one.part in parts]
+    listed = [result for result in results if result.part in parts]
     keys = ((one, key) for one in sets for key in one.results)
     of_results = (
         made.models_of(key, one.item or one.rejected) for (made, key), one in zip(keys, listed, strict=True)
@@ -180,13 +180,13 @@ def gather(workspace: Workspace, key: str, *, former: bool = True, draw: bool = 
     by_part = {part: part_set(workspace, part) for part in parts}
     sets = tuple(one for one in by_part.values() if one is not None)
     results = tuple(
-        one for part, found in by_part.items() for one in _results(workspace, part, found, published)
+        result for part, found in by_part.items() for result in _results(workspace, part, found, published)
     )
     results = _with_edits(results, edits_of(workspace, exam_key(key)))
     kept, withdrawn = _without_rejections(results, rejections_of(workspace, exam_key(key)))
     items, duplicates = _without_duplicates(kept, published)
     left_out = (*duplicates, *withdrawn)
-    rejected = (*(one.rejected for one in results if one.rejected is not None), *left_out)
+    rejected = (*(result.rejected for result in results if result.rejected is not None), *left_out)
     figures = draw_figures(workspace, map(Drawing, item_texts(items).values()), draw=draw)
     # exports have the date of the newest item, so that the same items give the same files
     newest = max((datetime.fromisoformat(item.timestamp) for item in items), default=_NEVER)
@@ -196,7 +196,7 @@ def gather(workspace: Workspace, key: str, *, former: bool = True, draw: bool = 
 
 def item_texts(items: Iterable[ExamItem]) -> dict[str, str]:
     """The stem and the options of items, by their ids."""
-    return {one.id: "\n".join((one.question.stem, *one.question.options.values())) for one in items}
+    return {item.id: "\n".join((item.question.stem, *item.question.options.values())) for item in items}
 
 
 def _results(
@@ -205,7 +205,7 @@ def _results(
     """The results of a part. If its set is damaged, these are the results whose items are published."""
     store = workspace.store
     if found is not None:
-        return [store.read(one, SlotResult) for one in found.results]
+        return [store.read(result, SlotResult) for result in found.results]
     if not store.exists(part.set_key()):
         return []
     whole = (store.find_valid(key, SlotResult) for key in store.list(part.results_folder()))
@@ -272,19 +272,19 @@ def export_files(bank: ItemBank) -> dict[str, bytes]:
 
 def schema_library(exam: Exam) -> bytes:
     """The schemas of the exam as they were read."""
-    rows = [one.model_dump(mode="json") for one in exam.schemas.values()]
+    rows = [schema.model_dump(mode="json") for schema in exam.schemas.values()]
     return f"{json.dumps(rows, indent=1, ensure_ascii=False)}\n".encode()
 
 
 def _with_edits(results: Sequence[SlotResult], edits: Mapping[str, Decision]) -> tuple[SlotResult, ...]:
     """The results, with the items that reviewers edited in place of the originals."""
     found = list(results)
-    for place, one in enumerate(results):
-        edit = None if one.item is None else edits.get(one.item.id)
+    for place, result in enumerate(results):
+        edit = None if result.item is None else edits.get(result.item.id)
         if edit is not None:
             item = ExamItem.model_validate_json(edit.new_item)
             item = item.model_copy(update={"edited": edit.reviewer})
-            found[place] = one.model_copy(update={"item": item})
+            found[place] = result.model_copy(update={"item": item})
     return tuple(found)
 
 

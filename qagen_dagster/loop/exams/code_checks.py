@@ -120,8 +120,8 @@ def _typed(package: QuestionPackage) -> QuestionPackage:
     question, solution = package.question, package.solution
     options = {letter: _escaped(text) for letter, text in question.options.items()}
     asked = question.model_copy(update={"stem": _escaped(question.stem), "options": options})
-    told = solution.model_copy(update={"reasoning": _escaped(solution.reasoning)})
-    return package.model_copy(update={"question": asked, "solution": told})
+    typed = solution.model_copy(update={"reasoning": _escaped(solution.reasoning)})
+    return package.model_copy(update={"question": asked, "solution": typed})
 
 
 def _escaped(text: str) -> str:
@@ -165,14 +165,14 @@ def _equal_values(case: _Case) -> Iterator[Fault]:
     options = case.package.question.options
     for (first, one), (second, other) in combinations(case.values.values.items(), 2):
         if equal(one, other):
-            said = f"{options[first]} and {options[second]} are the same value"
-            yield _fixable(EQUAL_OPTIONS, f"options {first} and {second} are equal: {said}")
+            why = f"{options[first]} and {options[second]} are the same value"
+            yield _fixable(EQUAL_OPTIONS, f"options {first} and {second} are equal: {why}")
 
 
 def _units(case: _Case) -> Iterator[Fault]:
     values = case.values.values
     bare = [letter for letter, one in values.items() if one.unit == ONE and one.exact != "0"]
-    if bare and any(one.unit != ONE for one in values.values()):
+    if bare and any(value.unit != ONE for value in values.values()):
         yield _fixable(MIXED_UNITS, f"other options have a unit; {', '.join(bare)} has none")
 
 
@@ -229,18 +229,18 @@ def _steps(case: _Case) -> Iterator[Fault]:
     question, text = case.package.question, case.package.solution.reasoning
     for fault in equalities.false_equalities(text):
         yield _fixable(FALSE_STEP, f"the solution: {fault}")
-    said = [letter.upper() for one in named_options(text) for letter in one]
-    said += _named_at_the_end(question, text)
-    if said and said[-1] != question.correct_option and said[-1] in question.options:
+    named = [letter.upper() for one in named_options(text) for letter in one]
+    named += _named_at_the_end(question, text)
+    if named and named[-1] != question.correct_option and named[-1] in question.options:
         yield _fixable(
-            ELSEWHERE, f"the solution ends at {said[-1]}, not at the key {question.correct_option}"
+            ELSEWHERE, f"the solution ends at {named[-1]}, not at the key {question.correct_option}"
         )
     values = {
         letter: value for letter, text in question.options.items() if (value := _value(text)) is not None
     }
     key, last = values.pop(question.correct_option, None), equalities.ends_at(text)
     steps = equalities.reached(text)
-    if key is None or last is None or any(_reaches(one, key) for one in steps):
+    if key is None or last is None or any(_reaches(step, key) for step in steps):
         return
     other = next((letter for letter, one in values.items() if equalities.same_value(last, one)), None)
     if other is not None:
@@ -256,7 +256,7 @@ def _named_at_the_end(question: ExamQuestion, solution: str) -> list[str]:
         return [named["letter"] or named["first"]] if named else []
     thing = rf"(?<![A-Za-z\\]){bare['letter']}(?![A-Za-z]|\s+[a-z])"
     texts = (question.stem, *question.options.values())
-    return [] if any(re.search(thing, one) for one in texts) else [bare["letter"]]
+    return [] if any(re.search(thing, text) for text in texts) else [bare["letter"]]
 
 
 def _reaches(one: equalities.Value, key: equalities.Value) -> bool:
@@ -317,8 +317,8 @@ def flaws_of(package: QuestionPackage, style: StyleReport | None = None) -> dict
     others = [text for one, text in options.items() if one != asked.correct_option]
     found: dict[str, str] = {}
     for name, pattern in _STEM.items():
-        if said := re.search(pattern, stem):
-            found[name] = f"the stem says '{said.group()}'"
+        if phrase := re.search(pattern, stem):
+            found[name] = f"the stem says '{phrase.group()}'"
     for name, pattern in _OPTIONS.items():
         if meet := [one for one, text in texts.items() if re.search(pattern, text)]:
             found[name] = f"option {', '.join(meet)}"
@@ -354,13 +354,13 @@ def _compared(stem: str, key: str, others: Sequence[str]) -> Iterator[tuple[str,
     parts = {text: {*_TOKEN.findall(text)} for text in (key, *others)}
     shared = Counter(one for some in parts.values() for one in some)
     scores = {text: sum(shared[one] - 1 for one in parts[text] if shared[one] < len(parts)) for text in parts}
-    if len(parts) > len(others) and scores[key] >= max(len(others), *(scores[one] + 2 for one in others)):
+    if len(parts) > len(others) and scores[key] >= max(len(others), *(scores[other] + 2 for other in others)):
         yield "convergence_cues", "the right option shares most parts with the others"
 
 
 def _disordered(options: Sequence[str]) -> bool:
     """Whether all options are numbers that neither rise nor fall."""
     values = [one for one in map(known_value, options) if one is not None and len({*one.numbers}) == 1]
-    numbers = [float(one.numbers[0]) * float(one.unit.factor) for one in values if one.numbers[0]]
+    numbers = [float(value.numbers[0]) * float(value.unit.factor) for value in values if value.numbers[0]]
     rising = {first < second for first, second in pairwise(numbers) if first != second}
     return len(numbers) == len(options) and len(rising) > 1

@@ -130,9 +130,9 @@ def weakened(proving: Proving, package: QuestionPackage, sandbox: Sandbox) -> Pr
     unused = _unused_amounts(package.question.stem, check, sandbox)
     if check.givens and not unused:
         return proving
-    told = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
+    why = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
     return replace(
-        proving, proof=proving.proof.model_copy(update={"status": ProofStatus.UNPROVEN, "detail": told})
+        proving, proof=proving.proof.model_copy(update={"status": ProofStatus.UNPROVEN, "detail": why})
     )
 
 
@@ -166,12 +166,12 @@ def _judged(
     if matching == [key]:
         others = ", ".join(f"{letter} ({why})" for letter, why in sorted(found.unread.items()))
         return ProofStatus.PROVEN, f"not compared: {others}" if others else ""
-    said = f"the form gives {value.text}"
+    start = f"the form gives {value.text}"
     if not matching:
-        return ProofStatus.REFUTED, f"{said}, which no option is"
+        return ProofStatus.REFUTED, f"{start}, which no option is"
     if len(matching) > 1:
-        return ProofStatus.REFUTED, f"{said}, the value of {', '.join(matching[:-1])} and {matching[-1]}"
-    return ProofStatus.REFUTED, f"{said}, which is {matching[0]}, not the key {key}"
+        return ProofStatus.REFUTED, f"{start}, the value of {', '.join(matching[:-1])} and {matching[-1]}"
+    return ProofStatus.REFUTED, f"{start}, which is {matching[0]}, not the key {key}"
 
 
 def form_faults(
@@ -227,9 +227,9 @@ def _unused_amounts(stem: str, check: CheckableForm, sandbox: Sandbox) -> list[s
     """The amounts with units in the stem that neither a given nor a number of the form has."""
     values = set(_numeric(check.givens, sandbox).values()) | _literals(check.expression)
     return [
-        one.text
-        for one in amounts(stem)
-        if one.unit is not None and one.value and not any(_scaled(value, [one]) for value in values)
+        amount.text
+        for amount in amounts(stem)
+        if amount.unit is not None and amount.value and not any(_scaled(value, [amount]) for value in values)
     ]
 
 
@@ -239,8 +239,8 @@ def _stated(stem: str, given: list[Amount]) -> set[Fraction]:
     found |= {1 / one for one in found if one}  # halved: times 1/2
     found |= {
         abs(value)
-        for one in given
-        for value in (one.value, one.base, one.value / 100, 1 - one.value, 1 - one.value / 100)
+        for amount in given
+        for value in (amount.value, amount.base, amount.value / 100, 1 - amount.value, 1 - amount.value / 100)
     }
     plain = re.sub(r"(?<=\d)(?:,|\{,\}|\\,)(?=\d{3})", "", stem)
     literals = set(map(Fraction, _LITERAL.findall(plain)))
@@ -274,13 +274,13 @@ def _scales(unit: Unit) -> tuple[Fraction, ...]:
     return (*_PREFIXES, *lengths, *(_TIMES if unit.dimensions[_SECOND] and set(plain) <= {"m", "s"} else ()))
 
 
-def _is(one: Amount, key: Quantity) -> bool:
+def _is(amount: Amount, key: Quantity) -> bool:
     """Whether an amount is the key. Whole numbers without a unit are not compared, because they count all kinds of things."""
-    unit = one.unit or ONE
+    unit = amount.unit or ONE
     plain = re.fullmatch(r"-?\d+(?:/\d+)?", key.exact)
-    if not plain or not unit.comparable(key.unit) or (unit == ONE and one.value.denominator == 1):
+    if not plain or not unit.comparable(key.unit) or (unit == ONE and amount.value.denominator == 1):
         return False
-    return one.value * unit.factor == Fraction(key.exact) * key.unit.factor and unit.pis == key.unit.pis
+    return amount.value * unit.factor == Fraction(key.exact) * key.unit.factor and unit.pis == key.unit.pis
 
 
 def _literals(expression: str) -> set[Fraction]:
@@ -312,11 +312,11 @@ def _effects(
             idle.append(name)
         elif name in values:
             points = [values[name], values[name] + 1, values[name] * 2 + 3, values[name] + 2]
-            tasks = [Task(check.expression, {**check.givens, name: _rational(one)}) for one in points]
+            tasks = [Task(check.expression, {**check.givens, name: _rational(point)}) for point in points]
             exact = [one.exact for one in sandbox.compute(tasks) if isinstance(one, Computed)]
             if len(exact) == len(points) and len(set(exact)) == 1:
                 idle.append(name)
-            elif uses == 1 and exact == [str(one) for one in points]:
+            elif uses == 1 and exact == [str(point) for point in points]:
                 given_back.append(name)
     return idle, given_back
 
@@ -334,7 +334,7 @@ def _scale_faults(
 ) -> Iterator[tuple[str, str]]:
     """A fault if a form has the dimensions of its unit, but another value once its givens are in base units: one was not converted.
 
-    Judged is only a form whose givens all have a unit in the stem, and which has no number that may be a factor between units.
+    A form is judged only if all its givens have a unit in the stem, and none of its numbers may be a factor between units.
     """
     units: dict[str, Unit] = {}
     for name, value in values.items():

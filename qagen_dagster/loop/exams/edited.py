@@ -22,10 +22,10 @@ _UNSOLVED = BlindSolution(reasoning="Nobody solved it.", value="", right_options
 
 def fields_of(package: QuestionPackage) -> dict[str, str]:
     """The texts of an item that a reviewer can edit, by their places, such as `question.options.A`."""
-    told = package.model_dump(mode="json")
-    told["check"] = told["check"] or {"expression": "", "unit": ""}
-    told["distractor_map"] = dict.fromkeys(sorted(package.question.options), "") | told["distractor_map"]
-    return dict(_flat(told))
+    values = package.model_dump(mode="json")
+    values["check"] = values["check"] or {"expression": "", "unit": ""}
+    values["distractor_map"] = dict.fromkeys(sorted(package.question.options), "") | values["distractor_map"]
+    return dict(_flat(values))
 
 
 def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> ExamItem:
@@ -36,16 +36,16 @@ def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> 
     changed and the solver of the profile reaches another answer. A profile without a solver is asked nothing.
     """
     before = item.question_package
-    told = fields_of(before) | {name: text.strip() for name, text in fields.items()}
-    if all(told.get(name) == text for name, text in fields_of(before).items() if name.startswith(_GIVEN)):
-        told |= _moved(told, before.question.stem)
-    package, key = _package(told), before.question.correct_option
+    texts = fields_of(before) | {name: text.strip() for name, text in fields.items()}
+    if all(texts.get(name) == text for name, text in fields_of(before).items() if name.startswith(_GIVEN)):
+        texts |= _moved(texts, before.question.stem)
+    package, key = _package(texts), before.question.correct_option
     found, known = examine(package), examine(before)
     matching = found.proof.matching
-    if found.proof.status is ProofStatus.REFUTED and len(matching) == 1 and told[_KEY] == key:
-        package = _package(told | {_KEY: matching[0]})
+    if found.proof.status is ProofStatus.REFUTED and len(matching) == 1 and texts[_KEY] == key:
+        package = _package(texts | {_KEY: matching[0]})
         found, key = examine(package), matching[0]
-    refuse([f"{one.name}: {one.detail}" for one in found.faults if one not in known.faults])
+    refuse([f"{fault.name}: {fault.detail}" for fault in found.faults if fault not in known.faults])
     if known.proof.status is ProofStatus.PROVEN is not found.proof.status:
         refuse([f"the form no longer proves the key: {found.proof.detail}"])
     update: dict[str, object] = {"question_package": package, "proof": found.proof}
@@ -60,28 +60,28 @@ def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> 
 
 
 def _flat(value: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]]:
-    for name, one in value.items():
-        if isinstance(one, dict):
-            yield from _flat(one, f"{place}{name}.")  # pyright: ignore[reportUnknownArgumentType]
+    for name, part in value.items():
+        if isinstance(part, dict):
+            yield from _flat(part, f"{place}{name}.")  # pyright: ignore[reportUnknownArgumentType]
         else:
-            yield f"{place}{name}", str(one)
+            yield f"{place}{name}", str(part)
 
 
 def _package(fields: Mapping[str, str]) -> QuestionPackage:
     """The package from the fields that are not empty, without the key's mistake and a form without an expression. Raises ConfigError."""
-    told: dict[str, Any] = {"distractor_map": {}}
+    nested: dict[str, Any] = {"distractor_map": {}}
     for place, text in fields.items():
         *outer, name = place.split(".")
-        inside = told
-        for one in outer:
-            inside = inside.setdefault(one, {})
+        inside = nested
+        for group in outer:
+            inside = inside.setdefault(group, {})
         if text:
             inside[name] = text
-    told["distractor_map"].pop(fields[_KEY], None)
+    nested["distractor_map"].pop(fields[_KEY], None)
     if not fields["check.expression"]:
-        del told["check"]
+        del nested["check"]
     try:
-        return QuestionPackage.model_validate(told)
+        return QuestionPackage.model_validate(nested)
     except ValidationError as error:
         refuse([f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()])
         raise

@@ -24,7 +24,7 @@ from qagen_dagster.records.exams.paper import PRINTED, Blueprint, Paper, PaperFo
 NameT = TypeVar("NameT", bound=str)
 _STEPS, _ATTEMPTS = 20_000, 5  # steps of one walk, and attempts at all forms together
 _BROKEN, _MISSED = 1_000_000, 100  # cost of an item by which a condition or a wish is missed
-_WORSE = (0, 0, 0, 2, 6)  # by how much a step may raise the cost
+_WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by one of these numbers, which is drawn
 _NAMED = re.compile(
     r"\b(?:[Oo]ptions?|[Aa]nswers?|[Cc]hoices?|[Aa]lternatives?)\s+\(?[A-H]\b|(?<!\w)\([A-H]\)|\b[A-H] (?:and|or) [A-H]\b"
     r"|\b(?:[Aa]bove|[Bb]elow)\b|\b(?:[Nn]one|[Aa]ll|[Bb]oth|[Nn]either|[Aa]ny) of (?:the|these|those)\b"
@@ -53,7 +53,7 @@ class Drawn:
 
     def printed(self, form: PaperForm) -> list[ExamItem]:
         """The items of a form, with their options as the form prints them."""
-        return [one.printed(self.items[one.item]) for one in form.items]
+        return [item.printed(self.items[item.item]) for item in form.items]
 
 
 def draw_paper(
@@ -79,13 +79,13 @@ def draw_paper(
     family = families(free)
     picked = _pick(free, family, wanted, blueprint, f"; {len(used)} used items are left out" if used else "")
     forms = tuple(_forms(picked, blueprint))
-    known_items = {one.id: one for one in items}
+    known_items = {item.id: item for item in items}
     for form in forms:
-        levels = Counter(known_items[one.item].difficulty for one in form.items)
+        levels = Counter(known_items[item.item].difficulty for item in form.items)
         warnings += [
-            f"form {form.number} has only {levels[one]} of {count} {one} items"
-            for one, count in wanted.by_difficulty.items()
-            if levels[one] < count
+            f"form {form.number} has only {levels[level]} of {count} {level} items"
+            for level, count in wanted.by_difficulty.items()
+            if levels[level] < count
         ]
         warnings += _uneven(form)
     found = paper_id(exam, blueprint, forms)
@@ -105,7 +105,7 @@ def papers(space: Workspace, exam: str) -> list[Paper]:
 
 
 def _used(earlier: Iterable[Paper], blueprint: Blueprint) -> set[str]:
-    """The ids of items of papers since the day that the blueprint names, if any, without papers of this blueprint: they are redrawn."""
+    """The ids of items of papers since the day that the blueprint names, if any. Items of a paper of this blueprint do not count."""
     since = blueprint.unused_since or date.max
     found = (one.item_ids for one in earlier if one.drawn >= since and one.blueprint != blueprint)
     return {item for ids in found for item in ids}
@@ -216,8 +216,8 @@ class _Walk:
 
     def _cost(self, items: Sequence[ExamItem]) -> int:
         """The sums of squares of counts, which are smallest for even counts, plus the costs of what is missed."""
-        schemas = Counter(one.schema_id for one in items)
-        keys = Counter(one.question.correct_option for one in items)
+        schemas = Counter(item.schema_id for item in items)
+        keys = Counter(item.question.correct_option for item in items)
         levels, prefixes = self._missed(items)
         broken = sum(prefixes.values()) + self._wanted.is_strict * sum(levels.values())
         squares = sum(count * count for counts in (schemas, keys) for count in counts.values())
@@ -226,7 +226,7 @@ class _Walk:
     def _missed(self, items: Sequence[ExamItem]) -> tuple[Counter[str], Counter[str]]:
         """How many items are missing by difficulty, and by prefix."""
         wanted = self._wanted
-        levels = Counter[str](wanted.by_difficulty) - Counter[str](one.difficulty for one in items)
+        levels = Counter[str](wanted.by_difficulty) - Counter[str](item.difficulty for item in items)
         counted = items if wanted.by_prefix else ()
         found = Counter(_prefix(one.schema_id, wanted.by_prefix) or "" for one in counted)
         return levels, Counter(wanted.by_prefix) - found
@@ -296,8 +296,8 @@ def _even_out(items: Sequence[ExamItem], orders: Sequence[list[Letter]], free: S
 
 
 def _uneven(form: PaperForm) -> Iterator[str]:
-    fewest = min(len(one.order) for one in form.items)
-    counts = [sum(one.key == letter for one in form.items) for letter in PRINTED[:fewest]]
+    fewest = min(len(item.order) for item in form.items)
+    counts = [sum(item.key == letter for item in form.items) for letter in PRINTED[:fewest]]
     if max(counts) - min(counts) > 1:
         shown = ", ".join(f"{letter} {count}" for letter, count in zip(PRINTED, counts, strict=False))
         yield f"form {form.number}: the letters of the keys are not even ({shown}), because items name options by their letters"

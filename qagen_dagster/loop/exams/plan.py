@@ -50,7 +50,7 @@ def quotas(
     schemas = {
         one: exam.config.schema_weights.get(one, 1.0) for one in chosen(allowed, tuple(prefixes or ()))
     }
-    difficulties = {one.value: said.weight for one, said in exam.config.difficulties.items()}
+    difficulties = {one.value: level.weight for one, level in exam.config.difficulties.items()}
     for one, weight in (weights or {}).items():
         if one not in difficulties:
             known = ", ".join(difficulties)
@@ -132,8 +132,8 @@ class ExamOptions(Allowance):
 
     The limits replace the profile's budget of a run. `items` and `seed` are those of the whole exam, and `weights` are those of its
     difficulties. `models` binds roles to other models, as `model` or `provider:model`.
-    `replace`: results of earlier runs do not count. `refresh`: the run brings a part up to date. It keeps to what the launch that made
-    the part was given, removes no slot, and replaces results only if the configuration changed.
+    `replace`: results of earlier runs do not count. `refresh`: the run brings a part up to date. It has the options of the launch that made
+    the part, removes no slot, and replaces results only if the configuration changed.
     """
 
     profile: str | None = None
@@ -161,7 +161,7 @@ class ExamOptions(Allowance):
         """The options that a set stores."""
         names = Given.model_fields.keys() - {"goal", "models"}
         goal = bool(self.items or self.weights or self.schema_prefixes)
-        return Given(**{one: getattr(self, one) for one in names}, models=self.models or {}, goal=goal)
+        return Given(**{name: getattr(self, name) for name in names}, models=self.models or {}, goal=goal)
 
 
 @dataclass(frozen=True)
@@ -230,9 +230,9 @@ def plan_part(workspace: Workspace, part: ExamPart, options: ExamOptions) -> Par
     made = part_set(workspace, part)
     if made is None or not options.refresh:
         return _planned(workspace, part, options)
-    told = made.given.model_dump(exclude={"goal"})
-    told["profile"] = options.profile or told["profile"]
-    plan = _planned(workspace, part, options.model_copy(update=told))
+    earlier = made.given.model_dump(exclude={"goal"})
+    earlier["profile"] = options.profile or earlier["profile"]
+    plan = _planned(workspace, part, options.model_copy(update=earlier))
     slots = made.slots if made.given.goal else max(plan.slots, made.slots)
     changed = made.fingerprint != plan.configuration
     anew = changed and not is_free_for_paid(made.models.values(), model_names(plan.specs).values())
@@ -310,8 +310,8 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
     try:
         return Profile.model_validate(profile.model_dump() | {"roles": roles})
     except ValidationError as error:
-        said = error.errors()[0]["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"profile {name} with other models: {said}") from None
+        fault = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"profile {name} with other models: {fault}") from None
 
 
 def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:

@@ -40,7 +40,7 @@ from qagen_dagster.untrusted_file import read_file
 _MOST_BYTES = 100_000_000
 _COLUMNS = ("candidate", "form", "item", "position", "letter")
 _NO_ANSWER = ("", "-", "0")
-Z = 1.96  # of an interval of 95 %
+Z = 1.96  # half the width of a 95 % interval, in standard errors
 _SURE = (0.5, 99.5)  # percentiles: there are many options, and a key must not be accused by chance
 _LEAST_DISCRIMINATION, _MOST_FACILITY, _DEAD_SHARE = 0.2, 0.95, 0.05
 
@@ -59,7 +59,7 @@ class _Answers:
 def read_responses(
     space: Workspace, exam: str, items: Sequence[ExamItem], file: Path, paper: str | None
 ) -> tuple[Sitting, tuple[str, ...]]:
-    """Compute the statistics of the answers in `file`, and store them. Returns also warnings about answers that are not used.
+    """Compute the statistics of the answers in `file`, and store them. Also returns warnings about answers that are not used.
 
     `paper` is the id of a paper. Without it, positions belong to the only paper of the exam, and letters of items are those of the bank.
     Raises ConfigError for an unknown paper, and, with the line, for an answer to no item of the bank or the paper.
@@ -76,8 +76,8 @@ def read_responses(
     statistics: list[ItemStatistics] = []
     for names in groups.values():
         held = [bank[one] for one in answers.items[names[0]]]
-        given = [answers.given[one] for one, form in answers.forms.items() if form in names]
-        table = Table([[one.get(item.id, "") for item in held] for one in given], held)
+        letters = [answers.given[one] for one, form in answers.forms.items() if form in names]
+        table = Table([[one.get(item.id, "") for item in held] for one in letters], held)
         forms.append(_form(table, names))
         statistics += map(table.figures, range(len(held)))
     sitting = Sitting(
@@ -116,7 +116,7 @@ def sittings(space: Workspace, exam: str) -> list[Sitting]:
 
 def latest_statistics(found: Iterable[Sitting]) -> dict[str, ItemStatistics]:
     """For each item, its statistics in the last sitting that has it."""
-    return {one.item: one for sitting in found for one in sitting.items}
+    return {item.item: item for sitting in found for item in sitting.items}
 
 
 def _text(file: Path) -> str:
@@ -177,10 +177,10 @@ def _answers(
     for line, row in rows:
         candidate, form = row["candidate"], row.get("form", "") or only
         shown, item, fault = _asked(row, form, printed, bank)
-        given = found.given.setdefault(candidate, {})
+        letters = found.given.setdefault(candidate, {})
         if not fault and found.forms.setdefault(candidate, form) != form:
             fault = f"candidate {candidate} has form {form!r} and form {found.forms[candidate]!r}"
-        elif not fault and item in given:
+        elif not fault and item in letters:
             fault = f"candidate {candidate} answers item {item} twice"
         if fault:
             raise ConfigError(fault, file=file, line=line)
@@ -191,8 +191,8 @@ def _answers(
         if shown is not None:  # the option of the bank that is printed at the letter
             order: dict[str, str] = dict(zip(PRINTED, shown.order, strict=False))
             letter = order.get(letter, letter.lower())
-        given[item] = letter if item in bank and letter in bank[item].question.options else ""
-        if item in bank and not given[item] and row["letter"] not in _NO_ANSWER:
+        letters[item] = letter if item in bank and letter in bank[item].question.options else ""
+        if item in bank and not letters[item] and row["letter"] not in _NO_ANSWER:
             found.odd.append(line)
     return found
 
@@ -226,7 +226,7 @@ class Table(Scores):
     def __init__(self, answers: Sequence[Sequence[str]], items: Sequence[ExamItem]) -> None:
         self._items = items
         self._answers = np.array(answers, dtype="U1")
-        keys = np.array([one.question.correct_option for one in items])
+        keys = np.array([item.question.correct_option for item in items])
         super().__init__(self._answers == keys)
 
     def reliability(self) -> Estimate | None:
@@ -240,11 +240,11 @@ class Table(Scores):
 
     def figures(self, column: int) -> ItemStatistics:
         """The statistics of one item."""
-        item, given, right = self._items[column], self._answers[:, column], self.right[:, column]
+        item, letters, right = self._items[column], self._answers[:, column], self.right[:, column]
         key = item.question.correct_option
         rest = self.scores - right
         upper, lower = _third(rest), _third(-rest)
-        by_option: dict[Letter, Floats] = {one: (given == one).astype(float) for one in item.letters}
+        by_option: dict[Letter, Floats] = {one: (letters == one).astype(float) for one in item.letters}
         with_rest: dict[Letter, Floats] = {
             letter: self.correlation(taken, rest) for letter, taken in by_option.items()
         }

@@ -126,7 +126,7 @@ class _PartRun:
         """
         outcome = WorkOutcome[int]()
         slots = part_plans(self.workspace, self.plan)
-        self.ideas = {one.slot: _idea(one.plan) for one in slots if one.plan is not None}
+        self.ideas = {slot.slot: _idea(slot.plan) for slot in slots if slot.plan is not None}
         for known in slots:
             given_up = len(known.failures) > self.plan.limits.max_designer_retries
             if known.plan is not None or given_up or known.slot in self.plan.kept:
@@ -303,9 +303,9 @@ def slot_result(work: ItemWork, worked: Worked, fingerprint: str) -> bank.SlotRe
 
 
 def _item(work: ItemWork, worked: Worked) -> bank.ExamItem:
-    told = _ended(work, worked)
-    identity = bank.item_id(work.part.schema_id, work.part.difficulty, told["question_package"].question)
-    return bank.ExamItem(id=identity, proof=_known(_known(worked.state.last).examination).proof, **told)
+    fields = _ended(work, worked)
+    identity = bank.item_id(work.part.schema_id, work.part.difficulty, fields["question_package"].question)
+    return bank.ExamItem(id=identity, proof=_known(_known(worked.state.last).examination).proof, **fields)
 
 
 def _rejected(work: ItemWork, worked: Worked, finding: bank.Finding) -> bank.RejectedItem:

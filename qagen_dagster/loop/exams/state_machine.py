@@ -114,8 +114,8 @@ def finding_of(attempt: Attempt, thresholds: StyleThresholds) -> Finding | None:
 def _of_code_checks(examination: Examination) -> Finding | None:
     if not examination.faults:
         return None
-    worst = min(examination.faults, key=lambda one: _SEVERITY_ORDER.index(one.severity))
-    detail = "; ".join(f"{one.name}: {one.detail}" for one in examination.faults)
+    worst = min(examination.faults, key=lambda fault: _SEVERITY_ORDER.index(fault.severity))
+    detail = "; ".join(f"{fault.name}: {fault.detail}" for fault in examination.faults)
     return Finding(stage=Stage.GATES, name=worst.name, severity=worst.severity, detail=detail)
 
 
@@ -137,13 +137,13 @@ def _of_blind(blind: BlindSolution, key: str) -> Finding | None:
     found = blind.disagreement((key,))
     if found is None:
         return None
-    name, said = found
+    name, reached = found
     return Finding(
         stage=Stage.BLIND_SOLUTION,
         name=name,
         severity=Severity.FIXABLE,
-        detail=f"solving without the key, the verifier {said}, not {key}; its value: {blind.value}",
-        instructions=blind.advice(key, said, "leave no room for it in the new question"),
+        detail=f"solving without the key, the verifier {reached}, not {key}; its value: {blind.value}",
+        instructions=blind.advice(key, reached, "leave no room for it in the new question"),
     )
 
 
@@ -230,7 +230,7 @@ def stage_of(event: ExamEvent) -> Stage:
 
 def transition(state: ItemState, event: ExamEvent) -> ItemState:
     """The state after `event`. Raises ValueError for an event that does not fit the state."""
-    stage, _, name, field = next(one for one in _STATIONS if isinstance(event, one[1]))
+    stage, _, name, field = next(station for station in _STATIONS if isinstance(event, station[1]))
     result, failure, last = getattr(event, name), getattr(event, "failure", ""), state.last
     if stage is Stage.DESIGNER:
         fits = state.plan is None
@@ -273,7 +273,7 @@ def useless_end(state: ItemState, limits: ItemLimits) -> str:
     step = next_step(state, limits)
     if not isinstance(step, Ended) or step.finding is None:
         return ""
-    broken = [one.broken.detail if one.broken is not None else "" for one in state.attempts]
+    broken = [attempt.broken.detail if attempt.broken is not None else "" for attempt in state.attempts]
     failures = broken or list(state.design_failures)
     return failures[-1] if all(map(is_unusable, failures)) else ""
 

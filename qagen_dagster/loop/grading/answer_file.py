@@ -250,7 +250,7 @@ class FileReport(GroundingReport):
     def judge_failures(self) -> list[str]:
         """The reasons why answers have no verdict of the judge."""
         failures = (answer.grading.judge_failure for one in self.documents for answer in one.answers)
-        return [one for one in failures if one]
+        return [failure for failure in failures if failure]
 
 
 def grade_file(
@@ -270,18 +270,16 @@ def grade_file(
     graded: dict[int, DocumentGrades] = {}
 
     def done(index: int, answers: Sequence[GradedAnswer] | DocumentError) -> None:
-        given, asked = work[index]
+        document, asked = work[index]
         if isinstance(answers, DocumentError):
-            reason = f"the document {given.file.name!r} cannot be read: {answers}"
+            reason = f"the document {document.file.name!r} cannot be read: {answers}"
             faults.extend(RowFault(line=one.line, reason=reason) for one in asked)
         else:
-            graded[index] = grade_document(given.name, given.title, answers)
+            graded[index] = grade_document(document.name, document.title, answers)
         if progress is not None:
-            progress(len(asked), given.file.name)
+            progress(len(asked), document.file.name)
 
-    documents = [
-        DocumentAnswers(given.name, "", given.text, [one.asked for one in asked]) for given, asked in work
-    ]
+    documents = [DocumentAnswers(one.name, "", one.text, [row.asked for row in asked]) for one, asked in work]
     grade_all(documents, grader, done)
     whole = report(
         [graded[index] for index in sorted(graded)],
@@ -290,14 +288,14 @@ def grade_file(
         judge_model=judge_model,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
     )
-    return FileReport(**dict(whole), failed_rows=tuple(sorted(faults, key=lambda one: one.line)))
+    return FileReport(**dict(whole), failed_rows=tuple(sorted(faults, key=lambda fault: fault.line)))
 
 
 def _by_document(rows: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[AnswerRow]]]:
     """The documents with their rows, in the order of their first rows. A document with several names is listed once."""
     together: dict[str, tuple[GivenDocument, list[AnswerRow]]] = {}
     for name, asked in rows.documents.items():
-        given = found.documents.get(name)
-        if given is not None:
-            together.setdefault(given.id, (given, []))[1].extend(asked)
-    return [(given, sorted(asked, key=lambda one: one.line)) for given, asked in together.values()]
+        document = found.documents.get(name)
+        if document is not None:
+            together.setdefault(document.id, (document, []))[1].extend(asked)
+    return [(document, sorted(asked, key=lambda one: one.line)) for document, asked in together.values()]

@@ -128,10 +128,10 @@ def _beside_picture(found: AnswerGrade, picture: str) -> AnswerGrade:
         return found
     reason = f"{_NOT_IN_TEXT}; {picture} may, and is not read"
     sentences = tuple(
-        one
-        if one.status in _SHOWN
-        else one.model_copy(update={"status": SentenceStatus.NOT_MEASURED, "reason": reason})
-        for one in found.sentences
+        sentence
+        if sentence.status in _SHOWN
+        else sentence.model_copy(update={"status": SentenceStatus.NOT_MEASURED, "reason": reason})
+        for sentence in found.sentences
     )
     return found.model_copy(
         update={"is_grounded": None, "confidence": None, "issues": (reason,), "sentences": sentences}
@@ -198,7 +198,7 @@ def coverage_lines(decided: Decided | None, rates: Sequence[ErrorRate]) -> list[
         f"decided: {decided.share:.0%} of {whole:,} answers ({decided.code:,} by code, {decided.judge:,} by the judge, "
         f"{decided.nobody:,} not measured)"
     )
-    return [first, *(_rate_line(one) for one in rates if decided.code)]
+    return [first, *(_rate_line(rate) for rate in rates if decided.code)]
 
 
 def _rate_line(one: ErrorRate) -> str:

@@ -71,7 +71,7 @@ class GradingPlan:
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint([REPORT_VERSION, *(one.key for one in self.documents)])
+        return fingerprint([REPORT_VERSION, *(document.key for document in self.documents)])
 
 
 def plan_grading(workspace: Workspace, combination: Combination) -> GradingPlan:
@@ -89,13 +89,13 @@ def _planned(workspace: Workspace, candidates: CandidateSet) -> Iterator[Planned
     entries = workspace.entries(combination.corpus)
     texts = {entry.id: (entry.version, entry.text_sha256) for entry in entries}
     how = _how(workspace, combination, candidates.profile)
-    for one in store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument):
-        pairs = tuple(kept.get(one.document_id, ()))
-        if one.result_key is not None and (pairs or one.rejected):
-            text = texts.get(one.document_id, (one.document_version, ""))
-            gave = (one.result_key, str(one.accepted), str(one.rejected))
+    for row in store.rows(CandidateSet.key(combination), CandidateSet, CandidateDocument):
+        pairs = tuple(kept.get(row.document_id, ()))
+        if row.result_key is not None and (pairs or row.rejected):
+            text = texts.get(row.document_id, (row.document_version, ""))
+            gave = (row.result_key, str(row.accepted), str(row.rejected))
             name = fingerprint([*how, *text, *gave, *(pair.id for pair in pairs)])
-            yield PlannedDocument(one, DocumentGrades.key(combination, one.document_id, name), pairs)
+            yield PlannedDocument(row, DocumentGrades.key(combination, row.document_id, name), pairs)
 
 
 def is_graded(workspace: Workspace, combination: Combination) -> bool:
@@ -152,8 +152,8 @@ def _made_with(workspace: Workspace, report: GroundingReport, wanted: Configurat
     The bounds of the report's checks come from the record of its run. Without a record, the bounds count as unchanged.
     """
     run = workspace.store.find_valid(RunRecord.key(report.run_id), RunRecord) if report.run_id else None
-    checks = () if run is None else (one for one in run.checks if one.asset == "grounding_report")
-    numbers = {name: value for one in checks for name, value in one.numbers.items()}
+    checks = () if run is None else (check for check in run.checks if check.asset == "grounding_report")
+    numbers = {name: value for check in checks for name, value in check.numbers.items()}
     return {
         Role.JUDGE.value: report.judge_model or NONE,
         "grading method": report.method.value,
@@ -276,7 +276,7 @@ def grade_set(
 
 def grades_version(found: GroundingReport) -> str:
     """A hash of the grades, which does not depend on the run or its time."""
-    return fingerprint([found.fingerprint, *(one.model_dump_json() for one in found.documents)])
+    return fingerprint([found.fingerprint, *(document.model_dump_json() for document in found.documents)])
 
 
 def undecided(answer: GradedAnswer) -> bool:
@@ -342,7 +342,7 @@ def _report(
     method = workspace.corpus(combination.corpus).scenario(combination.scenario).grading.method
     judge = judge_spec(workspace.profile(candidates.profile), method, combination.mode)
     generator = candidates.models[Role.GENERATOR.value]
-    waiting = sum(undecided(answer) for one in documents for answer in one.answers)
+    waiting = sum(undecided(answer) for document in documents for answer in document.answers)
     return report(
         documents,
         method=method,

@@ -138,9 +138,9 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
         return [store.read(key, GroundingReport) for key in mine]
     found = [store.read(key, GroundingReport) for key in keys]
     newest: dict[str, GroundingReport] = {}  # a combination that was graded twice counts once
-    for one in sorted(found, key=lambda each: each.created):
-        if one.launch == run_id:
-            newest[combination_of(one).key] = one
+    for report in sorted(found, key=lambda each: each.created):
+        if report.launch == run_id:
+            newest[combination_of(report).key] = report
     if not newest:
         raise StoreError(f"no run {run_id!r} has graded anything in {store.root}")
     return [newest[key] for key in sorted(newest)]
@@ -148,35 +148,35 @@ def reports_of(store: Store, run_id: str) -> list[GroundingReport]:
 
 def summarize(store: Store, reports: Sequence[GroundingReport], run_id: str) -> RunSummary:
     """One summary of `reports`, which must not be empty. Raises StoreError."""
-    corpora = dict.fromkeys(combination_of(one).corpus for one in reports)
+    corpora = dict.fromkeys(combination_of(report).corpus for report in reports)
     found = ((corpus, store.find(CorpusIndex.key(corpus), CorpusIndex)) for corpus in corpora)
     rows = {
         (corpus, one.id): one.row for corpus, index in found if index is not None for one in index.documents
     }
-    answers = [answer for one in reports for document in one.documents for answer in document.answers]
+    answers = [answer for report in reports for document in report.documents for answer in document.answers]
     grade, confidence = overall((one.grading.confidence for one in answers), len(answers))
     return RunSummary(
         run_id=run_id,
-        timestamp=max(one.created for one in reports),
-        generator_model=_named(one.generator_model for one in reports),
-        judge_model=_named(one.judge_model for one in reports),
-        provider=_named(one.generator_model.partition(":")[0] for one in reports),
-        grading_method=_named(one.method.value for one in reports),
+        timestamp=max(report.created for report in reports),
+        generator_model=_named(report.generator_model for report in reports),
+        judge_model=_named(report.judge_model for report in reports),
+        provider=_named(report.generator_model.partition(":")[0] for report in reports),
+        grading_method=_named(report.method.value for report in reports),
         overall_grade=grade,
         overall_confidence=confidence,
-        **{f"{name}_count": sum(getattr(one, name) for one in reports) for name in _COUNTED},
+        **{f"{name}_count": sum(getattr(report, name) for report in reports) for name in _COUNTED},
         decided=decided(answers),
-        error_rates=next((one.error_rates for one in reports if one.error_rates), ()),
-        combinations=tuple(_combination(one) for one in reports),
+        error_rates=next((report.error_rates for report in reports if report.error_rates), ()),
+        combinations=tuple(_combination(report) for report in reports),
         documents=tuple(
-            _document(one, document, rows.get((combination_of(one).corpus, document.document_id)))
-            for one in reports
-            for document in one.documents
+            _document(report, document, rows.get((combination_of(report).corpus, document.document_id)))
+            for report in reports
+            for document in report.documents
         ),
         ungrounded_highlights=tuple(
-            SummaryHighlight(combination=combination_of(one).key, **dict(highlight))
-            for one in reports
-            for highlight in one.ungrounded_highlights
+            SummaryHighlight(combination=combination_of(report).key, **dict(highlight))
+            for report in reports
+            for highlight in report.ungrounded_highlights
         ),
     )
 
@@ -185,14 +185,14 @@ def described_outputs(
     store: Store, reports: Sequence[GroundingReport]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """For each document, the path and the content of its JSON file, with the whole text of the document. Raises StoreError."""
-    for one in reports:
-        combination = combination_of(one)
-        for document in one.documents:
+    for report in reports:
+        combination = combination_of(report)
+        for document in report.documents:
             record = store.find(Document.key(combination.corpus, document.document_id), Document)
             stored = "" if record is None else stored_text(store, combination.corpus, record)
             text = "" if record is None else joined(stored.split("\n"), record.wrapped)[0]
             row = None if record is None else record.row
-            yield f"{combination.key}/{document.document_id}.json", _output(one, document, row, text)
+            yield f"{combination.key}/{document.document_id}.json", _output(report, document, row, text)
 
 
 def _output(one: GroundingReport, document: DocumentGrades, row: str | None, content: str) -> dict[str, Any]:
@@ -219,24 +219,24 @@ def _output(one: GroundingReport, document: DocumentGrades, row: str | None, con
     }
 
 
-def _counts(one: GroundingReport | DocumentGrades) -> dict[str, Any]:
+def _counts(graded: GroundingReport | DocumentGrades) -> dict[str, Any]:
     """The numbers of answers under their names in a summary."""
-    return {f"{name}_count": getattr(one, name) for name in _COUNTED}
+    return {f"{name}_count": getattr(graded, name) for name in _COUNTED}
 
 
-def _combination(one: GroundingReport) -> CombinationSummary:
+def _combination(report: GroundingReport) -> CombinationSummary:
     return CombinationSummary(
-        combination=combination_of(one).key,
-        **one.shared(CombinationSummary),
-        timestamp=one.created,
-        grading_method=one.method.value,
-        **_counts(one),
+        combination=combination_of(report).key,
+        **report.shared(CombinationSummary),
+        timestamp=report.created,
+        grading_method=report.method.value,
+        **_counts(report),
     )
 
 
-def _document(one: GroundingReport, document: DocumentGrades, row: str | None) -> DocumentSummary:
+def _document(report: GroundingReport, document: DocumentGrades, row: str | None) -> DocumentSummary:
     return DocumentSummary(
-        combination=combination_of(one).key,
+        combination=combination_of(report).key,
         **document.shared(DocumentSummary, id=document.document_id, row=row),
         **_counts(document),
         qa_details=tuple(_detail(answer) for answer in document.answers),

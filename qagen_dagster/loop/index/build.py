@@ -158,7 +158,7 @@ def _unchanged(
     """
     if known is None:
         return None
-    recorded = {one.id: one for one in known.documents if shard_of(one.id) == number}
+    recorded = {document.id: document for document in known.documents if shard_of(document.id) == number}
     wanted = {entry.id: entry.text_sha256 for entry in entries}
     same = {name: one.text_sha256 for name, one in recorded.items() if one.failure is None} == wanted
     with _local(job.store, [job.key(number)]) as files:
@@ -225,10 +225,10 @@ def _embed(job: _Job, entry: IndexEntry) -> EmbeddedDocument | IndexedDocument:
     return IndexedDocument(id=entry.id, text_sha256=entry.text_sha256, failure=failure)
 
 
-def _indexed(one: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
-    if isinstance(one, IndexedDocument):
-        return one
-    return IndexedDocument(id=one.id, text_sha256=one.text_sha256, chunks=len(one.chunks))
+def _indexed(document: EmbeddedDocument | IndexedDocument) -> IndexedDocument:
+    if isinstance(document, IndexedDocument):
+        return document
+    return IndexedDocument(id=document.id, text_sha256=document.text_sha256, chunks=len(document.chunks))
 
 
 def is_indexed(space: Workspace, corpus_key: str) -> bool:
@@ -246,7 +246,7 @@ def is_indexed(space: Workspace, corpus_key: str) -> bool:
     except StoreError:
         return False
     known = index.texts
-    return wanted == known and held == {one.id for one in index.documents if one.chunks}
+    return wanted == known and held == {document.id for document in index.documents if document.chunks}
 
 
 def index_version(space: Workspace, corpus_key: str, profile: str | None = None) -> str:
@@ -313,8 +313,8 @@ def index_meter(
 def wanted_index(space: Workspace, corpus: str, profile: str | None = None) -> Configuration:
     """The configuration with which a run would build the index. Raises ConfigError."""
     spec = space.profile(profile or space.settings.profile).embedder
-    cut = space.corpus(corpus).config.index.model_dump()
-    settings = {f"index {name}": str(value) for name, value in cut.items()}
+    options = space.corpus(corpus).config.index.model_dump()
+    settings = {f"index {name}": str(value) for name, value in options.items()}
     return Configuration(index_version(space, corpus, profile), _parts(spec), settings)
 
 

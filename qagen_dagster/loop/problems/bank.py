@@ -76,7 +76,7 @@ def combined(
 
 def _whole(record: ProblemRecord) -> bool:
     """Whether a problem has a complete item, with its diagram if it needs one."""
-    done = {one.task.stage for one in record.tasks if one.end.ok}
+    done = {task.task.stage for task in record.tasks if task.end.ok}
     return {Stage.SCAN, Stage.DIAGRAM} <= done and bool(record.latex.strip())
 
 
@@ -163,7 +163,7 @@ def _as_made(space: Workspace, problem_set: ProblemSet, wished: ProblemOptions) 
     profile = wished.profile or made.profile
     name = profile or problem_set.config.profile or space.settings.profile
     wanted = model_names(problem_specs(space.profile(name), name)).values()
-    models = (task.model for one in made.problems for task in one.tasks if task.model)
+    models = (task.model for problem in made.problems for task in problem.tasks if task.model)
     anew = not is_free_for_paid(models, wanted)
     return wished.model_copy(update={"profile": profile, "seed": made.seed, "replace": anew})
 
@@ -184,11 +184,11 @@ def _former(space: Workspace, key: str) -> dict[str, ProblemRecord]:
     if bank is not None:
         return {one.id: one for one in bank.finished}
     by_line = {
-        result.model_dump_json(): one
+        result.model_dump_json(): record
         for name in space.store.list(ProblemBank.file_key(key, "history"))
         if name.endswith(f"/{FILES[0]}") and (known := space.store.find_valid(name, ProblemBank))
-        for one in known.finished
-        if (result := pipeline_result(one)) is not None
+        for record in known.finished
+        if (result := pipeline_result(record)) is not None
     }
     lines = (space.store.get(ProblemBank.file_key(key, FILES[1])) or b"").decode("utf-8", "replace")
     return {by_line[line].id: by_line[line] for line in lines.split("\n") if line in by_line}
@@ -210,7 +210,7 @@ def reviewed(space: Workspace, bank: ProblemBank) -> ProblemBank:
     """The bank with the reviewers' edits, in which the items that they rejected are withdrawn. Raises StoreError for a damaged decision."""
     key = problem_set_key(bank.name)
     rejections, edits = rejections_of(space, key), edits_of(space, key)
-    problems = tuple(_with_reviews(one, rejections, edits) for one in bank.problems)
+    problems = tuple(_with_reviews(problem, rejections, edits) for problem in bank.problems)
     return bank.model_copy(update={"problems": problems})
 
 
@@ -226,7 +226,7 @@ def _with_reviews(
 def items_of(record: ProblemRecord) -> Iterator[BankItem]:
     """The problem itself, its variants and its conversions, as reviewers edited them."""
     originals = {ORIGINAL: whole_item(record)} if record.latex.strip() else {}
-    alternates = tuple(one.solution for one in record.alternates)
+    alternates = tuple(alternate.solution for alternate in record.alternates)
     for made, latex in (*originals.items(), *record.variants.items(), *record.conversions.items()):
         edited = record.edited.get(made)
         more = {"alternates": alternates} if made == ORIGINAL else {}
@@ -276,11 +276,11 @@ def not_usable(bank: ProblemBank) -> dict[str, str]:
     """Why accepted problems cannot be used, by id: their LaTeX does not compile, or the TeX project leaves it out."""
     outside = set(left_out(export_of(bank)))
     found: dict[str, str] = {}
-    for one in bank.accepted:
-        if one.compiled is not None and one.compiled.outcome is CompileOutcome.FAILED:
-            found[one.id] = "does not compile"
-        elif one.id in outside:
-            found[one.id] = "is left out of the TeX project"
+    for record in bank.accepted:
+        if record.compiled is not None and record.compiled.outcome is CompileOutcome.FAILED:
+            found[record.id] = "does not compile"
+        elif record.id in outside:
+            found[record.id] = "is left out of the TeX project"
     return found
 
 
@@ -296,17 +296,17 @@ def export_files(export: BankExport) -> dict[str, bytes]:
     """The files of every export format."""
     return {
         path: data
-        for one in PROBLEM_EXPORTERS
-        for path, data in exported(one.export(export), export.figures).items()
+        for exporter in PROBLEM_EXPORTERS
+        for path, data in exported(exporter.export(export), export.figures).items()
     }
 
 
 def bank_files(bank: ProblemBank) -> dict[str, bytes]:
     """bank.json (all problems of the set) and results.jsonl (the pipeline results of the accepted problems)."""
-    timeless = tuple(_timeless(one) for one in bank.problems)
+    timeless = tuple(_timeless(problem) for problem in bank.problems)
     bank = bank.model_copy(update={"problems": timeless})
     results = [found for one in bank.accepted if (found := pipeline_result(one)) is not None]
-    lines = "".join(f"{one.model_dump_json()}\n" for one in results)
+    lines = "".join(f"{result.model_dump_json()}\n" for result in results)
     return dict(zip(FILES, (f"{bank.model_dump_json(indent=1)}\n".encode(), lines.encode()), strict=True))
 
 
@@ -338,7 +338,7 @@ def broken_items(bank: ProblemBank) -> dict[str, str]:
         for item in items_of(record):
             breaches = item_breaches(whole, item)
             if breaches:
-                found[item.id] = "; ".join(str(one) for one in breaches)
+                found[item.id] = "; ".join(str(breach) for breach in breaches)
         for number, other in enumerate(record.alternates, 1):
             lost = code_checks.alternate_breaches(whole, other)
             if lost:
@@ -360,7 +360,7 @@ def item_breaches(whole: str, item: BankItem) -> tuple[Breach, ...]:
 
 def _timeless(record: ProblemRecord) -> ProblemRecord:
     """The record without times and costs, so that the same results give the same file."""
-    tasks = tuple(one.model_copy(update={"at": "", "calls": ()}) for one in record.tasks)
+    tasks = tuple(task.model_copy(update={"at": "", "calls": ()}) for task in record.tasks)
     return record.model_copy(update={"tasks": tasks, "timestamp": ""})
 
 
@@ -374,7 +374,7 @@ def _item(record: ProblemRecord, made: str, latex: str) -> BankItem:
         options=options_of(latex),
         solution=solution_of(latex),
         answer=stated_answer(latex),
-        solved=next((one.solved for one in reversed(record.tasks) if _solves(one, made)), NOT_SOLVED),
+        solved=next((task.solved for task in reversed(record.tasks) if _solves(task, made)), NOT_SOLVED),
         source_path=record.problem.source_path,
         classification=record.classification,
         ideas=record.ideas,
@@ -390,7 +390,7 @@ def _solves(done: TaskResult, made: str) -> bool:
 def _combined(space: Workspace, plan: SetPlan, problem_set: ProblemSet) -> tuple[list[Problem], list[str]]:
     """The combined problems of a set, as `combined` gives them. Raises ConfigError for a part that the set does not have."""
     config = problem_set.config
-    known = {one.id for one in plan.problems}
+    known = {problem.id for problem in plan.problems}
     wanted = {one for group in config.combine for one in group}
     if wanted - known:
         unknown, there = ", ".join(sorted(wanted - known)), ", ".join(sorted(known))

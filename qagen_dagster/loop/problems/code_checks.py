@@ -78,9 +78,9 @@ def select_range(problems: Sequence[Problem], wanted: tuple[int, int] | None) ->
     start, end = wanted
     if start < 1 or end < start:
         raise ConfigError(f"a range is START END with 1 <= START <= END, not {start} {end}")
-    chosen = tuple(one for one in problems if start <= one.index <= end)
+    chosen = tuple(problem for problem in problems if start <= problem.index <= end)
     if not chosen:
-        last = max((one.index for one in problems), default=0)
+        last = max((problem.index for problem in problems), default=0)
         raise ConfigError(f"there is no item {start} to {end}: the last one is {last}")
     return chosen
 
@@ -147,7 +147,7 @@ def diagram_breaches(
         return _breaches(4, ["the TikZ code is empty"])
     pictures = tikz_pictures(tikz_code or "")
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
-    if pictures and all(undrawn(one) for one in pictures):
+    if pictures and all(undrawn(picture) for picture in pictures):
         faults.append("the tikzpicture draws nothing")
     faults += [fault for one in pictures for fault in (*kept.too_large(one), *kept.unended_path(one))]
     if text:
@@ -157,8 +157,8 @@ def diagram_breaches(
 
 def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
     """Property 5: there are concepts and techniques."""
-    said = {"concepts": ideas.concepts, "techniques": ideas.techniques}
-    return _breaches(5, [f"{name} is empty" for name, texts in said.items() if not "".join(texts).strip()])
+    lists = {"concepts": ideas.concepts, "techniques": ideas.techniques}
+    return _breaches(5, [f"{name} is empty" for name, texts in lists.items() if not "".join(texts).strip()])
 
 
 def alternate_breaches(
@@ -177,7 +177,7 @@ def alternate_breaches(
     if not faults:
         faults += kept.same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
     known = set(kept.solution_faults(solution_of(item)))
-    faults += [one for one in kept.solution_faults(solution_of(text)) if one not in known]
+    faults += [fault for fault in kept.solution_faults(solution_of(text)) if fault not in known]
     faults += _other_letters(solution_of(item), text)
     if not any(other_key(item)):  # otherwise the fault is in the item, not in this solution
         faults += other_key(f"\\item {statement_of(item)}\n{text}")
@@ -273,7 +273,7 @@ def _numerical(source: str, variant: str) -> Iterator[str]:
 
 def _drawing(item: str) -> list[list[str]]:
     """The drawings of an item without layout. They are compared because a value may occur only in a drawing."""
-    return [one.split() for one in tikz_pictures(question_of(item))]
+    return [picture.split() for picture in tikz_pictures(question_of(item))]
 
 
 def _context(source: str, variant: str) -> Iterator[str]:
@@ -320,9 +320,9 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
 def _figures_kept(source: str, result: str) -> Iterator[str]:
     """Faults: labels of the drawings of a result that its statement does not have, and new drawings that fit on no page."""
     known = tikz_pictures(source)
-    for one in tikz_pictures(result):
-        if one not in known:
-            yield from (*kept.too_large(one), *kept.unended_path(one))
+    for picture in tikz_pictures(result):
+        if picture not in known:
+            yield from (*kept.too_large(picture), *kept.unended_path(picture))
     yield from kept.figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 
@@ -340,13 +340,13 @@ def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
     original, several = answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return
-    boxes, said = boxed_answers(alternate.solution), alternate.final_answer
+    boxes, stated = boxed_answers(alternate.solution), alternate.final_answer
     if len(several) > 1:
-        said = _COMMA.split(said)[-1]
+        stated = _COMMA.split(stated)[-1]
         if len(boxes) == len(several):
             lost = [one for one in several if all(same_answer(one, other) is False for other in boxes)]
             yield from (f"none of its boxes holds the original's answer {one}" for one in lost)
-    for name, answer in (("the solution", final_answer(alternate.solution)), ("final_answer", said)):
+    for name, answer in (("the solution", final_answer(alternate.solution)), ("final_answer", stated)):
         same = None if answer is None else same_answer(original, answer)
         if same is False:
             yield f"{name} reaches {answer}, but the original answer is {original}"

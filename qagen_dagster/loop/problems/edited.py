@@ -34,7 +34,7 @@ def edited_latex(
     if text.split() == item.latex.split():
         refuse(["it changes nothing"])
     known = set(_faults(record, item, item.latex))
-    refuse([one for one in _faults(record, item, text) if one not in known])
+    refuse([fault for fault in _faults(record, item, text) if fault not in known])
     drawn = record.tikz.libraries if record.tikz is not None else ()
     compiled = compile_item(find_engine(), text, record.problem.preamble, drawn).compiled
     if compiled.outcome is CompileOutcome.FAILED:

@@ -194,10 +194,10 @@ def prompt_of(task: Task, work: ProblemWork, state: ProblemState) -> Prompt:
 def task_fingerprint(task: Task, work: ProblemWork, state: ProblemState) -> str:
     """A hash of everything that can change the result of a task: model, prompt, problem, and earlier results."""
     results = [
-        one.result.model_dump_json()
-        for one in state.results
-        if one.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
-        and one.result is not None
+        result.result.model_dump_json()
+        for result in state.results
+        if result.task.stage in (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM, Stage.IDEA)
+        and result.result is not None
     ]
     solver = work.solver(task)
     if solver is not None:

@@ -1,6 +1,6 @@
-"""What a result keeps of its source, and what its values must be: givens, methods, figures, and the values of one item.
+"""Checks what a result must keep of its source (givens, methods, figures), and whether the values of an item agree and are possible.
 
-A fault that the source has, too, is not the fault of the result.
+A fault that the source also has is not a fault of the result.
 """
 
 import re
@@ -77,7 +77,7 @@ def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> I
     If its figure is `drawn_later`, it may be missing.
     """
     known = set(_value_faults(source)) if source else set[str]()
-    yield from (one for one in _value_faults(item) if one not in known)
+    yield from (fault for fault in _value_faults(item) if fault not in known)
     if not drawn_later and not any(without_figure(question_of(source))):
         yield from without_figure(question_of(item))
 
@@ -92,8 +92,8 @@ def _value_faults(item: str) -> Iterator[str]:
     question = question_of(item)
     yield from solution_faults(solution_of(item))
     yield from impossible_values(question)
-    options = {chr(ord("a") + place): one.text for place, one in enumerate(options_of(item))}
-    right = frozenset(chr(ord("a") + place) for place, one in enumerate(options_of(item)) if one.right)
+    options = {chr(ord("a") + place): option.text for place, option in enumerate(options_of(item))}
+    right = frozenset(chr(ord("a") + place) for place, option in enumerate(options_of(item)) if option.right)
     yield from option_faults(question, options, right)
     yield from equal_options(options)
     yield from _misread(item)
@@ -141,15 +141,15 @@ def _answer(item: str) -> str:
 
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
-    """Faults: labels with amounts that the text lacks, or has otherwise for the same name. Nothing, if the source has such labels."""
+    """Faults: labels with amounts that the text lacks or has differently for the same name, unless the source has such labels."""
     if source and _strange_labels("\n".join(tikz_pictures(question_of(source))), question_of(source)):
         return
     strange = _strange_labels(drawing, text)
     if strange and any(amounts(text)):
         yield f"the figure says {', '.join(one.text for one in strange)}, which the statement does not say"
-    shown, said = _named(". ".join(_labels(drawing))), _named(without_pictures(text))
-    for name in sorted(shown.keys() & said.keys()):
-        mine, theirs = shown[name], said[name]
+    shown, stated = _named(". ".join(_labels(drawing))), _named(without_pictures(text))
+    for name in sorted(shown.keys() & stated.keys()):
+        mine, theirs = shown[name], stated[name]
         kin = [one for one in theirs if _comparable(mine[0], one)]
         if kin and not any(one.same(other) for one in mine for other in kin):
             yield f"in the figure {name} has {mine[0].text}, in the statement {kin[0].text}"
@@ -158,11 +158,11 @@ def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
 def _named(text: str) -> dict[str, list[Amount]]:
     """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has exactly one."""
     found: dict[str, list[Amount]] = {}
-    for one in amounts(text):
-        clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", one.before)))[-1]
+    for amount in amounts(text):
+        clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", amount.before)))[-1]
         names = {re.sub(r"[{}\s]", "", name) for name in _NAME.findall(clause)}
-        if one.unit is not None and len(names) == 1:
-            found.setdefault(names.pop(), []).append(one)
+        if amount.unit is not None and len(names) == 1:
+            found.setdefault(names.pop(), []).append(amount)
     return found
 
 
@@ -176,7 +176,7 @@ def too_large(drawing: str) -> Iterator[str]:
         return
     scale = _SCALE.search(drawing)
     for place, side, most in ((1, "wide", _WIDEST), (2, "high", _HIGHEST)):
-        reached = [float(one.group(place)) for one in _COORDINATE.finditer(drawing)]
+        reached = [float(found.group(place)) for found in _COORDINATE.finditer(drawing)]
         size = (max(reached) - min(reached)) * (float(scale.group(1)) if scale else 1) if reached else 0
         if size > most:
             yield f"the drawing is {size:.3g} cm {side}: at most {most} cm fit on a page"
@@ -195,12 +195,12 @@ def unended_path(drawing: str) -> Iterator[str]:
 
 def _strange_labels(drawing: str, text: str) -> list[Amount]:
     stated = list(amounts(without_pictures(text)))
-    found = [one for label in _labels(drawing) for one in amounts(label) if one.unit is not None]
+    found = [amount for label in _labels(drawing) for amount in amounts(label) if amount.unit is not None]
     return without(found, stated)
 
 
 def _labels(drawing: str) -> list[str]:
-    return [next(filter(None, one.groups()), "") for one in _LABEL.finditer(drawing)]
+    return [next(filter(None, found.groups()), "") for found in _LABEL.finditer(drawing)]
 
 
 def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
@@ -208,13 +208,13 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
 
     If the conversion is `listed`, its entries may have new amounts, and if only the source has lists, their amounts may be lost.
     """
-    old = [one for one in amounts(question_of(source)) if _is_given(one)]
-    new = [one for one in amounts(statement_of(converted)) if _is_given(one)]
+    old = [amount for amount in amounts(question_of(source)) if _is_given(amount)]
+    new = [amount for amount in amounts(statement_of(converted)) if _is_given(amount)]
     lost = without(old, new)
     asked = [
-        one
-        for one in amounts(question_of(converted))
-        if one.unit is not None and not _is_power_of_ten(one.value)
+        amount
+        for amount in amounts(question_of(converted))
+        if amount.unit is not None and not _is_power_of_ten(amount.value)
     ]
     allowed = [*old, *amounts(solution_of(source))]
     constants = set(named_constants(question_of(source), solution_of(source), question_of(converted)))
@@ -240,8 +240,8 @@ def _is_power_of_ten(value: Fraction) -> bool:
     return {*str(value.numerator), *str(value.denominator)} == {"0", "1"}
 
 
-def _is_given(one: Amount) -> bool:
-    return one.unit is not None or one.value > _MOST_LABEL or one.value.denominator != 1
+def _is_given(amount: Amount) -> bool:
+    return amount.unit is not None or amount.value > _MOST_LABEL or amount.value.denominator != 1
 
 
 def stale_givens(source: str, result: str) -> Iterator[str]:
@@ -268,9 +268,9 @@ def text_kept(source: str, scan: str) -> Iterator[str]:
         yield f"{added[0].text} of the scan is not in the source"
 
 
-def _is_there(one: Amount, others: Sequence[Amount]) -> bool:
+def _is_there(amount: Amount, others: Sequence[Amount]) -> bool:
     """Whether a text has the amount or at least its number, because the unit may be written in words."""
-    return any(one.same(other) or one.value == other.value for other in others)
+    return any(amount.same(other) or amount.value == other.value for other in others)
 
 
 def leaked_answer(source: str, result: str) -> Iterator[str]:
@@ -278,9 +278,9 @@ def leaked_answer(source: str, result: str) -> Iterator[str]:
     found, asked = list(amounts(_answer(result))), question_of(result)
     if len(found) != 1 or not _is_given(found[0]):
         return
-    for one in without(amounts(asked), list(amounts(question_of(source)))):
-        if one.same(found[0]):
-            yield f"the question gives the answer: {one.text}"
+    for amount in without(amounts(asked), list(amounts(question_of(source)))):
+        if amount.same(found[0]):
+            yield f"the question gives the answer: {amount.text}"
             return
 
 
@@ -317,8 +317,8 @@ def _formulas(solution: str) -> list[str]:
     )
     return [
         sign
-        for one in re.findall(r"\$([^$]+)\$", text)
-        for sign in re.findall(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[^\s{}]", one)
+        for formula in re.findall(r"\$([^$]+)\$", text)
+        for sign in re.findall(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[^\s{}]", formula)
     ]
 
 
@@ -337,8 +337,8 @@ def without_calculus(variant: str) -> Iterator[str]:
 
 def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
     """Faults: the combined problem answers each of its sources by itself."""
-    boxes, answers = boxed_answers(solution_of(variant)), [answer_of(one) for one in sources]
-    known = [one for one in answers if one is not None]
+    boxes, answers = boxed_answers(solution_of(variant)), [answer_of(source) for source in sources]
+    known = [answer for answer in answers if answer is not None]
     kept = [any(same_answer(one, box) is True for box in boxes) for one in known]
     if len(known) == len(sources) and all(kept) and len(boxes) >= len(sources) > 1:
         yield "it has the answers of its sources one after the other: make one problem with one answer"

@@ -36,8 +36,8 @@ def wanted_problems(space: Workspace, key: str, profile: str | None = None) -> C
         del prompts[role_prompt(Role.SOLVER).name]
         outside.add("solve")
     settings = model_settings(specs) | {f"prompt {prompt}": value for prompt, value in prompts.items()}
-    told = problem_set.config.model_dump(mode="json", exclude=outside)
-    settings |= {field: str(value) for field, value in told.items()}
+    options = problem_set.config.model_dump(mode="json", exclude=outside)
+    settings |= {field: str(value) for field, value in options.items()}
     settings["seed"] = str(problem_set.config.seed if made is None or made.seed is None else made.seed)
     settings["references"] = find_references(space, problem_set.references)[0].version
     settings["TeX engine"] = engine_compiler().name
@@ -69,8 +69,8 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
         return ()
     problem_set = find_problem_set(space.settings.corpora, key)
     if all(source.file.lower().endswith(TEX) for source in problem_set.config.sources):
-        known = {one.id: one for one in read_sources(space, key).problems}
-        if any(known.get(one.id) != one for one in read_set(space, problem_set).problems):
+        known = {problem.id: problem for problem in read_sources(space, key).problems}
+        if any(known.get(problem.id) != problem for problem in read_set(space, problem_set).problems):
             return ("its source files changed",)
     if reviewed(space, bank) != bank:
         return ("new decisions of reviewers",)
@@ -92,7 +92,7 @@ def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: di
     _, worked = stored_work(space, plan, problem)
     known = stored or {}
     return worked.ended.end is not ProblemEnd.UNFINISHED and all(
-        known.get(one.task.key) == one.fingerprint for one in worked.state.results
+        known.get(result.task.key) == result.fingerprint for result in worked.state.results
     )
 
 
@@ -103,7 +103,7 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
     found: Counter[str] = Counter()
     for problem in plan.problems:
         work, worked = stored_work(space, plan, problem)
-        done = {one.task.key for one in worked.state.results}
+        done = {result.task.key for result in worked.state.results}
         for task in work.tasks:
             if task.key not in done:
                 found[ROLE_OF[task.stage].value] += given_result(task, problem, worked.state) is None
@@ -122,8 +122,8 @@ def _models(bank: ProblemBank) -> dict[str, str]:
     """The model of each role that made a result of the bank."""
     return {
         ROLE_OF[task.task.stage].value: task.model
-        for one in bank.problems
-        for task in one.tasks
+        for problem in bank.problems
+        for task in problem.tasks
         if task.model
     }
 

@@ -79,7 +79,7 @@ class SetPlan:
 
     @cached_property
     def _by_id(self) -> dict[str, Problem]:
-        return {one.id: one for one in self.problems}
+        return {problem.id: problem for problem in self.problems}
 
     def problem(self, problem_id: str) -> Problem:
         """The problem with this id. Raises ConfigError if it is not in the set."""
@@ -113,7 +113,7 @@ class SetPlan:
         if record is None or (self.replace and record.problem.fingerprint != problem.fingerprint):
             return []
         anew = tasks_of(problem, self.wishes) if self.replace else ()
-        return [one for one in record.tasks if one.end.ok and one.task not in anew]
+        return [task for task in record.tasks if task.end.ok and task.task not in anew]
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def plan_set(
 ) -> SetPlan:
     """Plan a set: resolve its models and prompts; `more` are other fields of the plan. Asks no model and writes nothing. Raises ConfigError."""
     chosen = options or ProblemOptions()
-    twice = sorted(name for name, times in Counter(one.id for one in problems).items() if times > 1)
+    twice = sorted(name for name, times in Counter(problem.id for problem in problems).items() if times > 1)
     if twice:
         raise ConfigError(f"problems of {name} have the same id: {', '.join(twice)}")
     profile_name = chosen.profile or workspace.settings.profile
@@ -170,9 +170,9 @@ def vision_fault(plan: SetPlan, problem: Problem) -> str:
         return ""
     readers = (Stage.CLASSIFY, Stage.SCAN, Stage.DIAGRAM)
     for task in tasks_of(problem, plan.wishes):
-        given = task.stage is Stage.CLASSIFY and problem.classification is not None
+        classified = task.stage is Stage.CLASSIFY and problem.classification is not None
         spec = plan.specs[ROLE_OF[task.stage]]
-        if task.stage in readers and not given and not spec.images:
+        if task.stage in readers and not classified and not spec.images:
             return BLIND.format(name=spec.name, role=ROLE_OF[task.stage].value)
     return ""
 

@@ -64,13 +64,13 @@ class _TaskRun:
     state: ProblemState
     solutions: list[tuple[str, tuple[CallSummary, ...]]] = field(
         default_factory=list[tuple[str, tuple[CallSummary, ...]]]
-    )  # what came of each item that was solved, and the calls for it
+    )  # for each item that was solved, the outcome and the calls
     readings: list[_Reading] = field(default_factory=list[_Reading])  # the second one, once it is made
 
     def do(self) -> TaskResult:
-        given = given_result(self.task, self.work.problem, self.state)
-        if given is not None:
-            return self._taken(given)
+        known = given_result(self.task, self.work.problem, self.state)
+        if known is not None:
+            return self._taken(known)
         return {
             Stage.CLASSIFY: self._classify,
             Stage.SCAN: self._scan,
@@ -106,15 +106,15 @@ class _TaskRun:
             return code_checks.scan_breaches(one.latex, kind, source=typed) or self._read_again(one, word)
 
         found = self._ask(values, judged, _latex_of)
-        calls = (*found.calls, *(call for one in self.readings for call in one.calls))
+        calls = (*found.calls, *(call for reading in self.readings for call in reading.calls))
         if found.scan is None:
             return found.model_copy(update={"calls": calls})
         shown = bool(drawn) if drawn is not None else found.scan.raw_diagram_description is not None
-        scan, told = found.scan.model_copy(update={"has_diagram": shown}), ""
+        scan, note = found.scan.model_copy(update={"has_diagram": shown}), ""
         for one in self.readings:
-            said = f"not read twice: {one.detail}" if one.result is None else differences(scan, one.result)
-            told = f"{said or 'same values'} ({self.work.models[Role.SOLVER].spec.name})"
-        return found.model_copy(update={"scan": scan, "read_twice": told, "calls": calls})
+            other = f"not read twice: {one.detail}" if one.result is None else differences(scan, one.result)
+            note = f"{other or 'same values'} ({self.work.models[Role.SOLVER].spec.name})"
+        return found.model_copy(update={"scan": scan, "read_twice": note, "calls": calls})
 
     def _read_again(self, first: items.ScanResult, word: str) -> tuple[items.Breach, ...]:
         """Property 16: a second reading of the picture by the solver's model has the values and the answer of `first`.
@@ -134,7 +134,7 @@ class _TaskRun:
             self.readings.append(problems.ask(job, prompt, asking, values))
         second = self.readings[0].result
         faults = read_differently(first, second) if second is not None else ()
-        return tuple(items.Breach(property=problems.SOLVE.shape, detail=one) for one in faults)
+        return tuple(items.Breach(property=problems.SOLVE.shape, detail=fault) for fault in faults)
 
     def _shown_input(self, text: str) -> dict[str, str]:
         """The problem as the classifier and the scanner are shown it: as a picture, or as `text`."""
@@ -268,15 +268,15 @@ class _TaskRun:
             tools=dict(work.references.tools) if stage is Stage.DIAGRAM else {},
             sample=work.seed,
         )
-        said = problems.ask(
+        reply = problems.ask(
             problems.ASSIGNMENTS[stage], inputs.prompt_of(self.task, work, self.state), asking, values
         )
-        told: dict[str, Any] = {
-            "calls": (*said.calls, *(call for _, calls in self.solutions for call in calls)),
+        more: dict[str, Any] = {
+            "calls": (*reply.calls, *(call for _, calls in self.solutions for call in calls)),
             "solved": self.solutions[-1][0] if self.solutions else NOT_SOLVED,
-            FIELDS[stage]: said.result,
+            FIELDS[stage]: reply.result,
         }
-        return result_of(self.task, said, self._model).model_copy(update=told)
+        return result_of(self.task, reply, self._model).model_copy(update=more)
 
     @property
     def _model(self) -> Model:
@@ -304,11 +304,11 @@ class _TaskRun:
             self.solutions.append((f"{NOT_SOLVED}: {why}", ()))
             return ()
         prompt = self.work.own(problems.role_prompt(Role.SOLVER))
-        said = problems.solve_blind(solver, self.work.problem.id, *asked(item), prompt, self.work.seed)
-        told, fault = (f"{NOT_SOLVED}: {said.detail}", "")
-        if said.result is not None and said.end is TaskEnd.DONE:
-            told, fault = compared(item, said.result)
-        self.solutions.append((f"{told} ({solver.spec.name})", said.calls))
+        reply = problems.solve_blind(solver, self.work.problem.id, *asked(item), prompt, self.work.seed)
+        note, fault = (f"{NOT_SOLVED}: {reply.detail}", "")
+        if reply.result is not None and reply.end is TaskEnd.DONE:
+            note, fault = compared(item, reply.result)
+        self.solutions.append((f"{note} ({solver.spec.name})", reply.calls))
         return (items.Breach(property=problems.SOLVE.shape, detail=fault),) if fault else ()
 
     def _pictures(self) -> tuple[Image, ...]:
@@ -325,8 +325,8 @@ class _TaskRun:
 
     def _blind(self) -> TaskResult:
         name = self._model.spec.name
-        said = BLIND.format(name=name, role=inputs.ROLE_OF[self.task.stage].value)
-        return self._without(TaskEnd.DECLINED, said, model=name)
+        why = BLIND.format(name=name, role=inputs.ROLE_OF[self.task.stage].value)
+        return self._without(TaskEnd.DECLINED, why, model=name)
 
     def _without(self, end: TaskEnd, detail: str, **fields: Any) -> TaskResult:
         """The end of the task without a result."""
@@ -345,10 +345,10 @@ class _TaskRun:
         problem, scanned = self.work.problem, self.state.first(Stage.SCAN)
         if problem.input is items.ProblemInput.DESCRIPTION:
             return problem.tex.strip()
-        said = (
+        words = (
             scanned.scan.raw_diagram_description if scanned is not None and scanned.scan is not None else None
         )
-        return said or ""
+        return words or ""
 
 
 def given_result(task: Task, problem: items.Problem, state: ProblemState) -> Record | None:
@@ -365,10 +365,10 @@ def given_result(task: Task, problem: items.Problem, state: ProblemState) -> Rec
     return items.TikzResult(tikz_code="\n".join(drawn)) if drawn else None
 
 
-def result_of(task: Task, said: problems.Reply[Any], model: Model, **fields: Any) -> TaskResult:
+def result_of(task: Task, reply: problems.Reply[Any], model: Model, **fields: Any) -> TaskResult:
     """The result of a task from the reply of a role, without what the role submitted."""
-    told = {one.name: getattr(said, one.name) for one in dataclasses.fields(said) if one.name != "result"}
-    return TaskResult(task=task, model=model.spec.name, **told, **fields)
+    values = {one.name: getattr(reply, one.name) for one in dataclasses.fields(reply) if one.name != "result"}
+    return TaskResult(task=task, model=model.spec.name, **values, **fields)
 
 
 def _latex_of(
@@ -395,7 +395,7 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
 def _to_draw(item: str) -> str:
     """The text for the role that draws: the question, with its options only if one of them has a figure."""
     stated = statement_of(item)
-    pictured = any(items.DIAGRAM_MARK in one.text for one in options_of(item))
+    pictured = any(items.DIAGRAM_MARK in option.text for option in options_of(item))
     return stated if pictured else question_of(item)
 
 

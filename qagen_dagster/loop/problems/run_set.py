@@ -33,7 +33,7 @@ STOP_AFTER = 3  # a run ends early after this many permanent model failures with
 def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> ProblemRecord:
     """The record of a problem. Rejected outputs appear only in its tasks."""
     results, ended = worked.state.results, worked.ended
-    good = [one for one in results if one.end in (TaskEnd.DONE, TaskEnd.GIVEN)]
+    good = [result for result in results if result.end in (TaskEnd.DONE, TaskEnd.GIVEN)]
     scan = next((one for one in good if one.scan is not None), None)
     classification = next((one.classification for one in good if one.classification), problem.classification)
     return ProblemRecord(
@@ -50,10 +50,10 @@ def record_of(problem: Problem, worked: Worked, models: Mapping[str, str]) -> Pr
         variants={one.task.made: one.variant.latex for one in good if one.variant and one.task.made},
         conversions={one.task.made: one.conversion.latex for one in good if one.conversion and one.task.made},
         compiled=scan.compiled if scan is not None else None,
-        tasks=tuple(one.model_copy(update={"raw": ""}) for one in results),
-        breaches=tuple(breach for one in results for breach in one.breaches),
+        tasks=tuple(result.model_copy(update={"raw": ""}) for result in results),
+        breaches=tuple(breach for result in results for breach in result.breaches),
         models=dict(models),
-        timestamp=max((one.at for one in results), default=""),
+        timestamp=max((result.at for result in results), default=""),
     )
 
 
@@ -67,7 +67,7 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
         latex=record.edited.get(ORIGINAL, record.latex),
         tikz_code=record.tikz.tikz_code if record.tikz is not None else None,
         ideas=record.ideas,
-        alternate_solutions=[one.solution for one in record.alternates],
+        alternate_solutions=[alternate.solution for alternate in record.alternates],
         variants={
             made: record.edited.get(made, latex)
             for made, latex in record.variants.items()
@@ -78,22 +78,22 @@ def pipeline_result(record: ProblemRecord) -> PipelineResult | None:
 
 def failures(record: ProblemRecord) -> tuple[str, ...]:
     """One line for each requested output that is missing."""
-    return tuple(_outcome_line(record, one) for one in record.tasks if not one.end.ok)
+    return tuple(_outcome_line(record, task) for task in record.tasks if not task.end.ok)
 
 
 def refusals(record: ProblemRecord) -> tuple[str, ...]:
     """Those of `failures` that leave the problem itself valid: a further solution, variant or format is impossible."""
     return tuple(
-        _outcome_line(record, one)
-        for one in record.tasks
-        if one.task.stage in _MORE
-        and one.end is TaskEnd.DECLINED
-        and one.task.variant is not VariantKind.MULTI
+        _outcome_line(record, task)
+        for task in record.tasks
+        if task.task.stage in _MORE
+        and task.end is TaskEnd.DECLINED
+        and task.task.variant is not VariantKind.MULTI
     )
 
 
-def _outcome_line(record: ProblemRecord, one: TaskResult) -> str:
-    return f"{record.id}: {one.task.key}: {one.end.value}: {one.detail}"
+def _outcome_line(record: ProblemRecord, result: TaskResult) -> str:
+    return f"{record.id}: {result.task.key}: {result.end.value}: {result.detail}"
 
 
 def run_stages(
@@ -135,7 +135,7 @@ def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> Prob
 
 def gather_bank(workspace: Workspace, plan: SetPlan, title: str) -> ProblemBank:
     """A bank of all problems of the set in their current state, and of the problems that only the published bank has and that stay."""
-    records = {one.id: gather_record(workspace, plan, one) for one in plan.problems}
+    records = {problem.id: gather_record(workspace, plan, problem) for problem in plan.problems}
     if (plan.refresh or not plan.replace) and plan.former.keys() - records.keys():
         records = {**plan.former, **records}
     return ProblemBank(name=plan.name, title=title, problems=tuple(records.values()))

@@ -20,7 +20,7 @@ def asked(item: str) -> tuple[str, str]:
     The options of assertion-reason and match are the entries of a list in the question.
     """
     question = code_of(question_of(item)).replace(ANSWER_MARK, "").strip()
-    texts = [code_of(one.text) for one in options_of(item)]
+    texts = [code_of(option.text) for option in options_of(item)]
     if not texts and keys_of(item):
         texts = list(lettered_options(item).values())
     lettered = zip(LETTERS, texts, strict=False)
@@ -36,33 +36,33 @@ def unsolvable(item: str) -> str:
 
 def keys_of(item: str) -> tuple[str, ...]:
     """The letters of the right options, in order; empty for an item without options, or without a key."""
-    marked = [LETTERS[place] for place, one in enumerate(options_of(item)[: len(LETTERS)]) if one.right]
+    marked = [LETTERS[place] for place, option in enumerate(options_of(item)[: len(LETTERS)]) if option.right]
     named = comparison.named_options(solution_of(item)) if options_of(item) or lettered_options(item) else ()
     return tuple(marked or (sorted(one.upper() for one in named[-1]) if named else ()))
 
 
 def compared(item: str, blind: BlindSolution) -> tuple[str, str]:
-    """What came of the comparison, in words, and the fault if the solver reached something else than the key."""
+    """Returns (outcome, fault). `outcome` describes the comparison. `fault` is empty unless the solver certainly did not reach the key."""
     keys, key = keys_of(item), stated_answer(item) or ""
     if keys:
         found = blind.disagreement(keys)
-        same, key, said = found is None, ", ".join(keys), found[1] if found is not None else ""
+        same, key, reached = found is None, ", ".join(keys), found[1] if found is not None else ""
     else:
-        same, said = _same_values(item, blind.value), f"reached {blind.value}"
+        same, reached = _same_values(item, blind.value), f"reached {blind.value}"
     if same is None:
         return f"undecided: code cannot compare {blind.value} with {key}", ""
-    return ("key reached", "") if same else ("key not reached", blind.advice(key, said, _END))
+    return ("key reached", "") if same else ("key not reached", blind.advice(key, reached, _END))
 
 
 def read_differently(one: ScanResult, other: ScanResult) -> Iterator[str]:
     """Faults: two readings of a picture do not agree. A number of one statement (options included) is nowhere in the other reading, or
-    their answers differ. What only differs in how often or where it is said is no fault."""
+    their answers differ. It is no fault if both readings have a number at different places, or not equally often."""
     mine, theirs = (set(comparison.numbers_of(statement_of(read.latex))) for read in (one, other))
     shown, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
     found = {"only this reading": mine - theirs - seen, "only the other one": theirs - mine - shown}
-    told = [f"{where} has {comparison.listed(numbers)}" for where, numbers in found.items() if numbers]
-    if told:
-        yield f"another reading of the picture has other numbers: {', '.join(told)}; look at each of them again"
+    others = [f"{where} has {comparison.listed(numbers)}" for where, numbers in found.items() if numbers]
+    if others:
+        yield f"another reading of the picture has other numbers: {', '.join(others)}; look at each of them again"
     boxes, keys = comparison.boxed_answers(solution_of(other.latex)), keys_of(other.latex)
     value = "; ".join(boxes) or stated_answer(other.latex)
     if value and bool(keys) is bool(keys_of(one.latex)):
@@ -75,10 +75,10 @@ def differences(one: ScanResult, other: ScanResult) -> str:
     """The faults of `read_differently`, and the numbers that only the first reading has in its figure; empty if there are none."""
     drawn, seen = (set(comparison.numbers_of(read.raw_diagram_description or "")) for read in (one, other))
     strange = drawn - seen - set(comparison.numbers_of(statement_of(other.latex)))
-    told = list(read_differently(one, other))
+    faults = list(read_differently(one, other))
     if strange and other.raw_diagram_description:
-        told.append(f"{comparison.listed(strange)} in the figure only in the first reading")
-    return "; ".join(told)
+        faults.append(f"{comparison.listed(strange)} in the figure only in the first reading")
+    return "; ".join(faults)
 
 
 def _same_values(item: str, value: str) -> bool | None:

@@ -1,4 +1,4 @@
-"""Reads files into problems: each item of a TeX file, each picture and each page of a PDF is one problem, or has problems that are cut out.
+"""Reads files into problems. An item of a TeX file is a problem. A picture, or a page of a PDF, is a problem or has several to cut out.
 
 The parser workers decode and render pictures, which are kept in the store. The model of the classifier names the boxes of the problems on
 a page, and each is cut out as a picture of its own. Its reply is in the ledger, so a resumed command pays nothing twice.
@@ -179,7 +179,7 @@ def _of_pdf(space: Workspace, named: Named) -> Iterator[Problem]:
 def _page_count(space: Workspace, named: Named) -> int:
     """The number of pages of a PDF. Raises DocumentError if the PDF cannot be read."""
     parsed = space.parsers().parse(named.source, _QUIET)
-    count = next((one.page_count for one in parsed.entries if isinstance(one, ParsedText)), None)
+    count = next((entry.page_count for entry in parsed.entries if isinstance(entry, ParsedText)), None)
     if not count:
         raise DocumentError(parsed.outcome.value, f"{named.shown}: {parsed.detail or 'it has no page'}")
     return count
@@ -219,12 +219,12 @@ def _prefix_of(path: Path) -> str:
 
 def _renamed(problems: Sequence[Problem], taken: set[str]) -> list[Problem]:
     """The problems with ids that are not in `taken`, because several files may have the same stem."""
-    if not any(one.id in taken for one in problems):
+    if not any(problem.id in taken for problem in problems):
         return list(problems)
     number = 2
-    while any(f"{one.id}.{number}" in taken for one in problems):
+    while any(f"{problem.id}.{number}" in taken for problem in problems):
         number += 1
-    return [one.model_copy(update={"id": f"{one.id}.{number}"}) for one in problems]
+    return [problem.model_copy(update={"id": f"{problem.id}.{number}"}) for problem in problems]
 
 
 def find_problems(
@@ -274,18 +274,18 @@ def _look(
     picture = keep_picture(space.store, image.data, image.media_type)
     account = f"{_prefix_of(named.path)}-p{page}"
     asking = Asking(model, account, _box_faults, pictures=(see_picture(space.store, picture),))
-    said = ask(FIND, find_prompt(), asking, {})
+    reply = ask(FIND, find_prompt(), asking, {})
     known, at = (
         fingerprint([model.spec.name, find_prompt().hash, picture.sha256]),
         datetime.now(UTC).isoformat(),
     )
-    result = result_of(Task(stage=Stage.FIND), said, model, fingerprint=known, at=at)
+    result = result_of(Task(stage=Stage.FIND), reply, model, fingerprint=known, at=at)
     space.store.write(TaskResult.key(name, account, result.task.key, result.fingerprint), result)
-    if said.end is not TaskEnd.DONE or said.result is None:
+    if reply.end is not TaskEnd.DONE or reply.result is None:
         raise DocumentError(
-            "unsupported", f"{named.shown}: no problem was found on page {page}: {said.detail}"
+            "unsupported", f"{named.shown}: no problem was found on page {page}: {reply.detail}"
         )
-    return said.result.problems, said.calls
+    return reply.result.problems, reply.calls
 
 
 def _box_faults(result: PageResult) -> tuple[Breach, ...]:

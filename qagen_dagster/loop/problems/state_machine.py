@@ -38,11 +38,11 @@ class ProblemState(Record):
 
     def of(self, task: Task) -> TaskResult | None:
         """The result of a task; None if there is none."""
-        return next((one for one in self.results if one.task == task), None)
+        return next((result for result in self.results if result.task == task), None)
 
     def first(self, stage: Stage) -> TaskResult | None:
         """The result of the first task of a stage; None if there is none."""
-        return next((one for one in self.results if one.task.stage is stage), None)
+        return next((result for result in self.results if result.task.stage is stage), None)
 
 
 class Ended(Record):
@@ -107,12 +107,12 @@ def transition(state: ProblemState, event: TaskResult | Task, tasks: tuple[Task,
 def earlier(state: ProblemState, task: Task) -> tuple[TaskResult, ...]:
     """The successful results of the same kind of task with lower numbers. The result of `task` must differ from them."""
     return tuple(
-        one
-        for one in state.results
-        if one.task.stage is task.stage
-        and one.task.variant is task.variant
-        and one.task.number < task.number
-        and one.end is TaskEnd.DONE
+        result
+        for result in state.results
+        if result.task.stage is task.stage
+        and result.task.variant is task.variant
+        and result.task.number < task.number
+        and result.end is TaskEnd.DONE
     )
 
 

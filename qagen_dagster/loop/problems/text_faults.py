@@ -117,7 +117,7 @@ def other_key(latex: str) -> Iterator[str]:
     if len(right) == 1 and boxed is not None and not comparison.named_options(f"\\boxed{{{boxed}}}"):
         others = [option.text for option in options if not option.right]
         if differs(right[0], boxed) or (
-            not exactly(right[0], boxed) and any(exactly(one, boxed) for one in others)
+            not exactly(right[0], boxed) and any(exactly(other, boxed) for other in others)
         ):
             yield f"the right option says {right[0]}, but the solution ends at {boxed}"
 
@@ -137,7 +137,7 @@ def exactly(option: str, boxed: str) -> bool:
 
 
 def _letters(letters: Collection[str]) -> str:
-    return ", ".join(f"({one})" for one in sorted(letters))
+    return ", ".join(f"({letter})" for letter in sorted(letters))
 
 
 def stepless(solution: str) -> Iterator[str]:
@@ -154,8 +154,8 @@ def undrawn(picture: str) -> bool:
 
 def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
     """Faults: the text is the same as an earlier one."""
-    for number, one in enumerate(earlier, 1):
-        if comparison.same_words(text, one) and comparison.same_numbers(text, one):
+    for number, earlier_text in enumerate(earlier, 1):
+        if comparison.same_words(text, earlier_text) and comparison.same_numbers(text, earlier_text):
             yield f"it is number {number} once more: make another one"
             return
 
@@ -220,7 +220,7 @@ def _relations(latex: str) -> dict[tuple[str, ...], str]:
     for formula in _FORMULA.finditer(comparison.without_layout(_DISPLAY.sub("$$", latex))):
         for side in _SIDE.split(next(filter(None, formula.groups()))):
             pieces = tuple(_pieces(side))
-            if any(one[0].isdigit() for one in pieces) and set(pieces[1:-1]) & set("+-<>"):
+            if any(piece[0].isdigit() for piece in pieces) and set(pieces[1:-1]) & set("+-<>"):
                 found.setdefault(pieces, " ".join(side.split()))
     return found
 
@@ -246,7 +246,7 @@ def answer_of(item: str) -> str | None:
 
     Returns None if there are several right options, or no answer is found.
     """
-    right = [one.text for one in structure.options_of(item) if one.right]
+    right = [option.text for option in structure.options_of(item) if option.right]
     if len(right) == 1:
         return right[0]
     return None if right else comparison.final_answer(structure.solution_of(item))
@@ -304,7 +304,7 @@ def _same_number(source: str, converted: str, old: str, new: str) -> bool:
         return True
     about = _ABOUT.search(structure.solution_of(source)) is not None
     if mine.unit != ONE and theirs.unit == ONE:
-        counted = [one for one in _units_of(asked) if one.comparable(mine.unit)]
+        counted = [unit for unit in _units_of(asked) if unit.comparable(mine.unit)]
         if counted:
             return any(_kept(mine, replace(theirs, unit=one), asked, about=about) for one in counted)
     if mine.unit == ONE or theirs.unit == ONE:
@@ -322,11 +322,11 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
     rounded = [replace(one, last_place=_step(one, asked)) for one in signs]
     loose = replace(mine, last_place=Fraction(1)) if about and _whole(mine) is not None else mine
     return any(
-        equal(mine, one)
-        or rounds_to(mine, one)
-        or rounds_to(one, loose)
-        or close(mine, one, comparison.CLOSE)
-        for one in rounded[: 2 if _SIZE.search(asked) else 1]
+        equal(mine, rounded_value)
+        or rounds_to(mine, rounded_value)
+        or rounds_to(rounded_value, loose)
+        or close(mine, rounded_value, comparison.CLOSE)
+        for rounded_value in rounded[: 2 if _SIZE.search(asked) else 1]
     )
 
 
@@ -340,8 +340,8 @@ def _step(shown: Quantity, asked: str) -> Fraction | None:
     return Fraction(10**zeros)
 
 
-def _whole(one: Quantity) -> int | None:
-    number = Fraction(one.numbers[0] or "1/2")
+def _whole(quantity: Quantity) -> int | None:
+    number = Fraction(quantity.numbers[0] or "1/2")
     return int(number) if number.denominator == 1 else None
 
 

@@ -207,7 +207,7 @@ def _documents(space: Workspace, corpus: str) -> str:
     """A hash of the parsed documents and their outcomes."""
     index = space.store.find_valid(CorpusIndex.key(corpus), CorpusIndex)
     entries = () if index is None else index.documents
-    return fingerprint(f"{one.id} {one.version} {one.text_sha256} {one.outcome}" for one in entries)
+    return fingerprint(f"{entry.id} {entry.version} {entry.text_sha256} {entry.outcome}" for entry in entries)
 
 
 def _why_unparsed(space: Workspace, key: str, _: Scope) -> tuple[str, ...]:
@@ -277,7 +277,7 @@ def _evaluation(kind: Kind, asset: str, config: str, description: str) -> Row:
 
 def _made_parts(space: Workspace, exam: str) -> list[ExamPart]:
     parts = find_exam(space.settings.corpora, exam).parts()
-    return [one for one in parts if space.store.exists(one.set_key())]
+    return [part for part in parts if space.store.exists(part.set_key())]
 
 
 def _exam_profile(space: Workspace, key: str, _: RunOptions) -> str:
@@ -387,7 +387,7 @@ ROWS = (
         Product.EXAM_PART, Unit.EXAM, Group.EXAMS, "exams.md", ("idea_plans", "exam_items"), "{}",
         ops=partial(every, ("idea_plans", "exam_items")), needs=(), anew={"refresh": True}, option="exams",
         why=lambda space, key, _: why_part_outdated(space, ExamPart.from_key(key)),
-        keys=lambda space, exam: [one.key for one in _made_parts(space, exam)],
+        keys=lambda space, exam: [part.key for part in _made_parts(space, exam)],
         profile=_exam_profile,
         observed=Observed(
             "exam_config", ("idea_plans", "exam_items"), "part",
@@ -400,7 +400,7 @@ ROWS = (
         Product.ITEM_BANK, Unit.EXAM, Group.EXAMS, "exams.md", ("item_bank",), "bank {}",
         ops=lambda fields: every(("item_bank",), _only(fields, "replace")), needs=(Product.EXAM_PART,), option="exams",
         why=lambda space, key, _: () if is_bank_current(space, key) else ("its files do not have the latest items",),
-        inputs=lambda space, key: _stored(space, *(one.set_key() for one in _made_parts(space, key))),
+        inputs=lambda space, key: _stored(space, *(part.set_key() for part in _made_parts(space, key))),
         keys=lambda space, key: (key,) if _made_parts(space, key) else (),
     ),
     Row(

@@ -74,7 +74,7 @@ class OutOfDate:
     gone: tuple[str, ...] = ()
 
     def of(self, *products: Product) -> tuple[Task, ...]:
-        return tuple(one for one in self.tasks if one.product in products)
+        return tuple(task for task in self.tasks if task.product in products)
 
     def due(self, *products: Product) -> tuple[Task, ...]:
         """The tasks that are out of date now. Without `products`, the tasks of all products."""
@@ -126,9 +126,9 @@ def find_out_of_date(space: Workspace, scope: Scope) -> OutOfDate:
 def _keys(space: Workspace, scope: Scope, unit: Unit) -> Iterable[str]:
     match unit:
         case Unit.CORPUS:
-            return dict.fromkeys(one.corpus for one in scope.combinations)
+            return dict.fromkeys(combination.corpus for combination in scope.combinations)
         case Unit.COMBINATION:
-            return [one.key for one in scope.combinations]
+            return [combination.key for combination in scope.combinations]
         case Unit.EXAM:
             return load_exams(space.settings.corpora).found if scope.everything else ()
         case Unit.SET:

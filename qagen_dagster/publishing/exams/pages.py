@@ -1,10 +1,10 @@
-"""Banks of exam items and forms of exam papers as printable pages in LaTeX and HTML.
+"""Writes banks of exam items and forms of exam papers as printable pages in LaTeX and HTML.
 
-The paper for candidates and its answer sheet do not reveal schemas, difficulties or keys, but the mark scheme does. No question is split
-across two pages.
+The paper for candidates and its answer sheet do not reveal schemas, difficulties or keys. The mark scheme reveals them. No question is
+split across two pages.
 
 TeX can read files, and models wrote the items. So in LaTeX, prose is escaped, and a formula is typeset only if the converter to MathML
-knows all its commands. The converter knows none for files, definitions or category codes. Other formulas are shown as written.
+knows all its commands. It knows no command for files, definitions or category codes. Other formulas are shown as written.
 """
 
 import re
@@ -87,7 +87,7 @@ def one_question(item: ExamItem) -> str:
 
 
 def _latex_question(item: ExamItem, *, solved: bool = True) -> str:
-    """The question, unsplit across pages. If `solved`, with its id, key and solution, and the mistakes behind the wrong options."""
+    """The question, which no page break splits. If `solved`, with its id, key and solution, and the mistakes behind wrong options."""
     choices = "".join(
         f"  \\{'CorrectChoice' if solved and item.is_key(letter) else 'choice'} {_guarded(item.question.options[letter])}\n"
         for letter in item.letters
@@ -159,7 +159,7 @@ def item_html(item: ExamItem) -> str:
     attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
     about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.key_by], attempts))
     others: list[Letter] = [letter for letter in item.letters if not item.is_key(letter)]
-    paths = "".join(f"<dt>{one}</dt><dd>{with_mathml(item.feedback(one))}</dd>" for one in others)
+    paths = "".join(f"<dt>{other}</dt><dd>{with_mathml(item.feedback(other))}</dd>" for other in others)
     return (
         f'<article id="{escape(item.id)}"><header>{escape(about)}</header>'
         f"{question_html(item)}<details><summary>Solution: {item.question.correct_option}</summary>"

@@ -1,4 +1,4 @@
-"""QTI 2.1, QTI 3.0, and QTI 1.2 for Canvas. Stylesheets make QTI 3.0 and QTI 1.2 from QTI 2.1.
+"""Writes banks of exam items as QTI 2.1, as QTI 3.0, and as QTI 1.2 for Canvas. Stylesheets make QTI 3.0 and QTI 1.2 from QTI 2.1.
 
 A content package has a file for each item, a test with a section for each schema, the pictures of figures, and the manifest. For Canvas,
 one file has all items. Formulas are MathML. Feedback on an option is the mistake that leads to it, or the solution.
@@ -38,7 +38,7 @@ _RENEWED = {  # texts of the manifest, and the texts that replace them in QTI 3.
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
     """A content package of version 2.1. With `version_3`, of version 3.0: a stylesheet makes its test and items from those of 2.1."""
-    roots = {"test.xml": _test(bank)} | {_file(one): _item(one, bank.figures) for one in bank.items}
+    roots = {"test.xml": _test(bank)} | {_file(item): _item(item, bank.figures) for item in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None
     for old, new in _RENEWED.items() if version_3 else ():
@@ -50,13 +50,13 @@ def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
 
 def canvas_package(bank: ItemBank) -> dict[str, bytes]:
     whole = etree.Element("bank", identifier=_identifier(bank.exam), title=markup.xml_text(bank.name))
-    whole.extend([_item(one, bank.figures, _CANVAS_FILES) for one in bank.items])
+    whole.extend([_item(item, bank.figures, _CANVAS_FILES) for item in bank.items])
     quiz = _stylesheet("canvas.xsl")(whole).getroot()
     for text in quiz.iter("{*}mattext"):
         inside = "".join(etree.tostring(one, encoding="unicode") for one in text)
         html = (escape(text.text or "") + inside).replace(f' xmlns="{QTI}"', "").replace(_XSI_HERE, "")
-        for one in list(text):
-            text.remove(one)
+        for child in list(text):
+            text.remove(child)
         text.text = html
     manifest = _root("manifest", PACKAGE, _PACKAGE_PLACE, f"manifest-{bank.exam}")
     resources = _under(manifest, "resources")

@@ -24,7 +24,7 @@ _BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SPACED = re.compile(r"\s*([\^{}/-])\s*")
 _UPRIGHT = re.compile(r"\\(?:mathrm|text|textrm|rm|unit|si|SI|qty|degree|circ|%|Omega|ohm)|[\u00b0%\u03a9]")
-_TOLERANCE = 0.02  # relative, for values with a unit: the difference from the key that a solver may have, too
+_TOLERANCE = 0.02  # relative, for values with a unit; solvers may differ about as much from the key
 _SHARES = {
     1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
 }  # fmt: skip  # the fractions that Moodle accepts
@@ -86,7 +86,7 @@ def _value(answer: str) -> Quantity | None:
     found = known_value(answer.strip().strip("$").strip()) if answer.strip() else None
     if found is None or len({*found.numbers}) != 1 or not found.numbers[0]:
         return None
-    return found if found.unit == ONE or _UPRIGHT.search(answer) else None  # 2mg is a product of symbols
+    return found if found.unit == ONE or _UPRIGHT.search(answer) else None  # "2mg" is 2 times m times g
 
 
 def _number(question: markup.Element, value: Quantity) -> None:

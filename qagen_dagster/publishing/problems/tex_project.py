@@ -1,6 +1,6 @@
 """A TeX project: `main.tex` with a section per problem, a file per item, and the definitions of the sources.
 
-Of the packages of the sources, only those that add commands and symbols are included. Layout, fonts and languages are the project's own.
+The project loads a package of the sources only if the package adds commands or symbols. Layout, fonts and languages are the project's own.
 """
 
 import re
@@ -27,7 +27,7 @@ _PACKAGES = (
     "tikz-3dplot tikz-feynman ulem units upgreek wasysym wrapfig xcolor xfrac"
 )
 _HARMLESS = frozenset(_PACKAGES.split())
-_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # defined by the project
+_PROJECT_NAMES = frozenset({"\\ans", "solution", "\\maybe", "\\includegraphics"})  # the project defines them
 _ROUNDS = 20  # maximum length of a chain of definitions that use each other
 _MOST = 4_000  # characters in one definition
 FOLDER = "tex"
@@ -52,7 +52,7 @@ def definitions(preambles: Sequence[str]) -> tuple[str, ...]:
 
 
 def allowed_definitions(preambles: Sequence[str]) -> tuple[str, ...]:
-    """The definitions, without those that are refused or that use a left-out definition; none if this takes more than _ROUNDS rounds."""
+    """The definitions, without those that are refused or that use a refused definition; none if this takes more than _ROUNDS rounds."""
     found = definitions(preambles)
     for _ in range(_ROUNDS):
         own = own_of(found)
@@ -103,8 +103,8 @@ def tex_project(bank: BankExport) -> dict[str, bytes]:
     """The files of a project, in which pdfLaTeX, XeLaTeX or LuaLaTeX can compile `main.tex`."""
     parts = [_HEAD.replace("%(title)s", _prose(bank.title))]
     files: dict[str, str] = {}
-    given = allowed_definitions(bank.preambles)
-    own = own_of(given)
+    defined = allowed_definitions(bank.preambles)
+    own = own_of(defined)
     for problem, items in groupby(bank.items, key=lambda item: item.problem):
         parts.append(f"\\section*{{{_prose(problem)}}}\n\\begin{{enumerate}}\n")
         for item in items:
@@ -119,14 +119,14 @@ def tex_project(bank: BankExport) -> dict[str, bytes]:
                     files[f"items/{name}.tex"] = tex
         parts.append("\\end{enumerate}\n")
     parts.append("\\end{document}\n")
-    files |= {"main.tex": "".join(parts), "preamble.tex": _preamble(bank, given)}
+    files |= {"main.tex": "".join(parts), "preamble.tex": _preamble(bank, defined)}
     return {f"{FOLDER}/{name}": text.encode() for name, text in files.items()}
 
 
 def left_out(bank: BankExport) -> list[str]:
     """The ids of the items that the project leaves out."""
     own = own_of(allowed_definitions(bank.preambles))
-    return [one.id for one in bank.items if refused(one.latex, own)]
+    return [item.id for item in bank.items if refused(item.latex, own)]
 
 
 def _preamble(bank: BankExport, found: Sequence[str]) -> str:
@@ -144,22 +144,22 @@ def _preamble(bank: BankExport, found: Sequence[str]) -> str:
 
 def _loaded(bank: BankExport) -> Iterator[str]:
     """The lines that load the packages of the items and sources, each only if it is installed where the project is compiled."""
-    given = packages(bank.preambles)
-    names = dict.fromkeys((*_BASIC, *given, *bank.packages))
+    options = packages(bank.preambles)
+    names = dict.fromkeys((*_BASIC, *options, *bank.packages))
     if {"siunitx", "circuitikz"} <= set(names):  # for values such as R=5<\ohm>
         yield "\\PassOptionsToPackage{siunitx}{circuitikz}"
     for name in names:
         if name not in _OURS:
-            yield f"\\maybe{given.get(name, '')}{{{name}}}"
+            yield f"\\maybe{options.get(name, '')}{{{name}}}"
     if "pgfplots" in names:
         yield "\\pgfplotsset{compat=newest}"
 
 
 def _drawing(bank: BankExport) -> Iterator[str]:
     yield "\\usepackage{tikz}"
-    for one in dict.fromkeys(bank.libraries):
-        if _LIBRARY.fullmatch(one) and one not in bank.packages:
-            yield f"\\usetikzlibrary{{{one}}}"
+    for library in dict.fromkeys(bank.libraries):
+        if _LIBRARY.fullmatch(library) and library not in bank.packages:
+            yield f"\\usetikzlibrary{{{library}}}"
 
 
 def _prose(text: str) -> str:

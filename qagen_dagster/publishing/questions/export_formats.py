@@ -88,7 +88,7 @@ def inspect_files(exported: ExportedSet) -> dict[str, bytes]:
         text = row.question.question
         content = [
             {"type": "text", "text": text},
-            *({"type": "image", "image": one.path} for one in row.pictures),
+            *({"type": "image", "image": picture.path} for picture in row.pictures),
         ]
         samples.append(
             {
@@ -130,7 +130,7 @@ def mlflow_record(row: ExportedRow) -> Json:
     The scorer `Correctness` takes either facts or a response. A fact has its other accepted forms in brackets.
     """
     facts = [
-        one.text + (f" (or: {'; '.join(one.accepted)})" if one.accepted else "") for one in row.key_facts
+        fact.text + (f" (or: {'; '.join(fact.accepted)})" if fact.accepted else "") for fact in row.key_facts
     ]
     expected = {"expected_facts": facts} if facts else {"expected_response": row.question.answer}
     contexts = [{"doc_uri": one.id, "content": one.shown} for one in row.passages] if row.proven else []
@@ -166,7 +166,7 @@ _Quoted.add_representer(str, _quoted)
 
 def _case(row: ExportedRow) -> Json:
     names = ("image", *(f"image_{number}" for number in range(2, len(row.pictures) + 1)))
-    pictures = {name: f"file://{one.path}" for name, one in zip(names, row.pictures, strict=False)}
+    pictures = {name: f"file://{picture.path}" for name, picture in zip(names, row.pictures, strict=False)}
     return {
         "description": row.question.id,
         "vars": {

@@ -133,7 +133,7 @@ class ExportedRow:
             "origin",
         }
         why, grade = self.question.no_answer, self.question.grade
-        facts = [asdict(one) for one in self.key_facts]
+        facts = [asdict(fact) for fact in self.key_facts]
         return {
             **self.question.model_dump(mode="json", include=shown),
             **({} if why is None else {"reason": why.reason, "documents_searched": why.documents}),
@@ -160,7 +160,7 @@ class ExportedSet:
     review: ReviewFacts | None = None
 
     def pictures(self) -> dict[str, bytes]:
-        return {one.path: one.data for row in self.rows for one in row.pictures}
+        return {picture.path: picture.data for row in self.rows for picture in row.pictures}
 
 
 @dataclass(frozen=True)

@@ -220,7 +220,7 @@ def _made(facts: SetFacts) -> Iterator[str]:
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
     rows += [] if facts.closed_book else [("closed-book check", "off")]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
-    rows += [(f"prompt: {name}", known) for name, known in sorted(facts.prompts.items())]
+    rows += [(f"prompt: {name}", hashed) for name, hashed in sorted(facts.prompts.items())]
     rows += [("cost", _cost(facts)), ("model calls", f"{facts.calls:,}")]
     counted = facts.input_tokens or not facts.unknown_price_calls
     rows += [
@@ -236,9 +236,9 @@ def _counts(eval_set: EvalSet) -> Iterator[str]:
         ends = facts.documents_by_outcome
         rows += [(f"documents {words}", ends[end]) for end, words in _ENDS.items() if end in ends]
     rows += [("published questions", len(eval_set.questions))]
-    writers = Counter(one.writer for one in eval_set.questions)
+    writers = Counter(question.writer for question in eval_set.questions)
     rows += [(f"of which {name} wrote", count) for name, count in sorted(writers.items()) if len(writers) > 1]
-    verdicts = [one.verdict for one in eval_set.questions if one.verdict is not None]
+    verdicts = [question.verdict for question in eval_set.questions if question.verdict is not None]
     unjudged = Counter(name for one in verdicts for name, value in one if value is None)
     rows += [(f"of which nobody judged: {name}", count) for name, count in unjudged.items()]
     reasons = Counter(one.rejection_reason.value for one in eval_set.rejected)
@@ -250,7 +250,7 @@ def _counts(eval_set: EvalSet) -> Iterator[str]:
 
 def _types(eval_set: EvalSet) -> Iterator[str]:
     facts = eval_set.made
-    found = Counter(one.question_type or "not known" for one in eval_set.questions)
+    found = Counter(question.question_type or "not known" for question in eval_set.questions)
     total = found.total()
     planned = {} if facts is None else facts.planned_by_type
     for one in eval_set.questions:
@@ -321,7 +321,7 @@ def _evaluated(metrics: Mapping[str, float]) -> Iterator[str]:
 
 
 def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
-    ordered = [one.question for one in sorted(questions, key=lambda one: one.id)]
+    ordered = [one.question for one in sorted(questions, key=lambda question: question.id)]
     columns = [diversity(ordered)]
     if len(ordered) > SAMPLE:
         columns.append(diversity(ordered[:SAMPLE]))
@@ -337,9 +337,9 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
         f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them.\n"
     )
     yield from _wording(questions)
-    heads = ("figure", *(f"{one.questions} questions" for one in columns))
+    heads = ("figure", *(f"{column.questions} questions" for column in columns))
     yield from table(
-        heads, [(words, *(_figure(one, name) for one in columns)) for name, words in names.items()]
+        heads, [(words, *(_figure(column, name) for column in columns)) for name, words in names.items()]
     )
 
 
@@ -361,8 +361,8 @@ def _wording(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     columns = {"this set": means, **_PEOPLE}
     shown = {name: "{:.1f}" if name == "words" else "{:.0%}" for name in _WORDED}
     rows = [
-        (said, *(shown[name].format(getattr(one, name)) for one in columns.values()))
-        for name, said in _WORDED.items()
+        (words, *(shown[name].format(getattr(column, name)) for column in columns.values()))
+        for name, words in _WORDED.items()
     ]
     yield from table(("wording (means)", *columns), rows)
     styles = Counter(found.value for one in questions if (found := style_of(one.question)) is not None)

@@ -55,7 +55,7 @@ def cells(row: ExportedRow) -> list[str | int | None]:
         "evidence": "\n\n".join(one.quote for one in question.evidence),
         "lines": _listed(f"{start}-{end}" for start, end in spans),
         "pages": _listed(str(one.page) for one in question.evidence if one.page is not None),
-        "visuals": _listed(one.label for one in question.visuals),
+        "visuals": _listed(visual.label for visual in question.visuals),
     }
     return [values[name] for name in COLUMNS]
 
@@ -174,21 +174,21 @@ def _values(row: ExportedRow) -> list[Any]:
         "question": row.question.question,
         "answer": row.question.answer,
         "contexts": row.references,
-        "images": [{"bytes": one.data, "path": one.path} for one in row.pictures],
+        "images": [{"bytes": picture.data, "path": picture.path} for picture in row.pictures],
     }
     return [values[name] for name in (*_VALUES, *_LISTS)]
 
 
 def _card(exported: ExportedSet) -> bytes:
     """The front matter, then the card of the set."""
-    one = exported.published
+    published = exported.published
     lists = [
         {"name": key, "list": kind if isinstance(kind, str) else _declared(kind)}
         for key, kind in _LISTS.items()
     ]
     front = {
         **_licence(exported),
-        "pretty_name": f"{one.corpus_name}: {one.scenario}, {one.mode.value}",
+        "pretty_name": f"{published.corpus_name}: {published.scenario}, {published.mode.value}",
         "task_categories": ["question-answering"],
         "tags": ["synthetic", "retrieval-augmented-generation"],
         "configs": [{"config_name": "default", "data_files": [{"split": "test", "path": _PARQUET_FILE}]}],
@@ -204,7 +204,7 @@ _HUB_LICENCES = re.compile(
 
 
 def _licence(exported: ExportedSet) -> dict[str, str]:
-    """The front matter on the licence: the only licence if the Hub knows it; `unknown` if no document has a licence; otherwise `other`."""
+    """The licence for the front matter: the documents' only licence if the Hub knows it, `unknown` if no licence is known, or `other`."""
     found = {one.licence for one in exported.rights.values()}
     only = str(next(iter(found), None)).lower() if len(found) < 2 else "several"
     if only == "none" or _HUB_LICENCES.fullmatch(only):
