@@ -203,7 +203,7 @@ class _Features:
         prose = {n for n in shown if is_prose(lines[n])}
         sizes = sorted({fonts[n].size for n in shown}, reverse=True)
         self._lines = lines
-        self._body = min([text.body_size, *([] if prose else sizes[1:2])])  # slides may have no running text
+        self._body = text.body_size if prose else min([text.body_size, *sizes[1:2]])  # slides may have none
         self._largest = max((group.font.size for group in groups), default=0)
         large = _LARGE * self._body
         # A line of running text may begin with a large letter.
