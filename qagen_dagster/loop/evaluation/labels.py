@@ -109,7 +109,8 @@ class _Labeller:
         if self._text(pair.document_id) is None:
             why = "the search index does not hold this version of the document"
             return unlabelled.model_copy(update={"failure": why})
-        depth, given = self._options.pool_depth, dict.fromkeys(self._proofs(pair), (3, CODE))
+        given: dict[Passage, tuple[int, str]] = dict.fromkeys(self._proofs(pair), (3, CODE))
+        depth = self._options.pool_depth
         pool = dict.fromkeys(given) | self._pool(pair.question)
         places = dict(sorted(pool.items(), key=lambda item: (item[1] or depth + 1, item[0].id)))
         failure = self._grade(session, places, given)
