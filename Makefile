@@ -34,11 +34,11 @@ browser: ## Chromium and axe-core, which the tests of the review page need (Debi
 
 # The modules of the tests are compiled once, also where the environment says not to: compiling them takes as long as loading them.
 test: $(READY) ## the ordinary tests: nothing but this clone, no network; those of the architecture are in `make check`
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/test_architecture.py
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal --ignore=tests/test_architecture.py
 
 test-long: $(READY) ## what takes minutes: kills and forecasts again and again, properties with more examples, then test-daemon, test-distributed and attack
-	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
-	$(BIN)/python -m pytest --hypothesis-profile=long -m "hypothesis and not real and not tex and not distributed" -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m long -n 3 --dist worksteal
+	$(BIN)/python -m pytest --hypothesis-profile=long -m "hypothesis and not real and not tex and not distributed" -n 3 --dist worksteal
 	$(MAKE) test-daemon
 	$(MAKE) test-distributed
 	$(MAKE) attack

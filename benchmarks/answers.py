@@ -23,7 +23,7 @@ from statistics import fmean, quantiles
 
 from benchmarks.short.calibrate import Crossed
 from benchmarks.short.sets import XQUAD, Example, elsewhere, xquad
-from qagen_dagster.agents.answering.answerer import Excerpt, SubmittedAnswer, answer_from_excerpts
+from qagen_dagster.agents.answering import Excerpt, SubmittedAnswer, answer_from_excerpts
 from qagen_dagster.answering.answer_from_document import retrieve
 from qagen_dagster.english.sentences import split
 from qagen_dagster.index.search import ChunkSource

@@ -24,7 +24,7 @@ from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.index.ranking import words_of
 from qagen_dagster.index.store import ChunkTable, EmbeddedDocument
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.index.build import IndexBuild, build_index
+from qagen_dagster.loop.index import IndexBuild, build_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors
 from qagen_dagster.records.corpus_options import IndexOptions

@@ -16,13 +16,13 @@ from qagen_dagster.configuration.problems import ProblemSet, load_problem_sets
 from qagen_dagster.configuration.yaml_files import Loaded
 from qagen_dagster.defs import automation
 from qagen_dagster.defs.catalog import build_catalog
-from qagen_dagster.defs.documents.assets import build_document_assets
+from qagen_dagster.defs.documents import build_document_assets
 from qagen_dagster.defs.evaluation.assets import build_evaluation_assets
 from qagen_dagster.defs.exams.assets import build_exam_assets
 from qagen_dagster.defs.executor import build_executor, build_outputs
-from qagen_dagster.defs.grading.assets import build_grounding_report
+from qagen_dagster.defs.grading import build_grounding_report
 from qagen_dagster.defs.in_process import Progress, progress_logger
-from qagen_dagster.defs.index.assets import build_document_index
+from qagen_dagster.defs.index import build_document_index
 from qagen_dagster.defs.layout import Layout, path_of
 from qagen_dagster.defs.outdated import build_up_to_date_checks, up_to_date_keys
 from qagen_dagster.defs.partitions import build_exam_partitions, build_partitions

@@ -7,7 +7,7 @@ from qagen_dagster.answering import answer_from_document as answering
 from qagen_dagster.answering.full_text import ProxyCallback
 from qagen_dagster.configuration.corpora import load_corpora
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.answering.setup import UnknownDocumentError, in_corpus
+from qagen_dagster.loop.answering import UnknownDocumentError, in_corpus
 from qagen_dagster.loop.evaluation.score import given_output, read_output, score_systems
 from qagen_dagster.loop.grading.grade_answers import CommandJudge, command_judge
 from qagen_dagster.loop.questions.publication.published_set import LATEST, PublishedSet, read_published

@@ -19,8 +19,7 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.attack.cases import CASES, missing
-from qagen_dagster.agents import evaluation
-from qagen_dagster.agents.answering import answerer
+from qagen_dagster.agents import answering, evaluation
 from qagen_dagster.agents.prompts import FOLDER, prompt_name
 from qagen_dagster.loop.exams.plan import exam_prompt_hashes
 from qagen_dagster.loop.problems.code_checks import problem_prompt_hashes
@@ -199,7 +198,7 @@ def test_every_prompt_and_query_file_is_used() -> None:
         for strategy in Strategy
         for name in prompt_hashes(mode, strategy, staged=("unanswerable", "across"))
     }
-    used.add(answerer.prompt().name)
+    used.add(answering.prompt().name)
     used |= set(exam_prompt_hashes())
     used |= set(problem_prompt_hashes())
     used |= {prompt.name for prompt in (*evaluation.prompts(), evaluation.relevance_prompt())}

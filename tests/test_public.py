@@ -13,7 +13,7 @@ import pytest
 import qagen_dagster
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.index.build import build_index
+from qagen_dagster.loop.index import build_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.answer import QAError
 from qagen_dagster.settings import PROJECT_ROOT

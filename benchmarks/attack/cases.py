@@ -60,7 +60,7 @@ CASES = (
     Case("a damaged set.json", "other combinations are not affected", "cli/test_damaged.py test_a_damaged_set_does_not_stop_other_combinations"),
     Case("damaged evaluations", "they are made again, and nothing is paid twice", "cli/test_damaged.py test_damaged_evaluations_are_made_again_and_nothing_is_paid_twice"),
     Case("damaged documents", "they are parsed again", "ingest/test_parsing.py test_a_damaged_file_is_made_again test_a_damaged_list_of_visuals_is_made_again"),
-    Case("a damaged search index, a damaged text", "it is made again; the text is not embedded", "loop/index/test_build.py test_a_damaged_index_is_made_again_and_nothing_is_paid_twice test_a_damaged_text_is_not_embedded"),
+    Case("a damaged search index, a damaged text", "it is made again; the text is not embedded", "loop/test_index.py test_a_damaged_index_is_made_again_and_nothing_is_paid_twice test_a_damaged_text_is_not_embedded"),
     Case("damaged results and journals of an exam", "they are made again from what is whole", "loop/exams/test_run_part.py test_a_damaged_result_is_made_again_from_its_journal test_the_designer_of_a_damaged_journal_is_asked_what_it_was_asked_before test_a_part_that_needs_no_run_is_one_when_its_set_is_damaged"),
     Case("a damaged result of a problem set", "only its task is done again", "loop/problems/test_run_set.py test_only_the_task_with_a_damaged_result_is_done_again"),
     Case("two processes that see the same damage", "one whole record is left", "test_store.py test_two_processes_that_see_the_same_damage_leave_one_whole_record test_what_another_process_has_repaired_is_left_alone"),

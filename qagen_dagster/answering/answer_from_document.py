@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
+from qagen_dagster.agents.answering import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.answering.full_text import ProxyCallback, Wanted, obtain, stored_text
 from qagen_dagster.answering.pdf_sources import Paper
 from qagen_dagster.errors import ConfigError, ModelError, StoreError

@@ -14,7 +14,7 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option, profile_option
 from qagen_dagster.cli.output import Terminal, fail, print_json
 from qagen_dagster.errors import TooLargeError
-from qagen_dagster.loop.answering.setup import Asked, in_corpus, loose_file
+from qagen_dagster.loop.answering import Asked, in_corpus, loose_file
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.answer import ProxyCallbackResult, SemanticSearchAnswer
 from qagen_dagster.settings import Settings

@@ -29,7 +29,7 @@ COMMANDS = {
     "answer": ("answer", "Answer a question from one document."),
     "catalog": ("catalog", "Describe the tables of the catalog database."),
     "classify": ("problems.tasks", "Classify physics problems (stage 1 of the pipeline)."),
-    "compare": ("questions.compare", "Compare two runs, profiles or versions of a published set."),
+    "compare": ("questions.stats", "Compare two runs, profiles or versions of a published set."),
     "convert": ("problems.tasks", "Convert problems to another format with the same answer."),
     "corpora": ("corpora", "Check the configuration of corpora."),
     "doctor": ("doctor", "Check the installation, the configuration and the models."),

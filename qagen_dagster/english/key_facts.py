@@ -5,15 +5,15 @@ other answer is one fact. A fact with one number has a unit and a tolerance. Nam
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qagen_dagster.english.aliases import aliases
 from qagen_dagster.english.amounts import Amount
 from qagen_dagster.english.answers import Match, contradiction, match
 from qagen_dagster.english.facts import facts, missing_amounts, missing_dates, missing_names
 from qagen_dagster.english.polarity import negates
 from qagen_dagster.english.sentences import split
-from qagen_dagster.english.words import content_stems
+from qagen_dagster.english.words import content_stems, word_set
 
 SHORT = 8  # maximum content words of an answer that is one fact
 ITEM = 6  # maximum words of an item of a list
@@ -28,6 +28,13 @@ _CUT = re.compile(r"\s*;\s*|,\s+(?:(?:and|or)\s+)?|\s+and\s+")
 _INTRO = re.compile(r"^.*(?:\b(?:are|were|is|was|included?s?)|:)\s+", re.I)
 _UNIT = re.compile(r"[^\W\d_]+$|[%\u00b0]\S*$")
 _COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_SHORT_FORM = re.compile(r"\(([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}s?)\)(?=[\s.,;:'\u2019)\]]|$)")
+_LONG_FORM = re.compile(r"\b([A-Z][A-Za-z]?[A-Z0-9&-]{1,6}) \(([A-Za-z][\w' -]{3,80})\)")
+_NAME = r"[A-Z][\w'\u2019-]*(?: (?:of |the |and |de |von )?[A-Z][\w'\u2019-]*){0,4}"
+_OTHER_NAME = re.compile(
+    rf"\b({_NAME}),? \(?(?:also|formerly|commonly|previously|sometimes|better) (?:known as|called|named) (?:the )?({_NAME})"
+)
+_SMALL_WORDS = word_set("of the and for in on to a an by with or")
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,38 @@ def key_facts(question: str, answer: str, evidence: str) -> tuple[KeyFact, ...]:
 def share_stated(wanted: tuple[KeyFact, ...], question: str, given: str) -> float | None:
     """The share of the facts in `wanted` that the answer `given` states; None if `wanted` is empty."""
     return sum(_stated(one, question, given) for one in wanted) / len(wanted) if wanted else None
+
+
+def aliases(text: str) -> Iterator[tuple[str, str]]:
+    """Pairs of names of one thing: "World Health Organization (WHO)", "WHO (World Health Organization)", "Ceylon, formerly known as X"."""
+    for found in _SHORT_FORM.finditer(text):
+        long_form = _expansion(text[: found.start()], found[1])
+        if long_form:
+            yield re.sub(r"^(?:the|an?) ", "", long_form, flags=re.IGNORECASE), found[1]
+    for found in _LONG_FORM.finditer(text):
+        if _expansion(found[2], found[1]) == found[2]:
+            yield found[2], found[1]
+    for found in _OTHER_NAME.finditer(text):
+        yield found[1], found[2]
+
+
+def _expansion(before: str, short: str) -> str:
+    """The words at the end of `before` whose initials spell `short`; empty if there are none."""
+    letters = [char.lower() for char in short.rstrip("s") if char.isalpha()]
+    words = list(re.finditer(r"[A-Za-z][A-Za-z\u2019']*", before))
+    index = len(words) - 1
+    for letter in reversed(letters):
+        while (
+            index >= 0
+            and words[index].group().lower() in _SMALL_WORDS - {letter}
+            and words[index].group()[0].lower() != letter
+        ):
+            index -= 1
+        if index < 0 or words[index].group()[0].lower() != letter:
+            return ""
+        index -= 1
+    found = re.sub(r"['\u2019]s?$", "", before[words[index + 1].start() :].strip())
+    return found if len(letters) >= 2 and len(found.split()) <= 9 and not re.search(r"[.;:()]", found) else ""
 
 
 def _texts(question: str, answer: str) -> list[str]:

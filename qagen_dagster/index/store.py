@@ -1,6 +1,6 @@
 """Keeps chunks in Parquet files (shards), and loads them with DuckDB into tables in memory for searches.
 
-`loop/index/build.py` decides which documents are in which shard.
+`loop/index.py` decides which documents are in which shard.
 """
 
 from collections import Counter

@@ -27,6 +27,7 @@ _FENCES: tuple[tuple[str, str, Kind], ...] = (
     ("\\begin{circuitikz}", "\\end{circuitikz}", "figure"),
 )
 FORMULAS = ("inline", "display")
+_SPECIAL = re.compile(r"[$\\]")  # a fence or an escaped dollar sign begins with one of these
 _GAP = re.compile(r"\n\s*\n")
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _REFERENCE = re.compile(rb"figure-([0-9a-f]{16})")
@@ -55,8 +56,10 @@ def split(text: str) -> list[Segment]:
             continue
         formula = _formula(text, at, hopeless)
         if formula is None:
-            prose.append(text[at])
-            at += 1
+            special = _SPECIAL.search(text, at + 1)
+            end = special.start() if special else len(text)
+            prose.append(text[at:end])
+            at = end
             continue
         if prose:
             found.append(Segment("prose", "".join(prose)))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from qagen_dagster.agents import answering as document_answerer
 from qagen_dagster.agents import evaluation
-from qagen_dagster.agents.answering import answerer as document_answerer
 from qagen_dagster.agents.exams import retry_prompt
 from qagen_dagster.agents.problems import material, numbered
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -133,7 +133,7 @@ def test_only_the_agent_loop_fills_prompts_and_only_the_layout_makes_blocks() ->
         ("fill", "agents/questions/validator.py"),  # a part of its prompt, once for each candidate
         ("Block", "agents/questions/validator.py"),
         ("Block", "toolkit/excerpt.py"),
-        ("Block", "agents/answering/answerer.py"),
+        ("Block", "agents/answering.py"),
         ("OwnText", "agents/exams.py"),
     }
     assert issubclass(OwnText, Block)

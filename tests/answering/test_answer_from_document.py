@@ -15,7 +15,7 @@ from qagen_dagster.answering.full_text import add_fulltext
 from qagen_dagster.errors import PermanentModelError
 from qagen_dagster.index.search import ChunkSource
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.answering.setup import corpus_place
+from qagen_dagster.loop.answering import corpus_place
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.ledger import LocalModel

@@ -54,8 +54,7 @@ class Site:
 
     def stale(self) -> list[str]:
         """The partitions that the UI shows as stale."""
-        stale = ((asset, self.graph.stale(asset, keys)) for asset, keys in PARTITIONS.items())
-        return [f"{asset} {key}" for asset, keys in stale for key in keys]
+        return [" ".join(one) for one in self.graph.all_stale(PARTITIONS)]
 
     def seen(self, change: Change) -> None:
         """Let the change be seen and requested."""

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.english.aliases import aliases
-from qagen_dagster.english.key_facts import key_facts, share_stated
+from qagen_dagster.english.key_facts import aliases, key_facts, share_stated
 
 WHO = "The World Health Organization (WHO) leads it."
 LONG = (
@@ -60,6 +59,9 @@ def test_numbers_have_a_unit_and_a_tolerance(
         ("The PRV (pressure relief valve) opens.", [("pressure relief valve", "PRV")]),
         ("Ceylon, formerly known as Serendib, is an island.", [("Ceylon", "Serendib")]),
         ("Paris (France) and London (2012)", []),
+        ("uses the temperature correction factor (TCF)", [("temperature correction factor", "TCF")]),
+        ("the Center of Excellence (CoE)", [("Center of Excellence", "CoE")]),
+        ("some other words (TCF)", []),
     ],
 )
 def test_a_text_gives_aliases(text: str, pairs: list[tuple[str, str]]) -> None:

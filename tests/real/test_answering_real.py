@@ -16,7 +16,7 @@ import pytest
 
 from qagen_dagster.answering.answer_from_document import Place, answer_from_document
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.answering.setup import corpus_place
+from qagen_dagster.loop.answering import corpus_place
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.answer import AnswerSource, ProxyCallbackResult, QAError, SemanticSearchAnswer
 from qagen_dagster.records.corpus_options import AnsweringOptions, FulltextOptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -140,11 +140,19 @@ class GraphRun:
 
     def stale(self, asset: str, partitions: Sequence[str]) -> list[str]:
         """Those that the UI shows as stale."""
+        return [name for _, name in self.all_stale({asset: partitions})]
+
+    def all_stale(self, partitions: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+        """Of the partitions of each asset, those that the UI shows as stale, seen at one time."""
         resolver = CachingStaleStatusResolver(
             self.instance, self.definitions.resolve_asset_graph(), LoadingContextForTest(self.instance)
         )
-        key = dg.AssetKey(asset)
-        return [name for name in partitions if resolver.get_status(key, name) == StaleStatus.STALE]
+        return [
+            (asset, name)
+            for asset, names in partitions.items()
+            for name in names
+            if resolver.get_status(dg.AssetKey(asset), name) == StaleStatus.STALE
+        ]
 
     def nightly(self, day: int = 22) -> Tick:
         """What the schedule launches tonight."""

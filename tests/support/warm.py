@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from filelock import FileLock
+
 ROOT = Path(__file__).resolve().parents[2]
 LENGTH = 8  # bytes that say how long an order is; the descriptors of its output and status come with them
 
@@ -58,19 +60,20 @@ class Command:
 
 
 class _Orders:
-    """The process to fork and the way to it."""
+    """The way to the process to fork, which all processes of one test run share; the first that needs it starts it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._socket, theirs = socket.socketpair()
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.support.warm_process", str(theirs.fileno())],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-            )
+        self._process: subprocess.Popen[bytes] | None = None
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+        self._place = Path(tempfile.gettempdir(), f"warm-{run}")
+        self._socket = socket.socket(socket.AF_UNIX)
+        with FileLock(f"{self._place}.lock"):
+            try:
+                self._socket.connect(str(self._place))
+            except OSError:
+                self._process = _listening(self._place)
+                self._socket.connect(str(self._place))
 
     def send(self, order: object, descriptors: list[int]) -> None:
         data = json.dumps(order).encode()
@@ -80,7 +83,24 @@ class _Orders:
 
     def close(self) -> None:
         self._socket.close()
-        self._process.wait()
+        if self._process is not None:
+            self._process.wait()  # it ends with the last connection
+            self._place.unlink()
+            Path(f"{self._place}.lock").unlink(missing_ok=True)
+
+
+def _listening(place: Path) -> subprocess.Popen[bytes]:
+    place.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(place))
+        listener.listen()
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.support.warm_process", str(listener.fileno())],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listener.fileno()],
+        )
 
 
 @cache

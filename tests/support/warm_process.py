@@ -11,6 +11,7 @@ import gc
 import importlib
 import json
 import os
+import select
 import socket
 import sys
 import tempfile
@@ -29,27 +30,34 @@ from tests.support.warm import LENGTH
 LOADED = ("qagen_dagster.cli.main", "qagen_dagster.definitions", "alembic.command")
 
 
-def serve(orders: socket.socket) -> None:
-    """Fork for each order until the other side is gone."""
-    while True:
-        length, (out, err, status), _, _ = _next(orders)
-        order = json.loads(_whole(orders, int.from_bytes(length)))
-        if os.fork() == 0:
-            orders.close()
-            _watch(order, out, err, status)
-            os._exit(0)
-        for descriptor in (out, err, status):
-            os.close(descriptor)
+def serve(listener: socket.socket) -> None:
+    """Fork for each order until nobody is connected any more."""
+    sources = [listener, listener.accept()[0]]
+    while len(sources) > 1:
+        for source in select.select(sources, [], [])[0]:
+            if source is listener:
+                sources.append(listener.accept()[0])
+            elif not _follow(source):
+                sources.remove(source)
+                source.close()
 
 
-def _next(orders: socket.socket) -> tuple[bytes, list[int], int, Any]:
-    found = socket.recv_fds(orders, LENGTH, 3)
+def _follow(orders: socket.socket) -> bool:
+    """Fork for the next order; False if the other side is gone."""
+    length, given, _, _ = socket.recv_fds(orders, LENGTH, 3)
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass  # those that ended are forgotten
-    if not found[0]:
-        sys.exit(0)
-    return found
+    if not length:
+        return False
+    order = json.loads(_whole(orders, int.from_bytes(length)))
+    if os.fork() == 0:
+        orders.close()
+        _watch(order, *given)
+        os._exit(0)
+    for descriptor in given:
+        os.close(descriptor)
+    return True
 
 
 def _whole(orders: socket.socket, length: int) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from qagen_dagster.defs import metadata
-from qagen_dagster.defs.documents.assets import crop_markdown
+from qagen_dagster.defs.documents import crop_markdown
 from qagen_dagster.loop.questions.publication.publish import Published
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import Document, VisualManifest

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 from statistics import fmean
 
-from qagen_dagster.agents.answering import answerer as document_answer
+from qagen_dagster.agents import answering as document_answer
 from qagen_dagster.answering.answer_from_document import Place, answer_from_document, load_texts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import MalformedResponseError
@@ -16,7 +16,7 @@ from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.search import index_fingerprint
-from qagen_dagster.loop.answering.setup import corpus_place
+from qagen_dagster.loop.answering import corpus_place
 from qagen_dagster.loop.evaluation.answer_marks import exact, token_f1
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,

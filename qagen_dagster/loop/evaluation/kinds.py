@@ -19,7 +19,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
     open_evaluation,
 )
 from qagen_dagster.loop.grading.grade_set import RunMark
-from qagen_dagster.loop.index.build import index_version
+from qagen_dagster.loop.index import index_version
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination, fingerprint

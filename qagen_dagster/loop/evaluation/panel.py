@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import isnan
 from statistics import fmean
 
+from qagen_dagster.agents import answering as document_answer
 from qagen_dagster.agents import evaluation
-from qagen_dagster.agents.answering import answerer as document_answer
-from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.judge import RecordingModel
@@ -21,7 +21,7 @@ from qagen_dagster.loop.evaluation.answer_marks import mark_answer
 from qagen_dagster.loop.evaluation.labels import closeness
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
-from qagen_dagster.loop.index.build import CorpusSearch, open_index
+from qagen_dagster.loop.index import CorpusSearch, open_index
 from qagen_dagster.loop.response_matrix import Scores
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import FREE_PROVIDERS

@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from qagen_dagster.errors import BudgetExhaustedError, StoreError
 from qagen_dagster.loop.evaluation.ranking_measures import metrics
 from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, Setup, blank, make_report
-from qagen_dagster.loop.index.build import BUILD_HINT, CorpusSearch, open_index
+from qagen_dagster.loop.index import BUILD_HINT, CorpusSearch, open_index
 from qagen_dagster.loop.parallel import counter, map_in_parallel
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking, SearchIndex

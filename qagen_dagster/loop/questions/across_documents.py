@@ -12,7 +12,7 @@ from functools import partial
 from itertools import combinations
 from typing import TypeVar
 
-from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.errors import BudgetExhaustedError

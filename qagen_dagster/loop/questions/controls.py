@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from qagen_dagster.agents import evaluation
-from qagen_dagster.agents.answering.answerer import AnswerRun, Excerpt, answer_from_excerpts
+from qagen_dagster.agents.answering import AnswerRun, Excerpt, answer_from_excerpts
 from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import questioner

@@ -7,8 +7,8 @@ import json
 from collections.abc import Collection
 from typing import Any
 
+from qagen_dagster.agents import answering as excerpts_answerer
 from qagen_dagster.agents import evaluation
-from qagen_dagster.agents.answering import answerer as excerpts_answerer
 from qagen_dagster.agents.questions import across, deduplicator, generator, no_answer, validator
 from qagen_dagster.agents.questions.batch import answerer, one_reply, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role

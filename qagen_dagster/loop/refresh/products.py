@@ -20,7 +20,7 @@ from qagen_dagster.loop.evaluation.kinds import made_evaluation, wanted_evaluati
 from qagen_dagster.loop.exams.bank import is_bank_current, made_part, wanted_part, why_part_outdated
 from qagen_dagster.loop.exams.plan import part_set
 from qagen_dagster.loop.grading.grade_set import made_grading, wanted_grading, why_ungraded
-from qagen_dagster.loop.index.build import made_index, wanted_index, why_index_outdated
+from qagen_dagster.loop.index import made_index, wanted_index, why_index_outdated
 from qagen_dagster.loop.problems.bank import published_bank
 from qagen_dagster.loop.problems.outdated import made_problems, wanted_problems, why_bank_outdated
 from qagen_dagster.loop.questions.plan import RunOptions, made_questions, wanted_questions

@@ -8,7 +8,7 @@ from qagen_dagster.errors import PermanentModelError, TransientModelError
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
 from qagen_dagster.loop.grading.grade_set import RunMark
-from qagen_dagster.loop.index.build import build_index
+from qagen_dagster.loop.index import build_index
 from qagen_dagster.models.base import Model, ModelSpec
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request

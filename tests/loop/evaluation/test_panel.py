@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
 from qagen_dagster.loop.evaluation.panel import answerers, ask_panel, confirmed, rated
-from qagen_dagster.loop.index.build import build_index
+from qagen_dagster.loop.index import build_index
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.publication.published_set import read_published
 from qagen_dagster.models.base import Model, ModelSpec

@@ -18,7 +18,7 @@ from qagen_dagster.loop.evaluation.retrieval_baseline import (
 )
 from qagen_dagster.loop.evaluation.run_questions import report_version
 from qagen_dagster.loop.grading.grade_set import RunMark
-from qagen_dagster.loop.index.build import build_index, is_indexed
+from qagen_dagster.loop.index import build_index, is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.corpus_options import IndexOptions

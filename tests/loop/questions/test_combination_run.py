@@ -9,7 +9,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.loop.index.build import build_index
+from qagen_dagster.loop.index import build_index
 from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.questions.combination_run import SemanticSearch
 from qagen_dagster.loop.questions.fingerprint import work_fingerprint

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.agents.answering.answerer import prompt as answerer_prompt
+from qagen_dagster.agents.answering import prompt as answerer_prompt
 from qagen_dagster.models import embedded_version as versions
 from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.roles import FAMILIES

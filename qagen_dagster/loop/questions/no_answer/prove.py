@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from qagen_dagster.agents.answering.answerer import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import content_stems, says_all
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
 from qagen_dagster.ingest.files import stored_text
-from qagen_dagster.loop.index.build import build_index, open_index
+from qagen_dagster.loop.index import build_index, open_index
 from qagen_dagster.loop.questions import controls
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Validate

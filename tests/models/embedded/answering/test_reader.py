@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.agents.answering.answerer import prompt
+from qagen_dagster.agents.answering import prompt
 from qagen_dagster.models.embedded.answering.reader import answer_from_excerpts, pieces_of
 from qagen_dagster.models.embedded.conversation import Line
 from qagen_dagster.toolkit.excerpt import Block, enclose, row

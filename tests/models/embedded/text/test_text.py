@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.english.aliases import expansion
 from qagen_dagster.models.embedded.conversation import Exchange, Line, document_rows, rows, section
 from qagen_dagster.models.embedded.text.blocks import Kind, segment, tables
 from qagen_dagster.models.embedded.text.passages import join_lines, plain, split
@@ -125,15 +124,3 @@ def test_sections_of_a_prompt() -> None:
     assert section(prompt, "Question") == "Who?"
     assert section(prompt, "Proposed answer") == "A: b\nc"
     assert section(prompt, "Missing") == ""
-
-
-@pytest.mark.parametrize(
-    ("before", "short", "long"),
-    [
-        ("uses the temperature correction factor ", "TCF", "temperature correction factor"),
-        ("the Center of Excellence ", "CoE", "Center of Excellence"),
-        ("some other words ", "TCF", ""),
-    ],
-)
-def test_expansions(before: str, short: str, long: str) -> None:
-    assert expansion(before, short) == long

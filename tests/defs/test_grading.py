@@ -6,7 +6,7 @@ from xml.etree import ElementTree as xml
 
 import pytest
 
-from qagen_dagster.defs.grading.assets import grounding_results, of_report
+from qagen_dagster.defs.grading import grounding_results, of_report
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_options import GradingOptions

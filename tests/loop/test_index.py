@@ -9,7 +9,7 @@ import pytest
 
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError, ModelError, StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
-from qagen_dagster.loop.index.build import (
+from qagen_dagster.loop.index import (
     MAX_FAILURES,
     SHARDS,
     build_index,

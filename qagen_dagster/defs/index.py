@@ -10,7 +10,7 @@ from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.defs.presentation import MODELS
 from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
-from qagen_dagster.loop.index.build import IndexBuild, build_index, index_meter
+from qagen_dagster.loop.index import IndexBuild, build_index, index_meter
 from qagen_dagster.records.document import SearchIndex
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.store import Store

@@ -1,1 +1,0 @@
-"""The agent that answers a question from excerpts of one document."""

@@ -1,1 +1,0 @@
-"""Assets and metadata of parsed documents and their visuals."""

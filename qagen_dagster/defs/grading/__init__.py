@@ -1,1 +1,0 @@
-"""Assets, checks and metadata of grading."""

@@ -1,1 +1,0 @@
-"""Asset and metadata of the search index."""

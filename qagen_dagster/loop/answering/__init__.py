@@ -1,1 +1,0 @@
-"""Sets up answering a question from one document."""

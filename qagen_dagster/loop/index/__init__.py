@@ -1,1 +1,0 @@
-"""Builds and opens the search index of a corpus."""
