@@ -135,7 +135,7 @@ _SCALE = re.compile(rf"[\s-]?(?P<scale>{_any(_SCALES)})\b(?![./-]\w)", re.IGNORE
 _UNIT = re.compile(
     r"[\s\u00a0-]?(?:(?P<sign>%|°\s?[cf]\b|℃|(?:us\$|[$£€¥₹])(?!\s?\d))"
     r"|(?:(?P<nation>(?-i:US|U\.S\.|UK|[A-Z][a-z]{3,}))\s)?(?P<coin>dollars?|pounds?|yen|rupees?)\b"
-    r"|(?P<word>per cent\b|[a-zµμ]{1,14}\b))",
+    r"|(?P<word>per cent\b|[a-zµμ]{1,14}\b(?!\.m\b)))",
     re.IGNORECASE,
 )
 _LETTERS_ONLY_AFTER_DIGITS = frozenset({"k", "m", "b", "mm", "mn"})

@@ -143,7 +143,7 @@ def _row(words: tuple[str, ...], asked: frozenset[str], source: Source) -> Windo
     return None
 
 
-VERSION = "7"  # increase when the same claim may get a different verdict or score
+VERSION = "8"  # increase when the same claim may get a different verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # minimum content words of a claim that a longer sentence can support; a shorter claim must be the whole sentence
 LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, as a multiple of the claim's length

@@ -253,12 +253,16 @@ class EvaluationOptions(Record):
         min_recall_at_5: the check fails if the share of questions whose document is among the first five found is smaller.
         min_answer_f1: the check fails if the mean F1 of the answers from the document is lower.
         judge_labels: whether the judge of the profile grades the passages whose relevance code does not know.
+        pool_depth: how many results of each ranking are graded, and at most how many passages more in each round of feedback.
+        feedback_rounds: how often passages like the relevant ones are graded, too.
     """
 
     max_leaked: Share | None = 0.1
     min_recall_at_5: Share | None = None
     min_answer_f1: Share | None = None
     judge_labels: bool = False
+    pool_depth: Annotated[int, Field(ge=1, le=200)] = 20
+    feedback_rounds: Annotated[int, Field(ge=0, le=10)] = 0
 
 
 class Publish(StrEnum):

@@ -15,6 +15,9 @@ def read(text: str) -> list[tuple[float, str]]:
     ("text", "value", "unit"),
     [
         ("1,234.5 kg", 1_234_500, "mass"),
+        ("6 p.m.", 6, ""),
+        ("5 P.M. sharp", 5, ""),
+        ("6p", 0.06, "gbp"),
         ("1.2 million", 1_200_000, ""),
         ("US$3bn", 3e9, "usd"),
         ("3.5%", 3.5, "share"),

@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import itemgetter
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, letters_of
@@ -25,7 +24,7 @@ _WEIGHTS = {
     "thesis": -3.0,  # a line says that this is a thesis
     "person": -0.75,
     "sentence": -2.0,  # the group begins or ends like a part of a sentence
-    "word": -2.0,  # one short word, such as a logo, or only the kind of the document
+    "word": -2.2,  # one short word, such as a logo, or only the kind of the document
     "below text": -4.0,
     "letter": -6.0,  # the page addresses a reader
 }
@@ -33,11 +32,8 @@ _MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
 _SOME = 0.15  # the value of "large" for barely large print
 _LARGE = 1.15  # times the size of the running text
-_NEARLY = 0.95  # minimum size of a bold title, as a share of the size of the running text
-_EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title
+_EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title, and of a bold title and the running text
 _GROUPS = 8  # number of groups after which "early" is 0
-_SHORT = 12  # maximum characters of a logo
-_PUNCTUATION = ".,;:!?)\u060c\u061b"  # begins a part of a sentence
 # Stamps, addresses, dates, places with a year, periodicals and rules.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$"
@@ -58,15 +54,16 @@ _KIND = re.compile(
     r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
     r"|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
 )
-_NAME = (
-    r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*(?: [A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*){1,3}"
+# What stands first without naming the document: its kind, its state, an article, a contact, a person, an organisation.
+_PART = re.compile(
+    rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$|.* (?:of|for|and|the|to)$"
+    r"|(?-i:.*\b[A-Z]\. [A-Z][\w'\u2019-]+$)|(?!.* of the ).*\b(?:association|society|collective|club|foundation|corporation)\W*$"
 )
-_PERSON = re.compile(_NAME + "$")
+_CAPITALISED = r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*"
+_PERSON = re.compile(rf"{_CAPITALISED}(?: {_CAPITALISED}){{1,3}}$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
 _LETTER = re.compile(r"(?i)(?:dear |to whom it may|sehr geehrte|(?:yours )?(?:sincerely|faithfully|truly),)")
-_GOES_ON = re.compile(
-    r" [^\W\d_A-Z\u0410-\u042f]{1,3}$"
-)  # a line that ends with a short word, such as "of" or "e"
+_GOES_ON = re.compile(r" [^\W\d_A-Z\u0410-\u042f]{1,3}$")  # ends with a short word, such as "of" or "e"
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters of the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:(?<=\s)\d\)|[\u2217\u2020\u2021\u22c6]|\^\(?\d\)?(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
@@ -91,10 +88,8 @@ def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
     if said and not any(letters_of(group.text) == letters_of(said) for group in groups):
         groups.insert(0, _Group(shown, said, text.fonts[shown[0]]))
     features = _Features(text, groups, said)
-    best, group = max(
-        [(features.score(group), group) for group in groups], key=itemgetter(0), default=(0.0, None)
-    )
-    if group is None or best < _LEAST:
+    group = max(groups, key=features.score, default=None)
+    if group is None or features.score(group) < _LEAST or features.is_doubtful(group):
         return None
     title = said if letters_of(said) == letters_of(group.text) else group.text
     return _NOTE_MARK.sub("", _LOGO.sub("", title)) or None
@@ -143,7 +138,7 @@ def _may_be_title(shown: str) -> bool:
             or DIVISION.fullmatch(shown)
         )
         and not _UNREADABLE.search(shown)
-        and shown[0] not in _PUNCTUATION
+        and shown[0] not in ".,;:!?)\u060c\u061b"  # as a part of a sentence begins
         and shown.count(" | ") <= 2
     )
 
@@ -196,7 +191,7 @@ def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    return " " not in text and len(text) <= _SHORT and max(text) <= WIDE
+    return " " not in text and len(text) <= 12 and max(text) <= WIDE
 
 
 class _Features:
@@ -206,10 +201,9 @@ class _Features:
         lines, fonts, end = text.lines, text.fonts, text.pages[0].end_line
         shown = [n for n in range(end) if lines[n]]
         prose = {n for n in shown if is_prose(lines[n])}
-        body = text.body_size
         sizes = sorted({fonts[n].size for n in shown}, reverse=True)
         self._lines = lines
-        self._body = body if prose else min([body, *sizes[1:2]])  # slides may have no running text
+        self._body = text.body_size if prose else min([text.body_size, *sizes[1:2]])  # slides may have none
         self._largest = max((group.font.size for group in groups), default=0)
         large = _LARGE * self._body
         # A line of running text may begin with a large letter.
@@ -222,6 +216,13 @@ class _Features:
         """The weighted sum of the group's features."""
         return sum(_WEIGHTS[name] * value for name, value in self._of(group).items())
 
+    def is_doubtful(self, group: _Group) -> bool:
+        """Whether the group names a part, or has the form of a name and so has another that scores enough in print as large."""
+        others = (one for one in self._order if one is not group and one.font.size >= group.font.size)
+        rivals = any(_PERSON.match(one.text) and self.score(one) >= _LEAST for one in others)
+        alike = bool(_PERSON.match(group.text)) and rivals and letters_of(group.text) != self._said
+        return alike or bool(_PART.match(group.text))
+
     def _of(self, group: _Group) -> dict[str, float]:
         shown, letters, font = group.text, letters_of(group.text), group.font
         large = font.size > _LARGE * self._body
@@ -229,7 +230,7 @@ class _Features:
         role = _role(self._lines[group.lines[0]])
         return {
             "large": large * (_SOME + (1 - _SOME) * share),
-            "bold": font.bold and not large and font.size > _NEARLY * self._body,
+            "bold": font.bold and not large and font.size > _EQUAL * self._body,
             "early": max(0.0, 1 - self._order[group] / _GROUPS),
             "stated": bool(letters) and letters == self._said,
             "organisation": role == "organisation",

@@ -227,7 +227,11 @@ def _evaluations(
     }
     judge = labels_setup(evaluation).judge
     if judge is not None:  # questions of earlier runs may have no labels yet
-        use = LABELS.times(accepted if known[Kind.LABELS] else accepted + made)
+        options = (
+            planned.scenario.evaluation
+        )  # LABELS is for a depth of 20; a round has at most two calls for it
+        size = options.pool_depth / 20 * (1 + options.feedback_rounds / 2)
+        use = LABELS.times(size * (accepted if known[Kind.LABELS] else accepted + made))
         yield _role("judge of labels", judge, use, estimator, 1.0)
     readers = [answerer.reader for answerer in answerers(evaluation)] if known[Kind.PANEL] else []
     counts = Counter(reader.name for reader in readers)

@@ -2,10 +2,11 @@
 
 The pool of a question has the passages that each ranking finds first, and the passages with its evidence. Code grades a passage that has
 a quote, or the answer near most words of the question. If the scenario has `judge_labels` and the profile has a judge, the judge
-grades the other passages. Otherwise the other passages are unjudged, but may be relevant.
+grades the other passages. Otherwise the other passages are unjudged, but may be relevant. In each round of feedback the relevant passages
+are searched for, and the passages like them join the pool.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import lru_cache
@@ -25,12 +26,12 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.publishing.questions.exported_set import Passage
 from qagen_dagster.records import evaluation
-from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.corpus_options import EvaluationOptions
+from qagen_dagster.records.document import ChunkHit, Ranking
 from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "1"  # increase if the same pool and the same replies would get different labels
-DEPTH = 20  # results of each ranking that are in the pool
 CUT = 10  # the share of judged passages counts the passages among the first CUT results of any ranking
 HELD = 0.5  # minimum number of lines that a chunk and a passage share, as a fraction of the lines of the shorter one
 SUBJECT = 0.6  # minimum share of a question's content words near its answer; measured, see docs/evaluation.md
@@ -41,11 +42,19 @@ CODE = "code"
 
 def labels_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     """The setup, with the judge of passages; there is no judge if the scenario wants none or the profile has none."""
-    combination = found.combination
-    options = found.space.corpus(combination.corpus).scenario(combination.scenario).evaluation
-    judge = found.profile.find(Role.JUDGE, combination.mode) if options.judge_labels else None
+    options = _options(found)
+    judge = found.profile.find(Role.JUDGE, found.combination.mode) if options.judge_labels else None
     asked = () if judge is None else (*run_questions.identities(judge), judges.relevance_prompt().hash)
-    return run_questions.Setup((VERSION, *asked), judge=judge)
+    return run_questions.Setup((VERSION, *asked, *map(str, _size(options).items())), judge=judge)
+
+
+def _options(found: run_questions.Evaluation) -> EvaluationOptions:
+    return found.space.corpus(found.combination.corpus).scenario(found.combination.scenario).evaluation
+
+
+def _size(options: EvaluationOptions) -> dict[str, float]:
+    """The options for the size of the pool, except for defaults, which change no fingerprint."""
+    return options.model_dump(include={"pool_depth", "feedback_rounds"}, exclude_defaults=True)
 
 
 def plan_labels(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
@@ -68,9 +77,9 @@ def measure_labels(
         ask = _Labeller(found, search, judge).ask
         run = run_questions.EvaluationRun(found, ask, evaluation.LabelledQuestion, record, progress)
         questions = run.run(planned, judge, 1 if embedder.local and judge is None else None)
-    setup = replace(setup, model=embedder.name)
+    setup, metrics = replace(setup, model=embedder.name), _metrics(questions) | _size(_options(found))
     return run_questions.make_report(
-        found, evaluation.Kind.LABELS, questions, _metrics(questions), planned.fingerprint, setup
+        found, evaluation.Kind.LABELS, questions, metrics, planned.fingerprint, setup
     )
 
 
@@ -91,7 +100,7 @@ class _Labeller:
     """Labels the pool of one question. Called from many threads."""
 
     def __init__(self, found: run_questions.Evaluation, search: CorpusSearch, judge: Model | None) -> None:
-        self._found, self._search, self._judge = found, search, judge
+        self._found, self._search, self._judge, self._options = found, search, judge, _options(found)
         self._text = lru_cache(_KEPT_TEXTS)(self._read)
 
     def ask(self, session: run_questions.Session) -> evaluation.LabelledQuestion:
@@ -100,12 +109,16 @@ class _Labeller:
         if self._text(pair.document_id) is None:
             why = "the search index does not hold this version of the document"
             return unlabelled.model_copy(update={"failure": why})
-        proofs = set(self._proofs(pair))
-        pool = dict.fromkeys(proofs) | self._pool(pair.question)
-        places = dict(sorted(pool.items(), key=lambda item: (item[1] or DEPTH + 1, item[0].id)))
-        known = {one: 3 if one in proofs else self._by_code(pair, one) for one in places}
-        by = {one: CODE for one, grade in known.items() if grade is not None}
-        judged, failure = self._judged(session, [one for one in places if one not in by])
+        given: dict[Passage, tuple[int, str]] = dict.fromkeys(self._proofs(pair), (3, CODE))
+        depth = self._options.pool_depth
+        pool = dict.fromkeys(given) | self._pool(pair.question)
+        places = dict(sorted(pool.items(), key=lambda item: (item[1] or depth + 1, item[0].id)))
+        failure = self._grade(session, places, given)
+        for _ in range(self._options.feedback_rounds):
+            relevant = [passage for passage, (grade, _) in given.items() if grade >= evaluation.RELEVANT]
+            near = dict.fromkeys(self._near(relevant, places)[:depth])
+            places |= near
+            failure = self._grade(session, near, given) or failure
         labels = tuple(
             evaluation.Label(
                 passage=passage.id,
@@ -113,28 +126,33 @@ class _Labeller:
                 start_line=passage.lines[0],
                 end_line=passage.lines[1],
                 place=place,
-                grade=known[passage] if passage in by else judged.get(passage),
-                by=by.get(passage, Role.JUDGE.value if passage in judged else ""),
+                grade=grade,
+                by=by,
             )
             for passage, place in places.items()
+            for grade, by in [given.get(passage, (None, ""))]
         )
         return unlabelled.model_copy(update={"labels": labels, "failure": failure})
 
-    def _judged(
-        self, session: run_questions.Session, passages: Sequence[Passage]
-    ) -> tuple[dict[Passage, int], str]:
-        """The judge's grades by passage, and the reason why some are missing; no reason if none is missing or there is no judge."""
-        grades: dict[Passage, int] = {}
+    def _grade(
+        self, session: run_questions.Session, some: Iterable[Passage], given: dict[Passage, tuple[int, str]]
+    ) -> str:
+        """Add the grades by code and by the judge to `given`. Returns the reason why some are missing; empty if none is, or if there is no judge."""
+        known = {passage: self._by_code(session.pair, passage) for passage in some if passage not in given}
+        given |= {passage: (grade, CODE) for passage, grade in known.items() if grade is not None}
+        unknown, failure = [passage for passage in known if passage not in given], ""
         if self._judge is None:
-            return grades, ""
-        judge, failure = session.recorded(self._judge, Role.JUDGE.value), ""
-        for start in range(0, len(passages), judges.AT_ONCE):
-            some = passages[start : start + judges.AT_ONCE]
-            shown = [one.shown for one in some]
+            return failure
+        judge = session.recorded(self._judge, Role.JUDGE.value)
+        for start in range(0, len(unknown), judges.AT_ONCE):
+            asked = unknown[start : start + judges.AT_ONCE]
+            shown = [passage.shown for passage in asked]
             reply = judges.grade_passages(judge, Role.JUDGE.value, session.pair.question, shown)
-            grades |= dict(zip(some, () if reply.result is None else reply.result.grades, strict=False))
+            grades = () if reply.result is None else reply.result.grades
+            judged = zip(asked, grades, strict=False)
+            given |= {passage: (grade, Role.JUDGE.value) for passage, grade in judged}
             failure = failure or reply.failure
-        return grades, failure
+        return failure
 
     def _by_code(self, pair: QAPair, passage: Passage) -> int | None:
         document = self._found.document(passage.document_id)
@@ -151,15 +169,25 @@ class _Labeller:
         """The passages that the rankings find, each with its best place in any ranking, from 1."""
         places: dict[Passage, int] = {}
         for ranking in Ranking:
-            hits = self._search.searcher.search(None, question, DEPTH, -1.0, ranking)
+            hits = self._search.searcher.search(None, question, self._options.pool_depth, -1.0, ranking)
             for place, hit in enumerate(hits, 1):
-                text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
-                if text is None:
-                    continue
-                for passage in text.passages:
-                    if shared_lines(passage.lines, lines) >= HELD:
-                        places[passage] = min(place, places.get(passage, place))
+                places |= {found: min(place, places.get(found, place)) for found in self._passages(hit)}
         return places
+
+    def _near(self, relevant: Iterable[Passage], known: Collection[Passage]) -> list[Passage]:
+        """Passages that are not `known`, those most like a relevant one first, by words and embedding together."""
+        scores: dict[Passage, float] = {}
+        for query in relevant:
+            limit = self._options.pool_depth + len(known)
+            for hit in self._search.searcher.search(None, query.text, limit, -1.0):
+                best = {found: max(hit.score, scores.get(found, -1.0)) for found in self._passages(hit)}
+                scores |= {found: score for found, score in best.items() if found not in known}
+        return sorted(scores, key=lambda found: (-scores[found], found.id))
+
+    def _passages(self, hit: ChunkHit) -> list[Passage]:
+        """The passages of which the chunk of `hit` has a large part."""
+        text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
+        return [one for one in text.passages if shared_lines(one.lines, lines) >= HELD] if text else []
 
     def _read(self, document_id: str) -> PassageText | None:
         """The text of a document; None if the document is unknown, or if the index does not hold its present version."""

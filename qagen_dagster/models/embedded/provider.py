@@ -14,8 +14,6 @@ from qagen_dagster.models.messages import AssistantMessage, Request, ToolCall, U
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 
 Mechanism = Callable[[Conversation], list[Action]]  # decides the next tool calls from the conversation alone
-
-
 MECHANISMS: dict[str, Mechanism] = {
     "rules": propose,
     "reader": read,

@@ -434,3 +434,30 @@ def test_places_dates_and_stamps_in_large_print_are_no_titles(line: str) -> None
 
 def test_the_names_below_a_title_in_its_print_are_no_part_of_it() -> None:
     assert title(page("Mills of the Kest", "Ann Author, Bob Writer and Cy Third")) == "Mills of the Kest"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Article I: Name and Purpose",
+        "I. MILLS BEFORE 1726",
+        "Status: Draft",
+        "Contact Us",
+        "Section 1 Mills",
+        "The Kest Mill Society",
+        "Bylaws of",
+        "Ann Author and Bob W. Writer",
+    ],
+)
+def test_a_heading_of_a_part_or_a_state_is_no_title(heading: str) -> None:
+    assert title(page(heading)) is None
+
+
+def test_two_names_in_print_as_large_are_no_title() -> None:
+    def drawn(on: pymupdf.Page) -> None:
+        write(on, ["Ann Author"], y=60, size=20)
+        write(on, ["Bob Writer"], y=160, size=20)
+        write(on, BODY, y=260)
+
+    assert title(drawn) is None
+    assert title(page("Mill Survey")) == "Mill Survey"

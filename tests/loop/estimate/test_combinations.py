@@ -149,25 +149,25 @@ def test_a_first_guess_at_the_batch_strategy_knows_its_answerer(project: Project
     assert [role.role for role in found.roles] == ["generator", "validator", "deduplicator", "answerer"]
 
 
-@pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize(("more", "calls"), [("", 4), (", pool_depth: 50, feedback_rounds: 2", 20), ("", 0)])
 def test_the_judge_of_labels_is_estimated_if_it_is_wanted(
-    project: Project, server: WireServer, wanted: bool
+    project: Project, server: WireServer, more: str, calls: int
 ) -> None:
     url = server.url("openai_compatible")
     judge = f'  judge: {{provider: openai_compatible, model: judge, base_url: "{url}", {PRICE}}}\n'
     project.profile("judged", PROFILE.format(url=url, price=PRICE) + judge)
-    if wanted:
+    if calls:
         config = project.settings().corpora / "water" / "corpus.yaml"
-        text = waterworks.corpus(4).replace("target_count", "evaluation: {judge_labels: true}, target_count")
-        config.write_text(text)
+        options = f"evaluation: {{judge_labels: true{more}}}, target_count"
+        config.write_text(waterworks.corpus(4).replace("target_count", options))
     space = Workspace(project.settings())
     read(space, "water")
     found = one(space, options=RunOptions(profile="judged"))
     (*others, last) = found.roles
     assert [role.role for role in others][:2] == ["generator", "validator"]
-    assert (last.role == "judge of labels") is wanted
-    if wanted:
-        assert last.calls.expected == pytest.approx(4 * found.accepted.expected)
+    assert (last.role == "judge of labels") is bool(calls)
+    if calls:
+        assert last.calls.expected == pytest.approx(calls * found.accepted.expected)
         assert last.usd is not None
         assert last.usd.expected > 0
 

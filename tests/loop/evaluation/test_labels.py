@@ -50,16 +50,17 @@ def published(workspace: PlayedWorkspace) -> PlayedWorkspace:
     return workspace
 
 
-def judged(space: PlayedWorkspace, judge: FakeModel) -> ExaminedWorkspace:
+def judged(space: PlayedWorkspace, judge: FakeModel, more: str = "") -> ExaminedWorkspace:
     """The same workspace with a judge in its profile and the option to ask it."""
-    want_judge(space)
+    want_judge(space, more)
     with_judge = PROFILE.format(generator="writer") + "  judge: {provider: scripted, model: assessor}\n"
     (space.settings.profiles or Path()).joinpath("mine.yaml").write_text(with_judge)
     return examined(space, assessor=judge)
 
 
-def want_judge(space: PlayedWorkspace) -> None:
-    wanted = CORPUS.replace("target_count: 2", "target_count: 2\n    evaluation: {judge_labels: true}")
+def want_judge(space: PlayedWorkspace, more: str = "") -> None:
+    options = f"evaluation: {{judge_labels: true, {more}}}"
+    wanted = CORPUS.replace("target_count: 2", f"target_count: 2\n    {options}")
     (space.settings.corpora / "probes" / "corpus.yaml").write_text(wanted)
 
 
@@ -121,6 +122,27 @@ def test_a_grade_for_each_passage_is_asked_for_and_a_budget_is_kept(published: P
     report = measure_labels(opened(judged(published, short)))
     assert "there are 2 passages, and 1 grades" in told(short.requests[1])
     assert report.failed == 1
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 3])
+def test_passages_like_the_relevant_ones_join_the_pool_in_rounds(
+    published: PlayedWorkspace, rounds: int
+) -> None:
+    judge = FakeModel(grades, "assessor")
+    space = judged(published, judge, f"pool_depth: 1, feedback_rounds: {rounds}")
+    report = measure_labels(opened(space))
+    assert list(found(report)) == ["copy.txt", "oven.txt", "told.txt", "rolls.txt", "geese.txt"][: 2 + rounds]
+    assert [one.place for one in report.questions[0].labels] == [1, 1, *[None] * rounds]
+    assert len(judge.requests) == max(0, rounds - 1), "code grades the first three"
+    assert (report.metrics["pool_depth"], report.metrics.get("feedback_rounds", 0)) == (1, rounds)
+
+
+def test_only_a_changed_size_of_the_pool_makes_labels_stale(published: PlayedWorkspace) -> None:
+    sizes = ("", "pool_depth: 20, feedback_rounds: 0", "pool_depth: 21", "feedback_rounds: 1")
+    spaces = (judged(published, FakeModel(grades, "assessor"), size) for size in sizes)
+    plain, same, *others = (wanted_evaluation(one, COMBINATION, Kind.LABELS).version for one in spaces)
+    assert same == plain
+    assert len({plain, *others}) == 3
 
 
 def test_the_option_makes_no_set_and_no_export_stale(published: PlayedWorkspace) -> None:

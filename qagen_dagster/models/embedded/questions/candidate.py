@@ -20,7 +20,6 @@ ATTRIBUTES = frozenset(named_words("property_nouns"))
 # Nouns that head a table's first column; they are capitalised only as headings.
 HEAD_NOUNS = frozenset(named_words("head_nouns"))
 
-
 _SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})*\.?|[IVX]{1,4}\.|[A-Z]\.)\s+(?=\w)")
 _SMALL = word_set("a an the of and or in on at to for from by with v. vs.")
 _GENERIC_TITLE = re.compile(
@@ -34,13 +33,13 @@ LONG = 1_500  # lines; a longer document has many subjects
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|latter|former|a different|additional|further|the (?:same|present|other|one|following)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
+    r"again|another|only|similar|contrast|respective|in question|aforementioned|latter|former|(?:do|does|did|is|are|was|were|can|may|will|shall|must) (?:its|their)|a different|additional|further|the (?:same|present|other|one|following|relevant|corresponding|associated)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
 # A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
-    r" - |--|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
+    r"- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
@@ -229,20 +228,22 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
 
 
 _NAME = re.compile(r"(?<![?.!] )(?<!^)\b(?!I\b)[A-Z][\w'-]+|\w\.\w|[`_/]|\b[a-z]+\d|\d[a-z]{2,}|\s--?[a-z]")
-_MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
+_NO_NAME = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|\b[Tt]he [A-Z][a-z]+\b(?! [A-Z])")  # March, the User
 
 
-def names_something(asked: str) -> bool:
-    """Whether the question has a name, a code or a term in backticks. The name of a month does not count."""
-    return bool(_NAME.search(_MONTH.sub("", asked)))
+def names_something(asked: str, context: Context) -> bool:
+    """Whether the question has a name, a code or a term in backticks. The names of months do not count, nor do words that the
+    document also writes in lower case, such as those of "the Finance Committee", nor single words such as "the User"."""
+    return any(one[0].lower() not in context.plain for one in _NAME.finditer(_NO_NAME.sub("", asked)))
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
-    if candidate.family == "key":
-        return not candidate.frame
+    named = names_something(candidate.asked, context)
+    if candidate.family in (*STRUCTURED, "definition"):
+        return not candidate.frame and (candidate.family in STRUCTURED or not named)
     words = len(set(content_stems(candidate.asked)))
-    if names_something(candidate.asked) or (candidate.family in STRUCTURED and candidate.frame):
+    if named or (candidate.frame and _NAME.search(candidate.asked)):
         return words < 3 and candidate.family in ("object", "complement", "when", "who")
     return (
         words < (3 if candidate.family == "who" else 4)

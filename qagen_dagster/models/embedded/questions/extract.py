@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import zip_longest
 
-from qagen_dagster.english.words import content_stems
+from qagen_dagster.english.words import content_stems, word_set
 from qagen_dagster.models.embedded.conversation import Line, quoted
 from qagen_dagster.models.embedded.questions.candidate import (
     HEAD_NOUNS,
@@ -51,6 +51,7 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 CACHED_WINDOWS = 256
 
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
+_SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
@@ -75,7 +76,7 @@ def candidates(
 
 def _framed(draft: Candidate, context: Context) -> Candidate:
     """The candidate, with the phrase that names the document if nothing else says what the question is about."""
-    if draft.frame or (draft.family not in ("key", "cell") and names_something(draft.asked)):
+    if draft.frame or (draft.family not in ("key", "cell") and names_something(draft.asked, context)):
         return draft
     return replace(draft, frame=context.frame())
 
@@ -105,12 +106,12 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         for sentence in split(block.passage)
         if is_prose(sentence)
     ]
-    docs = parse([sentence.text.rstrip(";") for sentence in found])
+    docs = parse([_SECTION_NUMBER.sub("", sentence.text.rstrip(";"), 1) for sentence in found])
     stems = [frozenset(content_stems(sentence.text)) for sentence in found]
     for place, (sentence, doc) in enumerate(zip(found, docs, strict=True)):
         clause = read_clause(doc)
         for asked, answer, family, kind, quality in questions(clause) if clause is not None else ():
-            wanted = frozenset(content_stems(asked))
+            wanted = frozenset([asked] if family == "definition" else content_stems(asked))
             rival = any(wanted <= other for at, other in enumerate(stems) if at != place)
             if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
@@ -198,6 +199,7 @@ def _askable(row: Row, cell: str) -> bool:
     return (
         cell.lower() not in _EMPTY
         and not (cell.startswith("(") and cell.endswith(")"))
+        and not label.endswith("-")  # the row is cut
         and "](" not in cell  # the rest of a badge with a link
         and 0 < len(label.split()) <= 7
         and label.lower() not in ("total", "note", "notes")
@@ -208,6 +210,7 @@ def _askable(row: Row, cell: str) -> bool:
 
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
+_OF_FORMS = word_set("phone date name address type status number title place day")  # labels of letterheads
 _PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
 
 
@@ -216,10 +219,10 @@ def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     entries = [(block, *_entry(block)) for block in blocks]
     times = Counter(key for _, key, _ in entries)
     for block, key, value in entries:
-        if not key or times[key] > 1 or not 1 <= len(value.split()) <= 14 or len(key.split()) > 5:
+        if not key or times[key] > 1 or not 1 <= len(value.split()) <= 8 or len(key.split()) > 5:
             continue
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if name and not plural and not context.long:
+        if name and not plural and not context.long and key.lower() not in _OF_FORMS:
             quotes, frame = (block.passage.quote(),), context.frame(block.section)
             yield Candidate(f"what is the {name}?", value, quotes, "key", type_of(value), 0.65, frame)
 

@@ -24,6 +24,7 @@ from qagen_dagster.models.embedded.conversation import (
 )
 from qagen_dagster.models.embedded.questions.candidate import (
     ATTRIBUTES,
+    STRUCTURED,
     Candidate,
     Context,
     read_context,
@@ -58,8 +59,6 @@ _ROW_OF = re.compile(r" (?:of|for) (?=the |[\"`])")
 # Properties of things, persons and places that a reader may miss; a question asks for a property that the document never mentions.
 _PROPERTIES = ("phone number", "age", "address", "height")
 _SHIFTED = (7, -9, 11, -13)  # differences between a stated number and the number of a false premise
-
-
 _Made = dict[str, object]  # a question in the form of the tool's arguments
 
 
@@ -103,10 +102,8 @@ def shown(listing: str) -> list[Shown]:
     found: list[Shown] = []
     for match in _ROW.finditer(listing):
         lines = _LINES.search(match["fields"])
-        kind, caption = (
-            re.search(r"type: (\w+)", match["fields"]),
-            re.search(r"caption: (.*)$", match["fields"]),
-        )
+        kind = re.search(r"type: (\w+)", match["fields"])
+        caption = re.search(r"caption: (.*)$", match["fields"])
         start = int(lines[1]) if lines else None
         end = int(lines[2] or lines[1]) if lines else None
         found.append(
@@ -152,7 +149,6 @@ def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Itera
 
 _NUMBERED = re.compile(r"^(?:Table|Tab\.) [\dIVXA-Z]")
 _LABEL = re.compile(r"^\W{0,3}(?:Figure|Fig\.?|FIGURE|Scheme|Chart|Plate)\s+[\dIVX]+[.:]?\s+")
-
 
 WINDOW_LINES = 240  # lines that are searched for candidates at a time
 HEAD_LINES = 40  # first lines of the document, which name it
@@ -270,10 +266,11 @@ def _asked_for_first(found: Sequence[Candidate], prompt: str) -> Sequence[Candid
 
 
 def _first_fresh(found: Sequence[Candidate], conversation: Conversation) -> Candidate | None:
-    """The first candidate that was not asked or tried before."""
-    prompt = conversation.prompt
-    tried = {str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa")}
-    return next((one for one in found if one.question not in prompt and one.question not in tried), None)
+    """The first candidate that was not asked or tried before, with or without the name of the document."""
+    tried = (str(exchange.arguments.get("question", "")) for exchange in conversation.named("submit_qa"))
+    before = "\n".join([conversation.prompt, *tried])
+    asked = ((one, one.question if one.family in STRUCTURED else one.asked[1:]) for one in found)
+    return next((one for one, words in asked if words not in before), None)
 
 
 def _read(start: int, end: int) -> Action:

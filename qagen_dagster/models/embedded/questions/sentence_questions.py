@@ -82,7 +82,8 @@ def _adjuncts(clause: Clause, gap: set[int], *, numeric: bool = False) -> set[in
         and child.left_edge.i != root.i + 1  # words directly after the verb belong to it
         and not gap.intersection(token.i for token in child.subtree)
         and not any(token.lower_ in _CONDITIONS or token.dep_ == "neg" for token in child.subtree)
-        and not (numeric and any(token.ent_type_ in _TIMES for token in child.subtree))
+        and not any(token.lower_ in ("case", "event") for token in child.children)  # "in case of"
+        and not (numeric and any(token.ent_type_ in _TIMES or token.like_num for token in child.subtree))
     ]
     for child in sorted(found, key=lambda one: (one.i > root.i, -one.i)):
         if sum(_is_full(doc[index]) for index in left if index not in gone) <= MOST_WORDS:
@@ -105,7 +106,8 @@ def _verb_group(clause: Clause) -> tuple[str, str] | None:
     if root.lemma_ == "be":
         return root.lower_, ""
     do = {"VBD": "did", "VBZ": "does", "VBP": "do"}.get(root.tag_)
-    return (do, root.lemma_.lower()) if do else None
+    wrong = root.tag_ == "VBZ" and clause.subject.tag_ in ("NNS", "NNPS")  # parsed, or written
+    return (do, root.lemma_.lower()) if do and not wrong else None
 
 
 def _trim(clause: Clause, indices: list[int]) -> list[int]:
@@ -146,8 +148,6 @@ _LIGHT = word_set(  # verbs whose object says little, or that have many objects
 _MANY = word_set(  # words that make a noun phrase one of several
     "some several many few most other another such any various certain more one two three all both each every no whatever"
 )
-
-
 _PARTICLE = re.compile(r"(?i:the|of|and|for|de|van|von)|Ma?c[A-Z]\w+")
 _POSSESSIVE = re.compile(r"['\u2019]s\Z")
 
@@ -183,7 +183,8 @@ def who(clause: Clause) -> Iterator[Found]:
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
     acts = wh == "Who" or (noun.dep_ == "nsubj" and noun.ent_type_ in ("PERSON", "ORG"))
-    does = acts and root.lemma_ not in ("be", "have", "say", "include", "contain")
+    unsure = wh == "Who" and noun.ent_type_ == "ORG" and " " not in answer  # may be software: "Sass"
+    does = acts and not unsure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
     if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
@@ -210,7 +211,8 @@ def thing(clause: Clause) -> Iterator[Found]:
     for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
-            yield ask(clause, wh, set(clause.within(noun))), answer, "object", "factual", 0.8
+            asked = ask(clause, wh, set(clause.within(noun)), numeric=any(map(str.isdigit, answer)))
+            yield asked, answer, "object", "factual", 0.8
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
@@ -273,7 +275,25 @@ def why(clause: Clause) -> Iterator[Found]:
             yield ask(clause, "Why", set(indices)), solid(clause.doc, indices), "why", "causal", 0.9
 
 
-RULES = (who, thing, agent_or_complement, when, how_many, why)
+_OF_OTHERS = word_set(
+    "cause part example result way step reason issue problem factor signal sign member"
+)  # no kinds
+
+
+def definition(clause: Clause) -> Iterator[Found]:
+    """Questions for what the subject is, if "is a ..." tells it in at least four words with a meaning of their own."""
+    doc, root, subject = clause.doc, clause.root, clause.subject
+    told = [doc[index] for index in clause.within(subject)]
+    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in told)
+    is_a = plain and root.lower_ == "is" and not clause.auxiliaries and len(subject.text) > 1
+    for noun in root.children if is_a else ():
+        phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
+        if sum(_is_full(doc[index]) for index in phrase) > 3 and doc[phrase[0]].lower_ in ("a", "an"):
+            gap = {index for index in clause.kept if index > root.i}
+            yield ask(clause, "What", gap), solid(doc, phrase), "definition", "factual", 0.75
+
+
+RULES = (definition, who, thing, agent_or_complement, when, how_many, why)
 _POINTING = word_set("this that these those")
 
 

@@ -58,7 +58,7 @@ _LOOSE = frozenset({"relcl", "appos", "acl"})
 _SIDE_MARKS = word_set("although though while whereas because since so as")
 _DISCOURSE = word_set(
     "however therefore thus also moreover furthermore additionally indeed finally hence overall notably importantly "
-    "interestingly consequently nevertheless nonetheless first second third lastly typically unfortunately fortunately"
+    "instead still thereupon accordingly likewise meanwhile interestingly consequently nevertheless nonetheless first second third lastly typically unfortunately fortunately"
 )
 
 

@@ -147,6 +147,11 @@ _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
+# A label, a list, a title or a formula like "$ (" is attached, a heading, or a part of another sentence.
+_JOINED = re.compile(
+    r":\s|\$ ?\(|[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])"
+    r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, "
+)
 MAX_WORDS = 42  # maximum words of a sentence; parses of longer sentences are often wrong
 
 
@@ -185,9 +190,7 @@ def is_prose(sentence: Sentence) -> bool:
         return False
     if text[-1] not in '.;"”)' or text.rstrip('"”)').endswith("?"):
         return False
-    if re.search(r":\s|\$ ?\(", text):
-        return False  # a label, a list, a title or a formula like "$ (" is attached
-    return balanced(text)
+    return balanced(text) and not _JOINED.search(text)
 
 
 def balanced(text: str) -> bool:

@@ -272,6 +272,14 @@ def test_a_refused_submission_is_followed_by_another_question() -> None:
     assert first["question"] != second["question"]
 
 
+def test_a_question_is_not_asked_again_with_the_name_of_the_document() -> None:
+    text = "The Finance Committee reviews the old harbour tolls. A committee of finance meets."
+    paper = Paper(f"# Notes of the Mill\n\n{text}\n")
+    assert generate(paper)[0] == "submit_qa"
+    asked = ("What does the Finance Committee review?", "Who reviews the old harbour tolls?")
+    assert generate(paper, asked=asked)[0] == "report_exhausted"
+
+
 def test_a_long_document_goes_on_after_the_last_evidence_and_then_wraps_round() -> None:
     body = "\n\n".join(f"Martha Kellogg repaired mill {n} in March {1800 + n}." for n in range(400))
     paper = Paper(f"# The Mills: a Report\n\n{body}")
