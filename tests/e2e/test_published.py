@@ -166,6 +166,8 @@ def test_every_quote_is_made_of_the_words_of_its_source_file(published: dict[str
 def test_answers_of_facts_stand_in_their_proof(published: dict[str, Json]) -> None:
     """The embedded models only ask what one passage says: every number of an answer is in it."""
     for _, question in _questions(published):
+        if not question.get("answerable", True):
+            continue  # what corrects a false premise repeats the number that it denies
         proof = _squashed(" ".join(place["quote"] for place in question["evidence"]))
         for number in re.findall(r"\d+", question["answer"]):
             assert number in proof, question
