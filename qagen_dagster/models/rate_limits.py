@@ -1,12 +1,13 @@
 """The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-This module has the token buckets, the small locked file with the state that all processes share, the estimated size of a request, waiting,
-and the slowing down of all callers after a refusal. The semaphore is in `file_locks.py`, and `retry.py` decides whether to try again. Calls
-of a model without limits do not wait for each other, but a pause that its server asks for delays them all.
+This module has the buckets of requests and of tokens, the small locked file with the state that all processes share, the estimated size of
+a request, waiting, and the slowing down of all callers after a refusal. The semaphore is in `file_locks.py`, and `retry.py` decides whether
+to try again. Calls of a model without limits do not wait for each other, but a pause that its server asks for delays them all.
 
-The state of a model is in a few small files. Their names have a hash of provider, address, model and key variable. If the files are lost,
-the use of the last minute, a lowered rate and a pause are forgotten. A bucket is stored as one number, the moment at which it will be full
-again (the generic cell rate algorithm, ITU-T I.371). Attempts start in the order in which callers asked for them.
+The state of a model is in a few small files. Their names have a hash of provider, address, model and key variable, and of the endpoint if
+it has a limiter of its own. If the files are lost, the use of the last minute, a lowered rate and a pause are forgotten. A bucket is stored
+as one number, the moment at which it will be full again (the generic cell rate algorithm, ITU-T I.371). Attempts start in the order in
+which callers asked for them, except across processes that wait for permits, and after a pause of a model without limits.
 """
 
 import fcntl
@@ -37,9 +38,9 @@ from qagen_dagster.records.ids import digest
 # than the limit, and servers that count per second accept the requests, too.
 _STEADY, _AT_ONCE = 0.95, 1 / 60
 # A refusal lowers the rate by a twentieth, down to a minimum. Refusals of requests that started together
-# lower the rate only once. An answer raises the rate by less, and only while few requests are refused. So one
-# random refusal in ten costs almost nothing, and a server that allows half of the limit soon gets few more
-# requests than it allows.
+# lower the rate only once. An answer raises the rate by `_FASTER` of the full rate, but only while few requests
+# are refused. So one random refusal in ten costs almost nothing, and a server that allows half of the limit
+# soon gets hardly more requests than it allows.
 _SLOWER, _SLOWEST, _FASTER = 0.95, 0.1, 0.02
 _MEMORY = 1 / 16  # weight of one answer or refusal in the fraction of refused requests
 # While less than the fraction `_FEW` of requests is refused, the rate may rise. While less than `_MANY` is
@@ -137,8 +138,8 @@ def refuse(
 
     `slower` means that the request exceeded the server's limits. Then the factor drops a little below `started`.
 
-    `retry_after` is the pause in seconds that the server asks for, or None. Usually all callers pause as
-    long, but at most `_LONGEST_PAUSE`. Only the refused request waits if the pause is short, if most requests
+    `retry_after` is the pause in seconds that the server asks for, or None. Usually all callers pause for
+    that time, but at most for `_LONGEST_PAUSE`. Only the refused request waits if the pause is short, if most requests
     are answered, and if there are limits that can be lowered.
     """
     alone = retry_after is None or (not limits.unlimited and retry_after <= _SHORT and state.refused < _MANY)
@@ -180,7 +181,7 @@ PICTURE_TOKENS = 1_500  # tokens of a picture of about a megapixel
 _POLL = 1.0  # seconds after which a waiting attempt looks again, because the rate may have changed
 _SOON = 1e-6  # seconds; a shorter wait counts as none
 _LONGEST_OUTPUT = 1_024  # maximum of output tokens in an estimate; most answers are far shorter
-_SPREAD = 0.5  # seconds over which requests without a rate limit start after a pause
+_SPREAD = 0.5  # seconds over which requests of a model without limits start after a pause
 _CHANCE = random.SystemRandom()
 
 
@@ -258,7 +259,7 @@ class LimitedProvider(Wrapper):
         self._limiter = limiter
 
     def send(self, request: Request) -> dict[str, Any]:
-        """As `Provider.send`, after a wait. Also raises TransientModelError if the wait would exceed the call's deadline."""
+        """As `Provider.send`, after a wait. Also raises TransientModelError as `Limiter.attempt` does."""
         if self._limiter.limits.tokens is None:
             return self._limiter.call(lambda: self._provider.send(request))
         tokens = estimate(request, self.spec)

@@ -45,8 +45,8 @@ def prompt_hashes(
 ) -> dict[str, str]:
     """The hashes of the prompts that a mode and a strategy use, by name.
 
-    `control` adds the prompts of the text control, `closed` adds those of the closed-book call, and `staged` adds those for
-    questions without an answer and across documents.
+    `control` adds the prompts of the text control, and `closed` adds those of the closed-book call. In textual mode, `staged`
+    adds those for unanswerable questions and those for questions across documents.
     """
     staged = staged if mode is Mode.TEXTUAL else ()
     spans = strategy is Strategy.ACROSS or Span.ACROSS in staged
@@ -97,7 +97,7 @@ def prompts_of(profile: Profile, config: ScenarioConfig, mode: Mode) -> dict[str
 
 
 def has_types(config: ScenarioConfig) -> bool:
-    """Whether the mix counts types of questions, so that the validator judges the type of each question."""
+    """Whether the mix counts types of questions or presets of types. If so, the validator judges the type of each question."""
     return any(isinstance(kind, QuestionType | Complexity) for kind in config.mix or {})
 
 

@@ -1,7 +1,7 @@
 """Adds questions without an answer to the result of a document, as many of each kind as the scenario's mix asks for.
 
-The stage has a journal of its own, which depends on the texts of the whole corpus. When a document of the corpus changes, the
-questions are proved again. Unchanged requests cost nothing, because the ledger has their responses.
+The stage has a journal of its own, which depends on the texts of the whole corpus. When a document of the corpus changes, the questions are
+proved again. Unchanged requests cost nothing, because the ledger has their responses. `JournaledStage` is the base of all stages.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ KINDS = frozenset(kind.value for kind in (*NoAnswerKind, *Span))
 
 
 class Tested(Record):
-    """A test of the validator with questions that the document answers. `fault`: why its proofs cannot be trusted; else empty."""
+    """Tests the validator with questions that the document answers. `fault`: why the validator's proofs cannot be trusted; else empty."""
 
     kind: Literal["tested"] = "tested"
     fault: str
@@ -66,18 +66,19 @@ StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
 
 
 class StageJournal(Journal[StageEvent]):
-    """The journal of the stage of one document."""
+    """The journal of one stage of a document."""
 
 
 def is_across(one: QAPair | RejectedQA) -> bool:
-    """Whether the stage across documents made a question. A rejected question may have lost its quotes."""
+    """Whether the across-documents stage made this question. A rejected question may have lost its quotes."""
     if isinstance(one, QAPair):
         return one.no_answer is None and spans_documents(one.evidence)
     return spans_documents(one.evidence) or (not one.evidence and one.question_type in set(AcrossKind))
 
 
 def without_stages(result: GenerationResult) -> GenerationResult:
-    """The result as the loop of the document made it: without unanswerable, cross-document and imported questions."""
+    """The result without its unanswerable, cross-document and imported questions, and without their counts. Its verdicts, calls and end
+    still include those of the stages."""
     own = [pair for pair in result.accepted if pair.origin == "generated" and not is_across(pair)]
     accepted = tuple(pair for pair in own if pair.no_answer is None)
     lost = [one for one in result.rejected if one.origin == "generated" and not is_across(one)]
@@ -156,7 +157,7 @@ class JournaledStage:
         return event
 
     def start(self, result: GenerationResult) -> None:
-        """Begin after a result: its questions are accepted, and its count of attempts continues."""
+        """Begin with the accepted questions of a result, and continue its count of attempts."""
         known = tuple(Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted)
         self.state = QAState(accepted=known, attempts=result.stats.total_attempts)
 
@@ -256,7 +257,7 @@ def after(state: QAState, event: Decided) -> QAState:
 
 @dataclass
 class Stage(JournaledStage):
-    """The stage of one document."""
+    """The stage that adds unanswerable questions to one document."""
 
     wanted: Mapping[NoAnswerKind, int]
 
@@ -338,7 +339,7 @@ def _with_answers(result: GenerationResult) -> list[str]:
 
 
 def reproved(work: DocumentWork, earlier: GenerationResult) -> list[QAPair]:
-    """The unanswerable questions of an earlier result whose quotes are still in the document, with the present places of the quotes."""
+    """The unanswerable questions of an earlier result that have all their quotes in the document, with the present places of the quotes."""
     found: list[QAPair] = []
     for pair in earlier.accepted:
         quotes = (EvidenceQuote(quote=one.quote, start_line=one.start_line) for one in pair.evidence)
