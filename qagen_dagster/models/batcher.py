@@ -75,8 +75,8 @@ def single_turn(request: Request) -> bool:
     tool, because agents require a call only if every tool ends the task. Later turns, including corrections,
     are direct calls, because each would wait for a batch of its own.
     """
-    ends = not request.tools or request.tool_choice is ToolChoice.REQUIRED
-    return ends and all(isinstance(message, UserMessage) for message in request.messages)
+    ends_task = not request.tools or request.tool_choice is ToolChoice.REQUIRED
+    return ends_task and all(isinstance(message, UserMessage) for message in request.messages)
 
 
 @dataclass
@@ -91,7 +91,7 @@ class _Group:
     # the errors of requests that the server refuses for good, by key
     refused: dict[str, errors.ModelError] = field(default_factory=dict[str, errors.ModelError])
     failure: errors.ModelError | None = None  # the failure of the whole batch
-    unsent: bool = False  # the server will not work on the batch, so its requests go into another batch
+    to_resend: bool = False  # the server will not work on the batch, so its requests go into another batch
 
 
 class Batcher:
@@ -130,7 +130,7 @@ class Batcher:
             failure = group.failure or group.refused.get(key)
             if failure is not None:
                 raise copy.copy(failure)
-            if not group.unsent:
+            if not group.to_resend:
                 return
             if time.monotonic() > ends:
                 raise errors.TransientModelError(
@@ -157,7 +157,7 @@ class Batcher:
             job = self._sent(group)
             status = None if job is None else self._watch(job)
             if job is None or status is None:
-                group.unsent = True
+                group.to_resend = True
             elif status.crowded:
                 self._make_room(group, job, status)
             else:
@@ -197,7 +197,7 @@ class Batcher:
     def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
         """Close a batch for which the server has too much enqueued. Its requests are sent again later, in halves."""
         self.book.close(job, lost=dict.fromkeys(job.keys, "not worked on"), note=status.note)
-        group.unsent = True
+        group.to_resend = True
         with self._lock:
             self._most = max(1, len(job.keys) // 2)
         self._sleep(self._spec.batch_poll_seconds)
@@ -339,8 +339,8 @@ class Batchers:
 
     def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> Batcher:
         """The batcher of `spec`. `make` builds its endpoint at the first use."""
-        name = spec.model_dump_json()
+        key = spec.model_dump_json()
         with self._lock:
-            if name not in self._batchers:
-                self._batchers[name] = Batcher(spec, make(), ledger, self._book)
-            return self._batchers[name]
+            if key not in self._batchers:
+                self._batchers[key] = Batcher(spec, make(), ledger, self._book)
+            return self._batchers[key]

@@ -105,12 +105,12 @@ def reserve(state: RateState, limits: RateLimits, tokens: float) -> tuple[float,
     start = max(
         state.clock, _opens(state.requests, 1.0, limits.requests), _opens(state.tokens, tokens, limits.tokens)
     )
-    filled: dict[str, float] = {}
+    full_at: dict[str, float] = {}
     if limits.requests:
-        filled["requests"] = max(state.requests, start) + 1.0 / _rate(limits.requests)
+        full_at["requests"] = max(state.requests, start) + 1.0 / _rate(limits.requests)
     if limits.tokens:
-        filled["tokens"] = max(state.tokens, start) + tokens / _rate(limits.tokens)
-    return start, state.model_copy(update=filled) if filled else state
+        full_at["tokens"] = max(state.tokens, start) + tokens / _rate(limits.tokens)
+    return start, state.model_copy(update=full_at) if full_at else state
 
 
 def wait(state: RateState, start: float) -> float:
@@ -176,7 +176,7 @@ def _load(file: int, now: float) -> RateState:
 
 T = TypeVar("T")
 TOKEN_CHARACTERS = 4  # characters of English per token; in estimates of a request, bytes per token
-_FEWEST_CHARACTERS = 2  # bytes per token in text that takes many tokens
+_FEWEST_BYTES = 2  # bytes per token in text that takes many tokens
 PICTURE_TOKENS = 1_500  # tokens of a picture of about a megapixel
 _POLL = 1.0  # seconds after which a waiting attempt looks again, because the rate may have changed
 _SOON = 1e-6  # seconds; a shorter wait counts as none
@@ -192,7 +192,7 @@ def estimate(request: Request, spec: ModelSpec) -> int:
 
 def at_most(request: Request, spec: ModelSpec) -> Usage:
     """The tokens that an attempt at `request` will hardly exceed. Servers enforce the limit of the output."""
-    tokens = _input(request, spec, _FEWEST_CHARACTERS)
+    tokens = _input(request, spec, _FEWEST_BYTES)
     return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
 
 
@@ -302,13 +302,13 @@ class Limiter:
         that the server counted for a result, or None. Raises TransientModelError as `attempt` does."""
         with self.attempt(tokens, call_ends()) as started:
             try:
-                body = send()
+                result = send()
             except TransientModelError as error:
                 self.refused(error, started)
                 raise
-            counted = used(body)
+            counted = used(result)
             self.answered(tokens, tokens if counted is None else counted)
-            return body
+            return result
 
     def answered(self, estimated: int, used: int) -> None:
         """Count an answer. If this cannot be stored, nothing is raised."""

@@ -210,10 +210,12 @@ class _Features:
         self._largest = max((group.font.size for group in groups), default=0)
         large = _LARGE * self._body
         # A line of running text may begin with a large letter.
-        self._text = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
+        self._text_from = min(
+            (n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end
+        )
         self._said = letters_of(said)
         self._order = {group: n for n, group in enumerate(groups)}
-        self._letter = any(_LETTER.match(lines[n]) for n in shown)
+        self._is_letter_page = any(_LETTER.match(lines[n]) for n in shown)
 
     def score(self, group: _Group) -> float:
         """The weighted sum of the group's features."""
@@ -222,8 +224,8 @@ class _Features:
     def is_doubtful(self, group: _Group) -> bool:
         """Whether the group names something else, or looks like a person's name while another such group, as large or larger, scores enough."""
         others = (one for one in self._order if one is not group and one.font.size >= group.font.size)
-        rivals = any(_PERSON.match(one.text) and self.score(one) >= _LEAST for one in others)
-        alike = bool(_PERSON.match(group.text)) and rivals and letters_of(group.text) != self._said
+        has_rival = any(_PERSON.match(one.text) and self.score(one) >= _LEAST for one in others)
+        alike = bool(_PERSON.match(group.text)) and has_rival and letters_of(group.text) != self._said
         return alike or bool(_PART.match(group.text))
 
     def _of(self, group: _Group) -> dict[str, float]:
@@ -243,6 +245,6 @@ class _Features:
             or shown[-1] in ":;.\u3002"
             or (not large and (is_prose(shown) or shown[0].isdigit())),
             "word": _is_word(shown) or bool(_KIND.match(shown)),
-            "below text": group.lines[0] >= self._text,
-            "letter": self._letter,
+            "below text": group.lines[0] >= self._text_from,
+            "letter": self._is_letter_page,
         }

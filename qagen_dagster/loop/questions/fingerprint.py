@@ -136,12 +136,12 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     meaning = (
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
-    models = model_fingerprint(profile, config, mode)
+    models_hash = model_fingerprint(profile, config, mode)
     wording = config.model_dump_json(include=_WORDING, exclude_defaults=True)
     proofs = [PROOF_VERSION] if config.strategy is Strategy.ACROSS else []
     worded = [wording] if wording != "{}" else []
     typed = [questioner.guides().hash] if has_types(config) else []
-    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded, *proofs, *typed])
+    return fingerprint([LOOP_VERSION, models_hash, *texts, *batch, *meaning, *worded, *proofs, *typed])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

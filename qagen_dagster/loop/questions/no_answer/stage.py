@@ -135,7 +135,7 @@ class JournaledStage:
     state: QAState = field(default=QAState(), init=False)
 
     def __post_init__(self) -> None:
-        self._decided = [one for one in self.journal.events if isinstance(one, Decided)]
+        self._unused = [one for one in self.journal.events if isinstance(one, Decided)]
 
     def drafted(self, number: int, make: Callable[[], Drafted]) -> Drafted:
         """The drafts of the round with this number, which counts from 0. Raises ModelError."""
@@ -144,11 +144,11 @@ class JournaledStage:
 
     def decided(self, candidate: Candidate, decide: Callable[[Candidate], Decided]) -> None:
         """Decide on a candidate. Raises ModelError."""
-        found = next((one for one in self._decided if one.candidate.question == candidate.question), None)
+        found = next((one for one in self._unused if one.candidate.question == candidate.question), None)
         if found is None:
             found = self.kept(decide(candidate))
         else:
-            self._decided.remove(found)
+            self._unused.remove(found)
         self.state = after(self.state, found)
 
     def kept(self, event: EventT) -> EventT:
@@ -173,13 +173,13 @@ class JournaledStage:
 
         `ended` states how the budget was exhausted, if it was. `writer` is the model that wrote the questions; empty means the generator.
         """
-        own = self.state.model_copy(update={"accepted": tuple(accepted)})
+        outcome_state = self.state.model_copy(update={"accepted": tuple(accepted)})
         models = writer or self.models.generator.spec.name, self.models.validator.spec.name
         calls = (call for event in self.journal.events for call in event.calls)
         update = {
-            "accepted": (*result.accepted, *pairs_of(own, self.work, *models)),
-            "rejected": (*result.rejected, *rejections_of(own, self.work)),
-            "verdicts": (*result.verdicts, *own.verdicts),
+            "accepted": (*result.accepted, *pairs_of(outcome_state, self.work, *models)),
+            "rejected": (*result.rejected, *rejections_of(outcome_state, self.work)),
+            "verdicts": (*result.verdicts, *outcome_state.verdicts),
             "calls": (*result.calls, *calls),
         }
         if ended:
