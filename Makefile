@@ -32,6 +32,7 @@ browser: ## Chromium and axe-core, which the tests of the review page need (Debi
 	command -v chromium >/dev/null || { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; }
 	npm ci --prefix tests/web/browser --no-audit --no-fund --loglevel=error
 
+# Three processes keep two processors busy, because many tests wait for servers and children.
 # The modules of the tests are compiled once, also where the environment says not to: compiling them takes as long as loading them.
 test: $(READY) ## the ordinary tests: nothing but this clone, no network; those of the architecture are in `make check`
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 3 --dist worksteal --ignore=tests/test_architecture.py

@@ -66,14 +66,14 @@ class _Orders:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-        self._place = Path(tempfile.gettempdir(), f"warm-{run}")
+        place = Path(tempfile.gettempdir(), f"warm-{run}")
         self._socket = socket.socket(socket.AF_UNIX)
-        with FileLock(f"{self._place}.lock"):
+        with FileLock(f"{place}.lock"):
             try:
-                self._socket.connect(str(self._place))
+                self._socket.connect(str(place))
             except OSError:
-                self._process = _listening(self._place)
-                self._socket.connect(str(self._place))
+                self._process = _listening(place)
+                self._socket.connect(str(place))
 
     def send(self, order: object, descriptors: list[int]) -> None:
         data = json.dumps(order).encode()
@@ -85,8 +85,6 @@ class _Orders:
         self._socket.close()
         if self._process is not None:
             self._process.wait()  # it ends with the last connection
-            self._place.unlink()
-            Path(f"{self._place}.lock").unlink(missing_ok=True)
 
 
 def _listening(place: Path) -> subprocess.Popen[bytes]:

@@ -40,6 +40,8 @@ def serve(listener: socket.socket) -> None:
             elif not _follow(source):
                 sources.remove(source)
                 source.close()
+    for place in (listener.getsockname(), f"{listener.getsockname()}.lock"):
+        Path(place).unlink(missing_ok=True)
 
 
 def _follow(orders: socket.socket) -> bool:
