@@ -210,9 +210,7 @@ class _Features:
         self._largest = max((group.font.size for group in groups), default=0)
         large = _LARGE * self._body
         # A line of running text may begin with a large letter.
-        self._text_from = min(
-            (n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end
-        )
+        self._text_at = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
         self._said = letters_of(said)
         self._order = {group: n for n, group in enumerate(groups)}
         self._is_letter_page = any(_LETTER.match(lines[n]) for n in shown)
@@ -245,6 +243,6 @@ class _Features:
             or shown[-1] in ":;.\u3002"
             or (not large and (is_prose(shown) or shown[0].isdigit())),
             "word": _is_word(shown) or bool(_KIND.match(shown)),
-            "below text": group.lines[0] >= self._text_from,
+            "below text": group.lines[0] >= self._text_at,
             "letter": self._is_letter_page,
         }
