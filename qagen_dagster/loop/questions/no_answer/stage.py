@@ -77,16 +77,19 @@ def is_across(one: QAPair | RejectedQA) -> bool:
 
 
 def without_stages(result: GenerationResult) -> GenerationResult:
-    """The result without its unanswerable, cross-document and imported questions, and without their counts. Its verdicts, calls and end
-    still include those of the stages."""
+    """The result without its unanswerable, cross-document and imported questions, and without their verdicts and counts. Its calls
+    and end still include those of the stages."""
     own = [pair for pair in result.accepted if pair.origin == "generated" and not is_across(pair)]
     accepted = tuple(pair for pair in own if pair.no_answer is None)
     lost = [one for one in result.rejected if one.origin == "generated" and not is_across(one)]
     rejected = tuple(one for one in lost if one.question_type not in KINDS)
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
+    kept = {one.question for one in (*accepted, *rejected)}
+    left_out = {one.question for one in (*result.accepted, *result.rejected)} - kept
     update = {
         "accepted": accepted,
         "rejected": rejected,
+        "verdicts": tuple(one for one in result.verdicts if one.question not in left_out),
         "shortfalls": shortfalls,
         "planned": {kind: count for kind, count in result.planned.items() if kind not in KINDS},
         "no_answer_target": 0,
