@@ -62,7 +62,7 @@ def prompts() -> tuple[Prompt, ...]:
 
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
-    """The answer that `model` gives without the document. The caller records the calls. Raises ModelError."""
+    """The answer that `model` gives without the document. The outcome has no calls, because the caller records them. Raises ModelError."""
     return _outcome(SubmittedGuess, guessing(model, "answerer", (question,), corpus_context))
 
 
@@ -88,7 +88,7 @@ def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: 
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:
-    """Whether the answer `given` states what the reference answer states. The caller records the calls. Raises ModelError."""
+    """Whether `given` states what the reference answer states. The outcome has no calls, because the caller records them. Raises ModelError."""
     return _outcome(Mark, marking(model, role, question, reference, given))
 
 
@@ -124,7 +124,7 @@ def relevance_prompt() -> Prompt:
 def grade_passages(
     model: Model, role: str, question: str, passages: Sequence[str]
 ) -> Outcome[SubmittedGrades]:
-    """The grades of `passages` in their order. The caller records the calls. Raises ModelError."""
+    """The grades of `passages` in their order. The outcome has no calls, because the caller records them. Raises ModelError."""
 
     def check(result: Record) -> None:
         count = len(SubmittedGrades.model_validate(result).grades)

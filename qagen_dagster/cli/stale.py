@@ -1,4 +1,4 @@
-"""`qagen stale`: shows what is out of date and why, and estimates the calls and the cost of the update."""
+"""`qagen stale`: shows what is out of date and why. It estimates the calls and the cost of question sets, and the calls of problem sets."""
 
 from collections import Counter
 
@@ -30,9 +30,9 @@ from qagen_dagster.settings import Settings
 def stale(settings: Settings, as_json: bool) -> None:
     """Show what is out of date, and why.
 
-    Lists what the sensors and the nightly schedule would run. `qagen run` runs the same, apart from exams and problem
-    sets. No model is called. The estimate leaves out the question sets of corpora with new, changed or removed files,
-    because their cost is known only when the files are parsed. `qagen estimate` parses them.
+    Lists what the sensors and the nightly schedule would run. `qagen run` runs the same, apart from relevance
+    labels, answer panels, exams and problem sets. No model is called. The estimate leaves out the question sets of
+    corpora with files to parse, because their cost is known only when the files are parsed. `qagen estimate` parses them.
     """
     space = Workspace(settings)
     found = find_out_of_date(space, whole_project(space))

@@ -7,9 +7,9 @@ There is no background thread. The first thread that asks leads its batch: it wa
 response in the ledger. The other threads wait for the leader. If a request is already in a batch of an earlier run, the thread that asks
 leads that batch to its end, and does not send the request again.
 
-If a batch ends without a response to a request, the request is sent directly at once. A request that the server refuses for good fails as
-in a direct call. If too much is enqueued at the server, the batch is sent again later, in halves. Limits of requests and tokens per minute
-apply to direct calls only, because servers limit batches by what is enqueued.
+If a batch ends without a response to a request, a direct call for the request follows at once. A request that the server refuses for good
+fails as in a direct call. If too much is enqueued at the server, the batch is sent again later, in halves. Limits of requests and tokens
+per minute apply to direct calls only, because servers limit batches by what is enqueued.
 """
 
 import copy
@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 class LimitedBatch:
     """A batch endpoint that waits while its server asks for a pause. A pause that the server asks for after a
-    direct call delays batches, too. A pause after a call of the batch endpoint delays all users of that
-    endpoint on this machine. It does not delay direct calls, which do not depend on the batch queue."""
+    direct call delays batches, too. A pause after a call of the batch endpoint delays all callers that
+    share its state. It does not delay direct calls, which do not depend on the batch queue."""
 
     def __init__(
         self, provider: BatchProvider, spec: ModelSpec, key_variable: str | None, folder: Path
@@ -75,22 +75,23 @@ def single_turn(request: Request) -> bool:
     tool, because agents require a call only if every tool ends the task. Later turns, including corrections,
     are direct calls, because each would wait for a batch of its own.
     """
-    ends = not request.tools or request.tool_choice is ToolChoice.REQUIRED
-    return ends and all(isinstance(message, UserMessage) for message in request.messages)
+    ends_task = not request.tools or request.tool_choice is ToolChoice.REQUIRED
+    return ends_task and all(isinstance(message, UserMessage) for message in request.messages)
 
 
 @dataclass
 class _Group:
     """The threads that wait for one batch."""
 
-    requests: dict[str, Request] = field(default_factory=dict[str, Request])  # while they are collected
+    # collected for a new batch; empty for a batch that the book has
+    requests: dict[str, Request] = field(default_factory=dict[str, Request])
     job: Job | None = None
     full: threading.Event = field(default_factory=threading.Event)  # no more requests fit into the batch
     done: threading.Event = field(default_factory=threading.Event)  # the leader has finished
     # the errors of requests that the server refuses for good, by key
     refused: dict[str, errors.ModelError] = field(default_factory=dict[str, errors.ModelError])
     failure: errors.ModelError | None = None  # the failure of the whole batch
-    unsent: bool = False  # the server does not have the batch, so its requests go into another batch
+    to_resend: bool = False  # the server will not work on the batch, so its requests go into another batch
 
 
 class Batcher:
@@ -109,7 +110,7 @@ class Batcher:
         self._sleep = sleep
         self._lock = threading.Lock()
         self._collecting: _Group | None = None
-        self._watched: dict[str, _Group] = {}  # batches of earlier runs, by tag
+        self._watched: dict[str, _Group] = {}  # batches that the book already has, by tag
         self._most: int | None = None  # maximum requests of a batch, after the server had no room for more
 
     def ask(self, key: str, request: Request) -> None:
@@ -129,7 +130,7 @@ class Batcher:
             failure = group.failure or group.refused.get(key)
             if failure is not None:
                 raise copy.copy(failure)
-            if not group.unsent:
+            if not group.to_resend:
                 return
             if time.monotonic() > ends:
                 raise errors.TransientModelError(
@@ -137,7 +138,7 @@ class Batcher:
                 )
 
     def _join(self, key: str, request: Request, job: Job | None) -> tuple[_Group, bool]:
-        """Returns (group, lead): the group that waits for the request, and whether the caller leads it."""
+        """Returns (group, lead): the group whose batch has the request, and whether the caller leads it."""
         with self._lock:
             if job is not None:
                 known = self._watched.get(job.tag)
@@ -156,7 +157,7 @@ class Batcher:
             job = self._sent(group)
             status = None if job is None else self._watch(job)
             if job is None or status is None:
-                group.unsent = True
+                group.to_resend = True
             elif status.crowded:
                 self._make_room(group, job, status)
             else:
@@ -196,7 +197,7 @@ class Batcher:
     def _make_room(self, group: _Group, job: Job, status: JobStatus) -> None:
         """Close a batch for which the server has too much enqueued. Its requests are sent again later, in halves."""
         self.book.close(job, lost=dict.fromkeys(job.keys, "not worked on"), note=status.note)
-        group.unsent = True
+        group.to_resend = True
         with self._lock:
             self._most = max(1, len(job.keys) // 2)
         self._sleep(self._spec.batch_poll_seconds)
@@ -250,7 +251,7 @@ class Batcher:
             self._wait(late, ends)
 
     def _wait(self, failure: errors.TransientModelError, ends: float) -> None:
-        """Sleep until the next poll, or longer if the server asks for it. Raises `failure` after the deadline."""
+        """Sleep for the poll interval, or longer if the server asks for it, but never beyond `ends`. Raises `failure` after `ends`."""
         left = ends - time.monotonic()
         if left <= 0:
             raise failure
@@ -338,8 +339,8 @@ class Batchers:
 
     def of(self, spec: ModelSpec, ledger: Ledger, make: Callable[[], BatchProvider]) -> Batcher:
         """The batcher of `spec`. `make` builds its endpoint at the first use."""
-        name = spec.model_dump_json()
+        key = spec.model_dump_json()
         with self._lock:
-            if name not in self._batchers:
-                self._batchers[name] = Batcher(spec, make(), ledger, self._book)
-            return self._batchers[name]
+            if key not in self._batchers:
+                self._batchers[key] = Batcher(spec, make(), ledger, self._book)
+            return self._batchers[key]

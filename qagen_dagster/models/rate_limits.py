@@ -1,12 +1,13 @@
 """The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-This module has the token buckets, the small locked file with the state that all processes share, the estimated size of a request, waiting,
-and the slowing down of all callers after a refusal. The semaphore is in `file_locks.py`, and `retry.py` decides whether to try again. Calls
-of a model without limits do not wait for each other, but a pause that its server asks for delays them all.
+This module has the buckets of requests and of tokens, the small locked file with the state that all processes share, the estimated size of
+a request, waiting, and the slowing down of all callers after a refusal. The semaphore is in `file_locks.py`, and `retry.py` decides whether
+to try again. Calls of a model without limits do not wait for each other, but a pause that its server asks for delays them all.
 
-The state of a model is in a few small files. Their names have a hash of provider, address, model and key variable. If the files are lost,
-the use of the last minute, a lowered rate and a pause are forgotten. A bucket is stored as one number, the moment at which it will be full
-again (the generic cell rate algorithm, ITU-T I.371). Attempts start in the order in which callers asked for them.
+The state of a model is in a few small files. Their names have a hash of provider, address, model and key variable, and of the endpoint if
+it has a limiter of its own. If the files are lost, the use of the last minute, a lowered rate and a pause are forgotten. A bucket is stored
+as one number, the moment at which it will be full again (the generic cell rate algorithm, ITU-T I.371). Attempts start in the order in
+which callers asked for them, except across processes that wait for permits, and after a pause of a model without limits.
 """
 
 import fcntl
@@ -37,9 +38,9 @@ from qagen_dagster.records.ids import digest
 # than the limit, and servers that count per second accept the requests, too.
 _STEADY, _AT_ONCE = 0.95, 1 / 60
 # A refusal lowers the rate by a twentieth, down to a minimum. Refusals of requests that started together
-# lower the rate only once. An answer raises the rate by less, and only while few requests are refused. So one
-# random refusal in ten costs almost nothing, and a server that allows half of the limit soon gets few more
-# requests than it allows.
+# lower the rate only once. An answer raises the rate by `_FASTER` of the full rate, but only while few requests
+# are refused. So one random refusal in ten costs almost nothing, and a server that allows half of the limit
+# soon gets hardly more requests than it allows.
 _SLOWER, _SLOWEST, _FASTER = 0.95, 0.1, 0.02
 _MEMORY = 1 / 16  # weight of one answer or refusal in the fraction of refused requests
 # While less than the fraction `_FEW` of requests is refused, the rate may rise. While less than `_MANY` is
@@ -104,12 +105,12 @@ def reserve(state: RateState, limits: RateLimits, tokens: float) -> tuple[float,
     start = max(
         state.clock, _opens(state.requests, 1.0, limits.requests), _opens(state.tokens, tokens, limits.tokens)
     )
-    filled: dict[str, float] = {}
+    full_at: dict[str, float] = {}
     if limits.requests:
-        filled["requests"] = max(state.requests, start) + 1.0 / _rate(limits.requests)
+        full_at["requests"] = max(state.requests, start) + 1.0 / _rate(limits.requests)
     if limits.tokens:
-        filled["tokens"] = max(state.tokens, start) + tokens / _rate(limits.tokens)
-    return start, state.model_copy(update=filled) if filled else state
+        full_at["tokens"] = max(state.tokens, start) + tokens / _rate(limits.tokens)
+    return start, state.model_copy(update=full_at) if full_at else state
 
 
 def wait(state: RateState, start: float) -> float:
@@ -137,8 +138,8 @@ def refuse(
 
     `slower` means that the request exceeded the server's limits. Then the factor drops a little below `started`.
 
-    `retry_after` is the pause in seconds that the server asks for, or None. Usually all callers pause as
-    long, but at most `_LONGEST_PAUSE`. Only the refused request waits if the pause is short, if most requests
+    `retry_after` is the pause in seconds that the server asks for, or None. Usually all callers pause for
+    that time, but at most for `_LONGEST_PAUSE`. Only the refused request waits if the pause is short, if most requests
     are answered, and if there are limits that can be lowered.
     """
     alone = retry_after is None or (not limits.unlimited and retry_after <= _SHORT and state.refused < _MANY)
@@ -175,12 +176,12 @@ def _load(file: int, now: float) -> RateState:
 
 T = TypeVar("T")
 TOKEN_CHARACTERS = 4  # characters of English per token; in estimates of a request, bytes per token
-_FEWEST_CHARACTERS = 2  # bytes per token in text that takes many tokens
+_FEWEST_BYTES = 2  # bytes per token in text that takes many tokens
 PICTURE_TOKENS = 1_500  # tokens of a picture of about a megapixel
 _POLL = 1.0  # seconds after which a waiting attempt looks again, because the rate may have changed
 _SOON = 1e-6  # seconds; a shorter wait counts as none
 _LONGEST_OUTPUT = 1_024  # maximum of output tokens in an estimate; most answers are far shorter
-_SPREAD = 0.5  # seconds over which requests without a rate limit start after a pause
+_SPREAD = 0.5  # seconds over which requests of a model without limits start after a pause
 _CHANCE = random.SystemRandom()
 
 
@@ -191,7 +192,7 @@ def estimate(request: Request, spec: ModelSpec) -> int:
 
 def at_most(request: Request, spec: ModelSpec) -> Usage:
     """The tokens that an attempt at `request` will hardly exceed. Servers enforce the limit of the output."""
-    tokens = _input(request, spec, _FEWEST_CHARACTERS)
+    tokens = _input(request, spec, _FEWEST_BYTES)
     return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
 
 
@@ -258,7 +259,7 @@ class LimitedProvider(Wrapper):
         self._limiter = limiter
 
     def send(self, request: Request) -> dict[str, Any]:
-        """As `Provider.send`, after a wait. Also raises TransientModelError if the wait would exceed the call's deadline."""
+        """As `Provider.send`, after a wait. Also raises TransientModelError as `Limiter.attempt` does."""
         if self._limiter.limits.tokens is None:
             return self._limiter.call(lambda: self._provider.send(request))
         tokens = estimate(request, self.spec)
@@ -301,13 +302,13 @@ class Limiter:
         that the server counted for a result, or None. Raises TransientModelError as `attempt` does."""
         with self.attempt(tokens, call_ends()) as started:
             try:
-                body = send()
+                result = send()
             except TransientModelError as error:
                 self.refused(error, started)
                 raise
-            counted = used(body)
+            counted = used(result)
             self.answered(tokens, tokens if counted is None else counted)
-            return body
+            return result
 
     def answered(self, estimated: int, used: int) -> None:
         """Count an answer. If this cannot be stored, nothing is raised."""

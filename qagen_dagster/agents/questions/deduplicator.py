@@ -23,14 +23,14 @@ class Compared(Record):
     """A comparison of a question with others. `duplicate_of` is the index of the question that it repeats; None if it is unique.
 
     `score` is the cosine similarity to the repeated question, and 1 if the words are the same. If no question is repeated,
-    it is the similarity to the most similar question.
+    it is the similarity to the likeliest candidate, or None if there was no candidate.
     """
 
     kind: Literal["compared"] = "compared"
     duplicate_of: int | None
     detail: str = ""
     score: float | None = None
-    step: DuplicateStep = ""  # the step that decided; empty in older journals and without other questions
+    step: DuplicateStep = ""  # the step that decided; empty in older journals and without a candidate
     calls: tuple[CallSummary, ...] = ()
 
 
@@ -47,10 +47,9 @@ def find_duplicate(
     document_id: str,
     attempt: int,
 ) -> Compared:
-    """Compare one question with `accepted` (question, answer) pairs. Raises ModelError.
+    """Compare one question with `accepted` (question, answer) pairs. If the model gives no verdict, the question counts as unique.
 
-    If the model gives no verdict, the question counts as unique, because the validator and the deduplication of the whole corpus
-    still check it.
+    Raises ModelError.
     """
     terminal = Terminal("submit_duplicate_verdict", DuplicateVerdict, partial(_check, len(accepted)))
     spec = without_tools("question deduplicator", ROLE, prompt(), terminal)

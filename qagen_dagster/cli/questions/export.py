@@ -1,4 +1,4 @@
-"""`qagen export`: writes published sets as files of other programs into a folder, or pushes them to a server.
+"""`qagen export`: writes published sets in the formats of other programs into a folder, pushes them to a server, or does both.
 
 A server is an MLflow server or a dataset repository of the Hugging Face Hub. Pushing an unchanged set again changes nothing.
 """

@@ -16,14 +16,14 @@ from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
 _LEAST = 2.2  # minimum score of a title
 _WEIGHTS = {
-    "large": 3.0,  # excess of its letters over the running text, as a share of the largest print
+    "large": 3.0,  # if its print is large: from _SOME to 1 by how far its size exceeds the running text; else 0
     "bold": 1.0,  # bold print in the size of the running text
     "early": 1.5,  # 1 for the first group, less for each later group
     "stated": 4.0,  # the properties or the outline state it
     "organisation": -3.5,
-    "thesis": -3.0,  # a line says that this is a thesis
+    "thesis": -3.0,  # its first line says that this is a thesis
     "person": -0.75,
-    "sentence": -2.0,  # the group begins or ends like a part of a sentence
+    "sentence": -2.0,  # it begins or ends like a part of a sentence; or it is not large, and is prose or begins with a digit
     "word": -2.2,  # one short word, such as a logo, or only the kind of the document
     "below text": -4.0,
     "letter": -6.0,  # the page addresses a reader
@@ -34,7 +34,7 @@ _SOME = 0.15  # the value of "large" for barely large print
 _LARGE = 1.15  # times the size of the running text
 _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title, and of a bold title and the running text
 _GROUPS = 8  # number of groups after which "early" is 0
-# Stamps, addresses, dates, places with a year, periodicals and rules.
+# Stamps, web and e-mail addresses, dates, places with a year, periodicals, versions, and lines without letters.
 _NO_TITLE = re.compile(
     r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$"
     r"|(?:v|version|release|revision|rev\.)\.? ?\d|.*@|(?:[^\W\d_]+[.,]? +)?(?:\d{1,2}(?:\.|st|nd|rd|th)?,? +)?[^\W\d_]{3,12}[.,]? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$"
@@ -54,7 +54,7 @@ _KIND = re.compile(
     r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
     r"|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
 )
-# What stands first without naming the document: its kind, its state, an article, a contact, a person, an organisation.
+# What stands first without naming the document: its kind, its state, an article, a contact, a broken-off line, a person, an organisation.
 _PART = re.compile(
     rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$|.* (?:of|for|and|the|to)$"
     r"|(?-i:.*\b[A-Z]\. [A-Z][\w'\u2019-]+$)|(?!.* of the ).*\b(?:association|society|collective|club|foundation|corporation)\W*$"
@@ -64,7 +64,7 @@ _PERSON = re.compile(rf"{_CAPITALISED}(?: {_CAPITALISED}){{1,3}}$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
 _LETTER = re.compile(r"(?i)(?:dear |to whom it may|sehr geehrte|(?:yours )?(?:sincerely|faithfully|truly),)")
 _GOES_ON = re.compile(r" [^\W\d_A-Z\u0410-\u042f]{1,3}$")  # ends with a short word, such as "of" or "e"
-_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the raised letters of the logo "LaTeX"
+_LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the mark of a raised letter, as in the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:(?<=\s)\d\)|[\u2217\u2020\u2021\u22c6]|\^\(?\d\)?(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
 )
@@ -82,7 +82,8 @@ class _Group:
 
 
 def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
-    """The title, or None if no candidate scores enough. `stated` is the title in the properties, which may come from a template."""
+    """The title; None if the best candidate scores too little or is doubtful. `stated` is the title in the properties, which may
+    come from a template."""
     said, shown = _stated(pdf, text, stated)
     groups = _groups(text)
     if said and not any(letters_of(group.text) == letters_of(said) for group in groups):
@@ -96,7 +97,7 @@ def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
 
 
 def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]:
-    """The title in the outline or in the properties, and the lines of the first pages that show it; both are empty if there is none."""
+    """The title in the outline or in the properties, and the lines of the first pages that show it. Both are empty if no title is shown."""
     roots = [title for level, title, _ in pdf.outline if level == 1]
     root = roots[0] if len(roots) == 1 else ""  # if there are several roots, none is the title
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
@@ -114,7 +115,7 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
 
 
 def _printed(text: PdfText, lines: Sequence[int], wanted: str) -> tuple[int, ...]:
-    """The consecutive lines among `lines` whose letters are `wanted`."""
+    """The consecutive items of `lines` whose letters, joined, are `wanted`; empty if there are none."""
     for start in range(len(lines)):
         rest = wanted
         for place in range(start, len(lines)):
@@ -170,7 +171,8 @@ def _groups(text: PdfText) -> list[_Group]:
 
 
 def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
-    """Whether line `n` continues a group: it is close, in the same print, and names nothing else. A short word may continue in smaller print."""
+    """Whether line `n` continues a group: it is close, in the same print, and names nothing else.
+    In any print, the next line continues a line that ends with a short word. A large next line continues a group that is one short word."""
     fonts, lines, last = text.fonts, text.lines, group[-1]
     if n == last + 1 and _GOES_ON.search(lines[last]):
         return True
@@ -203,24 +205,25 @@ class _Features:
         prose = {n for n in shown if is_prose(lines[n])}
         sizes = sorted({fonts[n].size for n in shown}, reverse=True)
         self._lines = lines
-        self._body = text.body_size if prose else min([text.body_size, *sizes[1:2]])  # slides may have none
+        # slides may have no running text
+        self._body = text.body_size if prose else min([text.body_size, *sizes[1:2]])
         self._largest = max((group.font.size for group in groups), default=0)
         large = _LARGE * self._body
         # A line of running text may begin with a large letter.
-        self._text = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
+        self._text_at = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
         self._said = letters_of(said)
         self._order = {group: n for n, group in enumerate(groups)}
-        self._letter = any(_LETTER.match(lines[n]) for n in shown)
+        self._is_letter_page = any(_LETTER.match(lines[n]) for n in shown)
 
     def score(self, group: _Group) -> float:
         """The weighted sum of the group's features."""
         return sum(_WEIGHTS[name] * value for name, value in self._of(group).items())
 
     def is_doubtful(self, group: _Group) -> bool:
-        """Whether the group names a part, or has the form of a name and so has another that scores enough in print as large."""
+        """Whether the group names something else, or looks like a person's name while another such group, as large or larger, scores enough."""
         others = (one for one in self._order if one is not group and one.font.size >= group.font.size)
-        rivals = any(_PERSON.match(one.text) and self.score(one) >= _LEAST for one in others)
-        alike = bool(_PERSON.match(group.text)) and rivals and letters_of(group.text) != self._said
+        has_rival = any(_PERSON.match(one.text) and self.score(one) >= _LEAST for one in others)
+        alike = bool(_PERSON.match(group.text)) and has_rival and letters_of(group.text) != self._said
         return alike or bool(_PART.match(group.text))
 
     def _of(self, group: _Group) -> dict[str, float]:
@@ -240,6 +243,6 @@ class _Features:
             or shown[-1] in ":;.\u3002"
             or (not large and (is_prose(shown) or shown[0].isdigit())),
             "word": _is_word(shown) or bool(_KIND.match(shown)),
-            "below text": group.lines[0] >= self._text,
-            "letter": self._letter,
+            "below text": group.lines[0] >= self._text_at,
+            "letter": self._is_letter_page,
         }

@@ -45,8 +45,8 @@ def prompt_hashes(
 ) -> dict[str, str]:
     """The hashes of the prompts that a mode and a strategy use, by name.
 
-    `control` adds the prompts of the text control, `closed` adds those of the closed-book call, and `staged` adds those for
-    questions without an answer and across documents.
+    `control` adds the prompts of the text control, and `closed` adds those of the closed-book call. In textual mode, `staged`
+    adds those for unanswerable questions and those for questions across documents.
     """
     staged = staged if mode is Mode.TEXTUAL else ()
     spans = strategy is Strategy.ACROSS or Span.ACROSS in staged
@@ -97,7 +97,7 @@ def prompts_of(profile: Profile, config: ScenarioConfig, mode: Mode) -> dict[str
 
 
 def has_types(config: ScenarioConfig) -> bool:
-    """Whether the mix counts types of questions, so that the validator judges the type of each question."""
+    """Whether the mix counts types of questions or presets of types. If so, the validator judges the type of each question."""
     return any(isinstance(kind, QuestionType | Complexity) for kind in config.mix or {})
 
 
@@ -136,12 +136,12 @@ def work_fingerprint(profile: Profile, corpus: CorpusConfig, scenario: str, mode
     meaning = (
         ["search_meaning", index_fingerprint(profile.embedder, corpus.index)] if config.search_meaning else []
     )
-    models = model_fingerprint(profile, config, mode)
+    models_hash = model_fingerprint(profile, config, mode)
     wording = config.model_dump_json(include=_WORDING, exclude_defaults=True)
     proofs = [PROOF_VERSION] if config.strategy is Strategy.ACROSS else []
     worded = [wording] if wording != "{}" else []
     typed = [questioner.guides().hash] if has_types(config) else []
-    return fingerprint([LOOP_VERSION, models, *texts, *batch, *meaning, *worded, *proofs, *typed])
+    return fingerprint([LOOP_VERSION, models_hash, *texts, *batch, *meaning, *worded, *proofs, *typed])
 
 
 def _batch(config: ScenarioConfig) -> list[str]:

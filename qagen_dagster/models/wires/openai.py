@@ -1,7 +1,7 @@
 """OpenAI's own wire: the Responses API, its batches, and the client of OpenAI's SDK, which the other wires with OpenAI's SDK share.
 
-The server stores nothing: it returns reasoning items with encrypted content, and the next turn sends them back. Pictures
-are part of `function_call_output`. A batch is a file of requests, a job over this file, and two files of results.
+Responses are not stored on the server: it returns reasoning items with encrypted content, and the next turn sends them back. Pictures
+of tool results are part of `function_call_output`. A batch is a file of requests, a job over this file, and two files of results.
 `batcher.py` collects requests and waits.
 """
 
@@ -44,7 +44,7 @@ _ERRORS = SdkErrors(
 class OpenAIClient(SdkClient[openai.OpenAI]):
     def __init__(self, spec: ModelSpec, api_key: str | None) -> None:
         super().__init__(spec, api_key, openai.OpenAI, "https://api.openai.com/v1", _ERRORS)
-        if spec.base_url is not None:  # other servers must not see the names of an OpenAI account
+        if spec.base_url is not None:  # other servers must not see an OpenAI account's names or its admin key
             self.client.organization = self.client.project = self.client.admin_api_key = None
 
 
@@ -61,7 +61,7 @@ def usage_of(body: dict[str, Any], read: str, written: str) -> Usage:
 
 _WIRE = "openai"
 _SEALED = "reasoning.encrypted_content"
-# Models that find a prefix in their cache only if the request marks its end. Older models refuse the mark.
+# Models that find a prefix in their cache only if the request marks where the prefix ends. Older models refuse the mark.
 _MARKS = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)")
 _REASONING = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))(?!.*-chat)")
 
@@ -213,7 +213,7 @@ def _parts(item: _Item) -> list[AssistantPart]:
     if item.type == "reasoning":
         text = "\n\n".join(piece.text for piece in (*item.summary, *item.pieces))
         fields = item.model_dump(exclude_none=True, exclude={"status"}, exclude_unset=True)
-        # The next turn sends the item back, unless it has no content, because the server would not know such an item.
+        # The next turn sends the item back. An item without content is not sent back, because the server would not know it.
         sent_back = fields if item.encrypted_content or item.content else {}
         return [Thinking(text=text, wire=_WIRE, payload=sent_back)]
     if item.type == "message":

@@ -1,7 +1,7 @@
 """Exam items: what the four roles submit, and the partition and the schema of an item.
 
-Fields follow "ESAT Question Generator - Project Structure Documentation". Models read the docstrings and the descriptions of
-the fields of what they submit, which are part of the prompt.
+Fields follow "ESAT Question Generator - Project Structure Documentation". Language models read the docstrings of the submissions and the
+descriptions of their fields. Both are part of the prompt.
 """
 
 from enum import StrEnum

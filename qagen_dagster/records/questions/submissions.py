@@ -1,6 +1,6 @@
 """The submissions of agents: the argument schemas of their terminal tools.
 
-Models read the docstrings and the descriptions of the fields, which are part of the prompt.
+Language models read the docstrings of these records and the descriptions of their fields. Both are part of the prompt.
 """
 
 import re

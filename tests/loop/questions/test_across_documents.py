@@ -210,6 +210,10 @@ def test_a_share_of_a_mix_is_added_to_the_questions_of_the_document(space: Playe
     assert (found.stats.target_count, found.planned, found.shortfalls) == (3, {"across": 1}, ())
     assert [one.question for one in without_stages(found).accepted] == [one.question for one in own]
     assert without_stages(found).planned == {}
+    assert len(found.verdicts) == 1
+    assert without_stages(found).verdicts == (), (
+        "the stage adds its verdicts again after a change of the corpus"
+    )
 
 
 def test_what_is_missing_of_a_share_is_told_with_the_reason(space: PlayedWorkspace) -> None:

@@ -1,7 +1,7 @@
 """Adds questions without an answer to the result of a document, as many of each kind as the scenario's mix asks for.
 
-The stage has a journal of its own, which depends on the texts of the whole corpus. When a document of the corpus changes, the
-questions are proved again. Unchanged requests cost nothing, because the ledger has their responses.
+The stage has a journal of its own, which depends on the texts of the whole corpus. When a document of the corpus changes, the questions are
+proved again. Unchanged requests cost nothing, because the ledger has their responses. `JournaledStage` is the base of all stages.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ KINDS = frozenset(kind.value for kind in (*NoAnswerKind, *Span))
 
 
 class Tested(Record):
-    """A test of the validator with questions that the document answers. `fault`: why its proofs cannot be trusted; else empty."""
+    """Tests the validator with questions that the document answers. `fault`: why the validator's proofs cannot be trusted; else empty."""
 
     kind: Literal["tested"] = "tested"
     fault: str
@@ -66,26 +66,30 @@ StageEvent = Annotated[Tested | Drafted | Decided, Field(discriminator="kind")]
 
 
 class StageJournal(Journal[StageEvent]):
-    """The journal of the stage of one document."""
+    """The journal of one stage of a document."""
 
 
 def is_across(one: QAPair | RejectedQA) -> bool:
-    """Whether the stage across documents made a question. A rejected question may have lost its quotes."""
+    """Whether the across-documents stage made this question. A rejected question may have lost its quotes."""
     if isinstance(one, QAPair):
         return one.no_answer is None and spans_documents(one.evidence)
     return spans_documents(one.evidence) or (not one.evidence and one.question_type in set(AcrossKind))
 
 
 def without_stages(result: GenerationResult) -> GenerationResult:
-    """The result as the loop of the document made it: without unanswerable, cross-document and imported questions."""
+    """The result without its unanswerable, cross-document and imported questions, and without their verdicts and counts. Its calls
+    and end still include those of the stages."""
     own = [pair for pair in result.accepted if pair.origin == "generated" and not is_across(pair)]
     accepted = tuple(pair for pair in own if pair.no_answer is None)
     lost = [one for one in result.rejected if one.origin == "generated" and not is_across(one)]
     rejected = tuple(one for one in lost if one.question_type not in KINDS)
     shortfalls = tuple(one for one in result.shortfalls if one.question_type not in KINDS)
+    kept = {one.question for one in (*accepted, *rejected)}
+    left_out = {one.question for one in (*result.accepted, *result.rejected)} - kept
     update = {
         "accepted": accepted,
         "rejected": rejected,
+        "verdicts": tuple(one for one in result.verdicts if one.question not in left_out),
         "shortfalls": shortfalls,
         "planned": {kind: count for kind, count in result.planned.items() if kind not in KINDS},
         "no_answer_target": 0,
@@ -134,7 +138,7 @@ class JournaledStage:
     state: QAState = field(default=QAState(), init=False)
 
     def __post_init__(self) -> None:
-        self._decided = [one for one in self.journal.events if isinstance(one, Decided)]
+        self._unused = [one for one in self.journal.events if isinstance(one, Decided)]
 
     def drafted(self, number: int, make: Callable[[], Drafted]) -> Drafted:
         """The drafts of the round with this number, which counts from 0. Raises ModelError."""
@@ -143,11 +147,11 @@ class JournaledStage:
 
     def decided(self, candidate: Candidate, decide: Callable[[Candidate], Decided]) -> None:
         """Decide on a candidate. Raises ModelError."""
-        found = next((one for one in self._decided if one.candidate.question == candidate.question), None)
+        found = next((one for one in self._unused if one.candidate.question == candidate.question), None)
         if found is None:
             found = self.kept(decide(candidate))
         else:
-            self._decided.remove(found)
+            self._unused.remove(found)
         self.state = after(self.state, found)
 
     def kept(self, event: EventT) -> EventT:
@@ -156,7 +160,7 @@ class JournaledStage:
         return event
 
     def start(self, result: GenerationResult) -> None:
-        """Begin after a result: its questions are accepted, and its count of attempts continues."""
+        """Begin with the accepted questions of a result, and continue its count of attempts."""
         known = tuple(Accepted(candidate=pair.candidate(), attempt=0) for pair in result.accepted)
         self.state = QAState(accepted=known, attempts=result.stats.total_attempts)
 
@@ -172,13 +176,13 @@ class JournaledStage:
 
         `ended` states how the budget was exhausted, if it was. `writer` is the model that wrote the questions; empty means the generator.
         """
-        own = self.state.model_copy(update={"accepted": tuple(accepted)})
+        outcome_state = self.state.model_copy(update={"accepted": tuple(accepted)})
         models = writer or self.models.generator.spec.name, self.models.validator.spec.name
         calls = (call for event in self.journal.events for call in event.calls)
         update = {
-            "accepted": (*result.accepted, *pairs_of(own, self.work, *models)),
-            "rejected": (*result.rejected, *rejections_of(own, self.work)),
-            "verdicts": (*result.verdicts, *own.verdicts),
+            "accepted": (*result.accepted, *pairs_of(outcome_state, self.work, *models)),
+            "rejected": (*result.rejected, *rejections_of(outcome_state, self.work)),
+            "verdicts": (*result.verdicts, *outcome_state.verdicts),
             "calls": (*result.calls, *calls),
         }
         if ended:
@@ -256,7 +260,7 @@ def after(state: QAState, event: Decided) -> QAState:
 
 @dataclass
 class Stage(JournaledStage):
-    """The stage of one document."""
+    """The stage that adds unanswerable questions to one document."""
 
     wanted: Mapping[NoAnswerKind, int]
 
@@ -338,7 +342,7 @@ def _with_answers(result: GenerationResult) -> list[str]:
 
 
 def reproved(work: DocumentWork, earlier: GenerationResult) -> list[QAPair]:
-    """The unanswerable questions of an earlier result whose quotes are still in the document, with the present places of the quotes."""
+    """The unanswerable questions of an earlier result that have all their quotes in the document, with the present places of the quotes."""
     found: list[QAPair] = []
     for pair in earlier.accepted:
         quotes = (EvidenceQuote(quote=one.quote, start_line=one.start_line) for one in pair.evidence)
