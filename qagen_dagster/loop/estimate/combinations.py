@@ -227,9 +227,8 @@ def _evaluations(
     }
     judge = labels_setup(evaluation).judge
     if judge is not None:  # questions of earlier runs may have no labels yet
-        options = (
-            planned.scenario.evaluation
-        )  # LABELS is for a depth of 20; a round has at most two calls for it
+        options = planned.scenario.evaluation
+        # LABELS are the four calls for a depth of 20. A round of feedback has at most two calls for it.
         size = options.pool_depth / 20 * (1 + options.feedback_rounds / 2)
         use = LABELS.times(size * (accepted if known[Kind.LABELS] else accepted + made))
         yield _role("judge of labels", judge, use, estimator, 1.0)
