@@ -154,4 +154,6 @@ def _ledger(project: Project) -> dict[str, tuple[bytes, int]]:
 
 def _published(project: Project, began: datetime) -> dict[str, bytes]:
     masks = Masks.of({project.assets.name: "<store>"}, project.assets, began, datetime.now(UTC))
-    return canonical({name: content for name, (content, _) in project.stored("published").items()}, masks)
+    stored = project.stored("published").items()
+    # A kill in the middle of a write leaves a temporary file behind.
+    return canonical({name: content for name, (content, _) in stored if not name.endswith(".tmp")}, masks)
