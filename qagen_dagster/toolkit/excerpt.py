@@ -60,7 +60,7 @@ def enclose(rows: list[str]) -> Block:
 
 
 def with_fewer_numbers(rows: str) -> Block:
-    """The rows, of which every tenth line and the first of each part keeps its number. In PDFs with short lines, numbers are a fifth of the tokens."""
+    """The rows, of which every tenth line and the first of each part keeps its number. The other numbers only cost tokens."""
     shown: list[str] = []
     goes_on = False
     for row in rows.split("\n"):

@@ -54,11 +54,8 @@ _KIND = re.compile(
     r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
     r"|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
 )
-# What stands first without naming the document: its kind, its state, an article, a contact, a broken-off line, a person, an organisation.
-_PART = re.compile(
-    rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$|.* (?:of|for|and|the|to)$"
-    r"|(?-i:.*\b[A-Z]\. [A-Z][\w'\u2019-]+$)|(?!.* of the ).*\b(?:association|society|collective|club|foundation|corporation)\W*$"
-)
+# What stands first without naming the document: its kind, its state, an article, the heading of a contact.
+_PART = re.compile(rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$")
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*"
 _PERSON = re.compile(rf"{_CAPITALISED}(?: {_CAPITALISED}){{1,3}}$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")

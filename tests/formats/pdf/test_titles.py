@@ -438,16 +438,7 @@ def test_the_names_below_a_title_in_its_print_are_no_part_of_it() -> None:
 
 @pytest.mark.parametrize(
     "heading",
-    [
-        "Article I: Name and Purpose",
-        "I. MILLS BEFORE 1726",
-        "Status: Draft",
-        "Contact Us",
-        "Section 1 Mills",
-        "The Kest Mill Society",
-        "Bylaws of",
-        "Ann Author and Bob W. Writer",
-    ],
+    ["Article I: Name and Purpose", "I. MILLS BEFORE 1726", "Status: Draft", "Contact Us", "Section 1 Mills"],
 )
 def test_a_heading_of_a_part_or_a_state_is_no_title(heading: str) -> None:
     assert title(page(heading)) is None
