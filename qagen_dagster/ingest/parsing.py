@@ -3,6 +3,7 @@
 Each file gives documents, or an outcome that states why there are none.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -97,10 +98,17 @@ class _Reading:
 
     def tag_for(self, outcome: Outcome, sha256: str) -> str:
         """The tag of a file. If no password opened the file, the tag changes with the passwords, so that the file is retried."""
-        given = sorted(self.options.passwords.values())
+        given = tuple(sorted(self.options.passwords.values()))
         if outcome is not Outcome.ENCRYPTED or not given:
             return self.tag
-        return f"{self.tag}-{fingerprint([sha256, *given])[:2]}"
+        return f"{self.tag}-{_passwords_hash(sha256, given)}"
+
+
+@lru_cache(maxsize=10_000)
+def _passwords_hash(salt: str, passwords: tuple[str, ...]) -> str:
+    """A hash from which passwords are slow to guess (RFC 7914)."""
+    text = fingerprint(passwords).encode()
+    return hashlib.scrypt(text, salt=salt.encode(), n=2**14, r=8, p=1, dklen=8).hex()
 
 
 @dataclass(frozen=True)
