@@ -20,8 +20,8 @@ from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fit
 from qagen_dagster.agents.spec import AgentSpec, Beginning, Terminal
 from qagen_dagster.models import json_reply
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.messages import Stop
+from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.batch import (
     DraftQuestion,
