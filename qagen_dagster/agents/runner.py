@@ -33,10 +33,11 @@ from qagen_dagster.agents.next_step import (
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.configuration.yaml_files import read_text
 from qagen_dagster.models import json_reply, messages
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import cost_of
 from qagen_dagster.models.ledger import fault_of
 from qagen_dagster.models.prices import usd
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, is_misfit

@@ -15,9 +15,9 @@ from typing import NamedTuple, Protocol
 from pydantic import Field
 
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.prices import usd
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record
 
 _ROUNDING = 1e-9  # US dollars: sums of prices are not exact

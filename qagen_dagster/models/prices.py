@@ -1,7 +1,7 @@
 """The prices of models: the cost of a call in US dollars, from the prices in the model's spec and the tokens that were used."""
 
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
+from qagen_dagster.models.spec import ModelSpec
 
 FREE_PROVIDERS = frozenset({"embedded", "scripted"})
 # The price of writing to the cache, as a multiple of the price of input, if the profile has none: Anthropic's price for

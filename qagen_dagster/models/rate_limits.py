@@ -26,10 +26,11 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, Field, ValidationError
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
-from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
+from qagen_dagster.models.base import Provider, Wrapper
 from qagen_dagster.models.file_locks import Semaphore, lock, unlock
 from qagen_dagster.models.messages import Message, Request, Text, ToolCall, ToolMessage, Usage
 from qagen_dagster.models.retry import call_ends
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.json_reply import ask_for, fitted, whole_items
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Text
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
 from tests.models.conftest import ModelMaker, ask

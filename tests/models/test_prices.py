@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Usage
 from qagen_dagster.models.prices import usd
+from qagen_dagster.models.spec import ModelSpec
 
 USAGE = Usage(input_tokens=1_000_000, cached_tokens=400_000, output_tokens=500_000, reasoning_tokens=100_000)
 WRITTEN = USAGE.model_copy(update={"cache_write_tokens": 300_000})

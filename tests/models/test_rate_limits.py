@@ -14,12 +14,12 @@ import pytest
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, RateLimitedError, TransientModelError
 from qagen_dagster.models import retry
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.batcher import LimitedBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.messages import Request, Response, UserMessage
 from qagen_dagster.models.providers import build_model, build_provider
 from qagen_dagster.models.rate_limits import LimitedProvider, Limiter, RateLimits, estimate, limited
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.anthropic import AnthropicBatch
 from qagen_dagster.models.wires.openai import OpenAIBatch
 from qagen_dagster.settings import PROJECT_ROOT

@@ -11,8 +11,8 @@ from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.requirements import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records import corpus_options
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Method

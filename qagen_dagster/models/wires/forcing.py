@@ -10,8 +10,9 @@ import threading
 from typing import Any
 
 from qagen_dagster.errors import ContextOverflowError, ModelError, RateLimitedError, RequestRefusedError
-from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
+from qagen_dagster.models.base import Provider, Wrapper
 from qagen_dagster.models.messages import Request, ToolChoice
+from qagen_dagster.models.spec import ModelSpec
 
 _ABOUT = re.compile(r"tool.?choice|function.?call|\brequired\b|\bforc(?:e|ed|ing)\b", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, ConfigDict
 
 from qagen_dagster.errors import MalformedResponseError, TransientModelError
 from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus, ModelSpec
+from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus
 from qagen_dagster.models.messages import (
     AssistantPart,
     Content,
@@ -31,6 +31,7 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
 from qagen_dagster.models.wires.server_errors import failure_in, from_status

@@ -12,7 +12,6 @@ from pydantic import Field, JsonValue
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantPart,
     Content,
@@ -26,6 +25,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.openai import OpenAIClient, usage_of
 from qagen_dagster.records.ids import digest

@@ -15,10 +15,10 @@ import numpy as np
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models import rate_limits
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.embedders import EmbedderSpec, EmbeddingUse, Vectors
 from qagen_dagster.models.ledger import Entry, Ledger
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires import sdk_client
 from qagen_dagster.models.wires.openai import OpenAIClient
 from qagen_dagster.records.ids import digest

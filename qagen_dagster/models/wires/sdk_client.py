@@ -31,7 +31,7 @@ from qagen_dagster.errors import (
     UnreachableError,
 )
 from qagen_dagster.models import json_reply, retry
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.server_errors import failure_in, from_error_body, from_status, scrub
 from qagen_dagster.settings import is_loopback, network_faults, outside_ascii
 
