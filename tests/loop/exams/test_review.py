@@ -11,7 +11,7 @@ import pytest
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import gather
-from qagen_dagster.loop.exams.edited import edited_item, fields_of
+from qagen_dagster.loop.exams.review import edited_item, fields_of
 from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
