@@ -14,7 +14,7 @@ from qagen_dagster.latex.amounts import ROMAN, amounts, without
 from qagen_dagster.latex.keyed import lettered_options, pairs_of
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.value_reading import known_unit, read_value
-from qagen_dagster.mathematics.values import Quantity, close, equal, known_value, rounds_to, value_of
+from qagen_dagster.mathematics.values import CLOSE, Quantity, close, equal, known_value, rounds_to, value_of
 from qagen_dagster.records.problems.submissions import Format
 
 LEAST_WORDS = 8  # minimum words of a solution that contains no relation
@@ -325,7 +325,7 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
         equal(mine, rounded_value)
         or rounds_to(mine, rounded_value)
         or rounds_to(rounded_value, loose)
-        or close(mine, rounded_value, comparison.CLOSE)
+        or close(mine, rounded_value, CLOSE)
         for rounded_value in rounded[: 2 if _SIZE.search(asked) else 1]
     )
 
