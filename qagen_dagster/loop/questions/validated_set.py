@@ -1,6 +1,6 @@
 """Makes the validated set of a combination from its candidates: applies the decisions of reviewers, and removes duplicates across documents."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from qagen_dagster.agents.questions.deduplicator import Compared
 from qagen_dagster.errors import BudgetExhaustedError
@@ -8,6 +8,7 @@ from qagen_dagster.loop.parallel import run_in_parallel, worker_count
 from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.duplicates import similarity
 from qagen_dagster.loop.questions.no_answer.stage import distrust
+from qagen_dagster.loop.questions.plan import results_of
 from qagen_dagster.loop.questions.review import apply_decisions, left_out
 from qagen_dagster.loop.shared_budget import effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
@@ -16,16 +17,6 @@ from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.history import REMOVED
-
-
-def results_of(workspace: Workspace, candidates: results.CandidateSet) -> Iterator[results.GenerationResult]:
-    """The results of the documents in a candidate set, in document order. Raises StoreError.
-
-    They are read one at a time, because all results of a large corpus together would take too much memory.
-    """
-    for document in candidates.documents:
-        if document.result_key is not None:
-            yield workspace.store.read(document.result_key, results.GenerationResult)
 
 
 def validate_set(

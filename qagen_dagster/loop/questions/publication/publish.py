@@ -24,10 +24,10 @@ from qagen_dagster.loop.questions.plan import (
     finished,
     made_questions,
     plan_without_documents,
+    results_of,
     wanted_questions,
 )
 from qagen_dagster.loop.questions.publication.published_rows import PublishedRows, set_facts
-from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
