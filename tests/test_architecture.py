@@ -64,7 +64,7 @@ OWNERS = {
         "index/",
         "loop/exams/responses.py",
         "loop/questions/duplicates/similarity.py",
-        "loop/response_matrix.py",
+        "loop/statistics.py",
         "models/embedders.py",
         "models/wires/openai_embeddings.py",
         "models/embedded/answering/",

@@ -22,7 +22,7 @@ from qagen_dagster.loop.evaluation.labels import closeness
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index import CorpusSearch, open_index
-from qagen_dagster.loop.response_matrix import Scores
+from qagen_dagster.loop.statistics import Scores
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from qagen_dagster.latex import equalities
-from qagen_dagster.latex.choices import equal_options, option_faults, without_figure
 from qagen_dagster.latex.comparison import boxed_answers, named_options, without_layout
-from qagen_dagster.latex.possible import impossible_values
+from qagen_dagster.latex.question_faults import (
+    equal_options,
+    impossible_values,
+    option_faults,
+    without_figure,
+)
 from qagen_dagster.latex.structure import structure_faults
 from qagen_dagster.loop.exams import computed_key
 from qagen_dagster.mathematics import sandbox as sandboxes

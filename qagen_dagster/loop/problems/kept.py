@@ -10,7 +10,6 @@ from difflib import SequenceMatcher
 from fractions import Fraction
 
 from qagen_dagster.latex.amounts import Amount, amounts, without
-from qagen_dagster.latex.choices import equal_options, option_faults, without_figure
 from qagen_dagster.latex.comparison import (
     boxed_answers,
     numbers_of,
@@ -21,7 +20,13 @@ from qagen_dagster.latex.comparison import (
 )
 from qagen_dagster.latex.equalities import false_equalities, sides_of
 from qagen_dagster.latex.keyed import lettered_options
-from qagen_dagster.latex.possible import impossible_answer, impossible_values
+from qagen_dagster.latex.question_faults import (
+    equal_options,
+    impossible_answer,
+    impossible_values,
+    option_faults,
+    without_figure,
+)
 from qagen_dagster.latex.structure import (
     has_environment,
     options_of,
