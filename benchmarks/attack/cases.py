@@ -96,7 +96,7 @@ CASES = (
     Case("`exam run --items 2` after `--items 42`", "nothing is taken from the bank", "cli/exams/test_run.py test_a_smaller_goal_takes_nothing_and_replace_does"),
     Case("an exam run that fails", "it changes nothing", "cli/exams/test_run.py test_a_run_that_fails_changes_nothing"),
     Case("a run over a bank of problems", "it adds, and removes only when told", "cli/problems/test_process.py test_a_bank_is_added_to_and_only_replaced_when_told"),
-    Case("a scan whose mark, letter and box disagree", "it is refused", "loop/problems/test_text_faults.py test_the_mark_the_letter_and_the_box_agree"),
+    Case("a scan whose mark, letter and box disagree", "it is refused", "loop/problems/test_item_faults.py test_the_mark_the_letter_and_the_box_agree"),
     Case("an expression that is a program", "the item is rejected in five seconds", "loop/exams/test_planted_faults.py test_a_hostile_form_rejects_its_item_in_five_seconds_and_nothing_else_happens"),
     # 9: tools and the store
     Case("a phrase that is slow to search", "the search ends in seconds, and says where to go on", "toolkit/test_matching.py test_a_phrase_that_costs_too_much_ends_in_seconds test_a_phrase_search_out_of_time_says_where_to_go_on"),

@@ -2,7 +2,7 @@
 
 Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, which items are selected, what is written. Each of the
 others concerns one output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property that its docstring states.
-The single rules about texts are in `text_faults.py`, `kept.py` and `latex/`.
+The single rules about texts are in `item_faults.py`, `faithfulness.py` and `latex/`.
 """
 
 import re
@@ -33,21 +33,24 @@ from qagen_dagster.latex.structure import (
     structure_faults,
     tikz_pictures,
 )
-from qagen_dagster.loop.problems import kept
-from qagen_dagster.loop.problems.text_faults import (
+from qagen_dagster.loop.problems import faithfulness
+from qagen_dagster.loop.problems.item_faults import (
     LEAST_WORDS,
-    answer_kept,
     answer_of,
     asks_number,
-    given_faults,
-    named_constants,
+    figure_faults,
     other_key,
     own_document,
     repeated,
     right_ones,
+    solution_faults,
     stepless,
+    too_large,
     undrawn,
+    unended_path,
     unlike_options,
+    value_faults,
+    which_of_nothing,
     whole_item,
 )
 from qagen_dagster.mathematics.values import known_value
@@ -127,10 +130,10 @@ def scan_breaches(
 
 
 def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator[str]:
-    yield from kept.value_faults(latex, source, drawn_later=not source)
+    yield from value_faults(latex, source, drawn_later=not source)
     yield from unlike_options(latex)
     if source:
-        yield from kept.text_kept(source, latex)
+        yield from faithfulness.text_kept(source, latex)
     yield from keyed_faults(kind or "", latex)
 
 
@@ -149,9 +152,9 @@ def diagram_breaches(
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
     if pictures and all(undrawn(picture) for picture in pictures):
         faults.append("the tikzpicture draws nothing")
-    faults += [fault for one in pictures for fault in (*kept.too_large(one), *kept.unended_path(one))]
+    faults += [fault for one in pictures for fault in (*too_large(one), *unended_path(one))]
     if text:
-        faults += kept.figure_faults("\n".join(pictures), text)
+        faults += figure_faults("\n".join(pictures), text)
     return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
 
 
@@ -175,9 +178,9 @@ def alternate_breaches(
         faults.append("it is the original solution, word for word")
     faults += repeated(text, earlier)
     if not faults:
-        faults += kept.same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
-    known = set(kept.solution_faults(solution_of(item)))
-    faults += [fault for fault in kept.solution_faults(solution_of(text)) if fault not in known]
+        faults += faithfulness.same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
+    known = set(solution_faults(solution_of(item)))
+    faults += [fault for fault in solution_faults(solution_of(text)) if fault not in known]
     faults += _other_letters(solution_of(item), text)
     if not any(other_key(item)):  # otherwise the fault is in the item, not in this solution
         faults += other_key(f"\\item {statement_of(item)}\n{text}")
@@ -199,7 +202,7 @@ def variant_breaches(
         case VariantKind.CONTEXT:
             return (*_breaches(8, (*_context(source, variant), *again)), *_breaches(9, complete))
         case VariantKind.CALCULUS:
-            return _breaches(9, (*complete, *again, *kept.without_calculus(variant)))
+            return _breaches(9, (*complete, *again, *faithfulness.without_calculus(variant)))
         case _:
             return _breaches(9, (*complete, *again))
 
@@ -227,7 +230,7 @@ def combined_breaches(
     pool = [_joined(statement_of(source)) for source in sources]
     if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
         faults.append("every sentence is taken from a source")
-    faults += [*kept.value_faults(variant, "\n".join(sources)), *kept.only_joined(sources, variant)]
+    faults += [*value_faults(variant, "\n".join(sources)), *faithfulness.only_joined(sources, variant)]
     return _breaches(10, [*faults, *stepless(solution_of(variant))])
 
 
@@ -247,14 +250,14 @@ def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Br
     if target.is_keyed:
         faults += [*uncheckable(target, converted), *keyed_faults(target, converted)]
     else:
-        faults += [*kept.which_of_nothing(converted), *kept.leaked_answer(source, converted)]
-    faults += [*kept.value_faults(converted, source), *_figures_kept(source, converted)]
+        faults += [*which_of_nothing(converted), *faithfulness.leaked_answer(source, converted)]
+    faults += [*value_faults(converted, source), *_figures_kept(source, converted)]
     faults += [
-        *kept.givens_kept(source, converted, listed=target.is_keyed),
-        *kept.stale_givens(source, converted),
-        *kept.conditions_kept(source, converted),
+        *faithfulness.givens_kept(source, converted, listed=target.is_keyed),
+        *faithfulness.stale_givens(source, converted),
+        *faithfulness.conditions_kept(source, converted),
     ]
-    return _breaches(11, [*faults, *answer_kept(source, target, converted)])
+    return _breaches(11, [*faults, *faithfulness.answer_kept(source, target, converted)])
 
 
 def _breaches(number: int, faults: Iterable[str]) -> tuple[Breach, ...]:
@@ -279,15 +282,15 @@ def _drawing(item: str) -> list[list[str]]:
 def _context(source: str, variant: str) -> Iterator[str]:
     before, after = statement_of(source), statement_of(variant)
     added = Counter(numbers_of(after)) - Counter(numbers_of(before))
-    added -= Counter(set(named_constants(before, solution_of(source), after)))
+    added -= Counter(set(faithfulness.named_constants(before, solution_of(source), after)))
     lost = Counter(numbers_of(before)) - Counter(numbers_of(after))
     if added or lost:
         faults = [f"{listed(lost.elements())} of the source is not there"] if lost else []
         faults += [f"{listed(added.elements())} is not in the source"] if added else []
         yield f"the numbers of the statement and its options must be those of the source: {', and '.join(faults)}"
     else:
-        yield from given_faults(before, after)
-    yield from kept.same_scene(source, variant)
+        yield from faithfulness.given_faults(before, after)
+    yield from faithfulness.same_scene(source, variant)
     if same_words(before, after):
         yield "the scenario is the source's, word for word"
     old, new = answer_of(source), answer_of(variant)
@@ -299,11 +302,11 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
     yield from whole_item(variant)
     old, new = solution_of(source), solution_of(variant)
     yield from stepless(new)
-    yield from kept.value_faults(variant, source)
+    yield from value_faults(variant, source)
     yield from _figures_kept(source, variant)
-    yield from kept.leaked_answer(source, variant)
+    yield from faithfulness.leaked_answer(source, variant)
     if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT):
-        yield from kept.stale_givens(source, variant)
+        yield from faithfulness.stale_givens(source, variant)
     if kind is not VariantKind.CONTEXT and same_words(old, new) and same_numbers(old, new):
         yield "the solution is the source's: work it out anew for the variant"
     elif kind is VariantKind.NUMERICAL and numbers_of(old) and same_numbers(old, new):
@@ -322,8 +325,8 @@ def _figures_kept(source: str, result: str) -> Iterator[str]:
     known = tikz_pictures(source)
     for picture in tikz_pictures(result):
         if picture not in known:
-            yield from (*kept.too_large(picture), *kept.unended_path(picture))
-    yield from kept.figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
+            yield from (*too_large(picture), *unended_path(picture))
+    yield from figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
 
 
 def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
