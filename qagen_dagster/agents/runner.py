@@ -32,7 +32,7 @@ from qagen_dagster.agents.next_step import (
 )
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.configuration.yaml_files import read_text
-from qagen_dagster.models import json_reply, messages
+from qagen_dagster.models import messages, structured_output
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import cost_of
 from qagen_dagster.models.ledger import fault_of
@@ -227,10 +227,12 @@ def _value(text: str) -> JsonValue:
     if not text.lstrip().startswith("{"):
         return read_text(text)
     try:
-        return json_reply.read_object(text)
+        return structured_output.read_object(text)
     except ValueError:
         # A backslash that begins no JSON escape belongs to LaTeX.
-        return json_reply.read_object(_STRAY_BACKSLASH.sub(lambda sign: sign[0] if sign[1] else "\\\\", text))
+        return structured_output.read_object(
+            _STRAY_BACKSLASH.sub(lambda sign: sign[0] if sign[1] else "\\\\", text)
+        )
 
 
 @dataclass(frozen=True)

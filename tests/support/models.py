@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from qagen_dagster.models.budget import Meter, Spent
-from qagen_dagster.models.json_reply import read_arguments
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Message,
@@ -22,6 +21,7 @@ from qagen_dagster.models.messages import (
     Usage,
 )
 from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import read_arguments
 from qagen_dagster.records.questions.submissions import Comparison
 
 Turn = AssistantMessage | Response | Exception

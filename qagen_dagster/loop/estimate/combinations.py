@@ -33,8 +33,8 @@ from qagen_dagster.loop.estimate.documents import (
     past_run,
     visual_count,
 )
-from qagen_dagster.loop.evaluation.labels import labels_setup
 from qagen_dagster.loop.evaluation.panel import answerers
+from qagen_dagster.loop.evaluation.relevance_labels import labels_setup
 from qagen_dagster.loop.evaluation.run_questions import configured_evaluation
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan

@@ -18,8 +18,8 @@ from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
-from qagen_dagster.loop.evaluation.labels import closeness
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
+from qagen_dagster.loop.evaluation.relevance_labels import closeness
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index import CorpusSearch, open_index
 from qagen_dagster.loop.statistics import Scores

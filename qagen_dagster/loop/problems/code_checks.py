@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from qagen_dagster.agents.problems import prompts
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.latex.answer_key import keyed_faults, uncheckable
 from qagen_dagster.latex.comparison import (
     boxed_answers,
     final_answer,
@@ -22,7 +23,6 @@ from qagen_dagster.latex.comparison import (
     same_words,
     words_of,
 )
-from qagen_dagster.latex.keyed import keyed_faults, uncheckable
 from qagen_dagster.latex.structure import (
     environments,
     has_environment,

@@ -13,6 +13,7 @@ from itertools import product
 
 from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.amounts import ROMAN, Amount, amounts, without
+from qagen_dagster.latex.answer_key import lettered_options, pairs_of
 from qagen_dagster.latex.comparison import (
     boxed_answers,
     numbers_of,
@@ -21,7 +22,6 @@ from qagen_dagster.latex.comparison import (
     without_pictures,
     words_of,
 )
-from qagen_dagster.latex.keyed import lettered_options, pairs_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of
 from qagen_dagster.loop.problems.item_faults import (
     ASKS_NUMBER,

@@ -20,7 +20,7 @@ from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import BudgetExhaustedError, ConfigError, StoreError, TooLargeError
 from qagen_dagster.formats.decoding import decode
 from qagen_dagster.loop.grading.answer_file import MOST_BYTES, lines, read_object
-from qagen_dagster.loop.questions import controls
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.no_answer import stage as stages
@@ -221,7 +221,7 @@ class ImportStage(stages.JournaledStage):
 
     def _judge(self, step: Validate) -> Judged:
         judged = validator.judge(self.work.context, self.models.validator, step.candidate, step.attempt)
-        return controls.without_document(step, self.work, self.models, judged)
+        return model_checks.without_document(step, self.work, self.models, judged)
 
 
 def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candidate) -> results.Candidate:

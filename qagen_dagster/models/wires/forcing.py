@@ -1,7 +1,7 @@
 """Repeats a request without forcing a tool call, if the server refuses to force one.
 
 Some servers refuse `tool_choice: required` for models that think. If the call is not forced, the prompt still asks for it, and
-an agent asks again if the model answers without a call. The findings of `doctor` on forcing are in `probe.py`.
+an agent asks again if the model answers without a call. The findings of `doctor` on forcing are in `checkup.py`.
 """
 
 import logging
