@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 from qagen_dagster import errors
 from qagen_dagster.agents.next_step import (
+    LAST_TURN_COUNT,
     LAST_TURNS,
     Finish,
     GiveUp,
@@ -409,7 +410,7 @@ def _act(
         _with_note(result, _REPEATED) if again and not result.is_error else result
         for result, again in zip(outcome.results, repeated, strict=True)
     ]
-    if left <= 3:
+    if left <= LAST_TURN_COUNT:
         results[-1] = _with_note(results[-1], LAST_TURNS.format(left=left, terminals=spec.ends))
     state.messages.append(response.message)
     state.messages.append(messages.ToolMessage(results=tuple(results)))

@@ -23,6 +23,7 @@ Wanted = tuple[tuple[corpus_options.QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
 # The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
+MOST_USELESS = 3  # a document ends after this many attempts without a usable reply
 
 
 # approximate output tokens of one item, with its quotes, in a reply with several items
