@@ -33,12 +33,13 @@ from qagen_dagster.agents.next_step import (
 )
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.configuration.yaml_files import read_text
-from qagen_dagster.models import messages, structured_output
+from qagen_dagster.models import messages
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import cost_of
 from qagen_dagster.models.ledger import fault_of
 from qagen_dagster.models.prices import usd
 from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import read_object
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, is_misfit
@@ -228,12 +229,10 @@ def _value(text: str) -> JsonValue:
     if not text.lstrip().startswith("{"):
         return read_text(text)
     try:
-        return structured_output.read_object(text)
+        return read_object(text)
     except ValueError:
         # A backslash that begins no JSON escape belongs to LaTeX.
-        return structured_output.read_object(
-            _STRAY_BACKSLASH.sub(lambda sign: sign[0] if sign[1] else "\\\\", text)
-        )
+        return read_object(_STRAY_BACKSLASH.sub(lambda sign: sign[0] if sign[1] else "\\\\", text))
 
 
 @dataclass(frozen=True)

@@ -14,22 +14,8 @@ from itertools import product
 from qagen_dagster.latex import comparison, structure
 from qagen_dagster.latex.amounts import ROMAN, Amount, amounts, without
 from qagen_dagster.latex.answer_key import lettered_options, pairs_of
-from qagen_dagster.latex.comparison import (
-    boxed_answers,
-    numbers_of,
-    same_answer,
-    without_layout,
-    without_pictures,
-    words_of,
-)
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of
-from qagen_dagster.loop.problems.item_faults import (
-    ASKS_NUMBER,
-    answer_of,
-    computed_numbers,
-    final_formula,
-    is_number,
-)
+from qagen_dagster.loop.problems import item_faults
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
 from qagen_dagster.mathematics.value_reading import known_unit
 from qagen_dagster.mathematics.values import CLOSE, Quantity, close, equal, known_value, rounds_to, value_of
@@ -113,7 +99,10 @@ def conditions_kept(source: str, converted: str) -> Iterator[str]:
     """Faults: the source states a condition in words, such as a smooth floor, and the conversion has no words for it."""
     if lettered_options(source) and not options_of(source):
         return  # the condition may be that of an entry that is left out
-    asked, there = without_pictures(question_of(source)), without_pictures(statement_of(converted))
+    asked, there = (
+        comparison.without_pictures(question_of(source)),
+        comparison.without_pictures(statement_of(converted)),
+    )
     for stated, words in _CONDITIONS:
         found = stated.search(asked)
         if found and not words.search(there):
@@ -130,9 +119,12 @@ def _is_given(amount: Amount) -> bool:
 
 def stale_givens(source: str, result: str) -> Iterator[str]:
     """Faults: the solution computes with a given of the source that the statement no longer has."""
-    stated, (used, results) = set(numbers_of(statement_of(result))), computed_numbers(solution_of(result))
-    before = Counter(numbers_of(solution_of(source)))
-    asked = Counter(numbers_of(question_of(source)))
+    stated, (used, results) = (
+        set(comparison.numbers_of(statement_of(result))),
+        item_faults.computed_numbers(solution_of(result)),
+    )
+    before = Counter(comparison.numbers_of(solution_of(source)))
+    asked = Counter(comparison.numbers_of(question_of(source)))
     for given in without(amounts(question_of(source)), list(amounts(statement_of(result)))):
         one = given.value
         structural = one in _STRUCTURAL or before[one] > asked[one] + 1
@@ -159,7 +151,7 @@ def _is_there(amount: Amount, others: Sequence[Amount]) -> bool:
 
 def leaked_answer(source: str, result: str) -> Iterator[str]:
     """Faults: the question states the answer as an amount that the question of the source does not state."""
-    found, asked = list(amounts(final_formula(result))), question_of(result)
+    found, asked = list(amounts(item_faults.final_formula(result))), question_of(result)
     if len(found) != 1 or not _is_given(found[0]):
         return
     for amount in without(amounts(asked), list(amounts(question_of(source)))):
@@ -186,7 +178,7 @@ def _formulas(solution: str) -> list[str]:
     text = re.sub(
         r"\\boxed|\\displaystyle|\\(?:text|mathrm|rm)\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}",
         " ",
-        without_layout(without_pictures(solution)),
+        comparison.without_layout(comparison.without_pictures(solution)),
     )
     return [
         sign
@@ -197,22 +189,25 @@ def _formulas(solution: str) -> list[str]:
 
 def same_scene(source: str, variant: str) -> Iterator[str]:
     """Faults: nearly all words of the statement are those of the source, in the same order."""
-    before, after = words_of(statement_of(source)), words_of(statement_of(variant))
+    before, after = comparison.words_of(statement_of(source)), comparison.words_of(statement_of(variant))
     if before != after and SequenceMatcher(None, before, after, autojunk=False).ratio() >= _SAME_SCENE:
         yield "the scene is that of the source with a few words changed: tell another one"
 
 
 def without_calculus(variant: str) -> Iterator[str]:
     """Faults: neither the statement nor the solution of a calculus variant has a derivative or an integral."""
-    if not _CALCULUS.search(without_pictures(variant)):
+    if not _CALCULUS.search(comparison.without_pictures(variant)):
         yield "there is no derivative and no integral: let a quantity vary, and use calculus"
 
 
 def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
     """Faults: the combined problem answers each of its sources by itself."""
-    boxes, answers = boxed_answers(solution_of(variant)), [answer_of(source) for source in sources]
+    boxes, answers = (
+        comparison.boxed_answers(solution_of(variant)),
+        [item_faults.answer_of(source) for source in sources],
+    )
     known = [answer for answer in answers if answer is not None]
-    kept = [any(same_answer(one, box) is True for box in boxes) for one in known]
+    kept = [any(comparison.same_answer(one, box) is True for box in boxes) for one in known]
     if len(known) == len(sources) and all(kept) and len(boxes) >= len(sources) > 1:
         yield "it has the answers of its sources one after the other: make one problem with one answer"
 
@@ -295,7 +290,7 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
 
     If one text has several answers (a passage), one of them must be that of the other text.
     """
-    old, new = answer_of(source), answer_of(converted)
+    old, new = item_faults.answer_of(source), item_faults.answer_of(converted)
     if (
         target in (Format.MCQ_MC, Format.MATCH, Format.ASSERTION_REASON)
         or old is None
@@ -314,7 +309,9 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
 
 
 def _keeps(source: str, target: Format, converted: str, old: str, new: str | None) -> bool:
-    if new is None or (target is Format.INTEGER and not (is_number(old) and is_number(new))):
+    if new is None or (
+        target is Format.INTEGER and not (item_faults.is_number(old) and item_faults.is_number(new))
+    ):
         return True
     if target is Format.INTEGER:
         return _same_number(source, converted, old, new)
@@ -373,7 +370,7 @@ def _whole(quantity: Quantity) -> int | None:
 def _units_of(asked: str) -> Iterator[Unit]:
     """The units in which a text asks for the answer: `in cm`, `in units of $10^{-3}$ m`, `number of seconds`."""
     for sentence in _SENTENCE.split(_SPACES.sub(" ", asked)):
-        if not (sentence.rstrip().endswith("?") or ASKS_NUMBER.search(sentence)):
+        if not (sentence.rstrip().endswith("?") or item_faults.ASKS_NUMBER.search(sentence)):
             continue
         for found in _IN.finditer(sentence):
             unit = _unit_of_answer(found.group(1))

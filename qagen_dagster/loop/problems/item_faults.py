@@ -7,26 +7,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 
-from qagen_dagster.latex import comparison, structure
+from qagen_dagster.latex import comparison, question_faults, structure
 from qagen_dagster.latex.amounts import Amount, amounts, without
 from qagen_dagster.latex.comparison import numbers_of, without_pictures
 from qagen_dagster.latex.equalities import false_equalities, sides_of
-from qagen_dagster.latex.question_faults import (
-    equal_options,
-    impossible_answer,
-    impossible_values,
-    option_faults,
-    without_figure,
-)
-from qagen_dagster.latex.structure import (
-    has_environment,
-    options_of,
-    plain_of,
-    question_of,
-    solution_of,
-    statement_of,
-    tikz_pictures,
-)
 from qagen_dagster.mathematics.units import ONE
 from qagen_dagster.mathematics.value_reading import read_value
 from qagen_dagster.mathematics.values import equal, known_value
@@ -199,38 +183,40 @@ def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> I
     """
     known = set(_value_faults(source)) if source else set[str]()
     yield from (fault for fault in _value_faults(item) if fault not in known)
-    if not drawn_later and not any(without_figure(question_of(source))):
-        yield from without_figure(question_of(item))
+    if not drawn_later and not any(question_faults.without_figure(structure.question_of(source))):
+        yield from question_faults.without_figure(structure.question_of(item))
 
 
 def solution_faults(solution: str) -> Iterator[str]:
     """Faults of the values of a solution alone."""
     yield from false_equalities(solution)
-    yield from impossible_values(solution)
+    yield from question_faults.impossible_values(solution)
 
 
 def _value_faults(item: str) -> Iterator[str]:
-    question = question_of(item)
-    yield from solution_faults(solution_of(item))
-    yield from impossible_values(question)
-    options = {chr(ord("a") + place): option.text for place, option in enumerate(options_of(item))}
-    right = frozenset(chr(ord("a") + place) for place, option in enumerate(options_of(item)) if option.right)
-    yield from option_faults(question, options, right)
-    yield from equal_options(options)
+    question = structure.question_of(item)
+    yield from solution_faults(structure.solution_of(item))
+    yield from question_faults.impossible_values(question)
+    options = {chr(ord("a") + place): option.text for place, option in enumerate(structure.options_of(item))}
+    right = frozenset(
+        chr(ord("a") + place) for place, option in enumerate(structure.options_of(item)) if option.right
+    )
+    yield from question_faults.option_faults(question, options, right)
+    yield from question_faults.equal_options(options)
     yield from _misread(item)
     answer = final_formula(item) if not options else ""
     if answer:
-        yield from impossible_answer(question, answer)
+        yield from question_faults.impossible_answer(question, answer)
 
 
 def _misread(item: str) -> Iterator[str]:
     """Faults: the solution computes with a number that has nearly the digits of a given that it does not use, such as 8.0 for 80."""
-    solution = solution_of(item)
-    stated, (used, results) = list(amounts(question_of(item))), computed_numbers(solution)
+    solution = structure.solution_of(item)
+    stated, (used, results) = list(amounts(structure.question_of(item))), computed_numbers(solution)
     known = (
         results
         | {value for one in stated for value in (one.value, one.base)}
-        | {*numbers_of(statement_of(item))}
+        | {*numbers_of(structure.statement_of(item))}
     )
     for one in stated:
         plain = one.unit is not None and one.base == one.value and one.value not in numbers_of(solution)
@@ -263,7 +249,9 @@ def final_formula(item: str) -> str:
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
     """Faults: labels with amounts that the text lacks or has differently for the same name, unless the source has such labels."""
-    if source and _strange_labels("\n".join(tikz_pictures(question_of(source))), question_of(source)):
+    if source and _strange_labels(
+        "\n".join(structure.tikz_pictures(structure.question_of(source))), structure.question_of(source)
+    ):
         return
     strange = _strange_labels(drawing, text)
     if strange and any(amounts(text)):
@@ -305,7 +293,7 @@ def too_large(drawing: str) -> Iterator[str]:
 
 def unended_path(drawing: str) -> Iterator[str]:
     """Faults: a path of a drawing begins before the one before it has ended with a semicolon, which no engine compiles."""
-    plain, braced = plain_of(drawing), 1
+    plain, braced = structure.plain_of(drawing), 1
     while braced:  # the innermost braces first
         plain, braced = re.subn(r"\{[^{}]*\}", " ", plain)
     for path in plain.split(";"):
@@ -326,10 +314,10 @@ def _labels(drawing: str) -> list[str]:
 
 def which_of_nothing(converted: str) -> Iterator[str]:
     """Faults: the question asks to choose, but has no options."""
-    found = _WHICH.search(question_of(converted))
+    found = _WHICH.search(structure.question_of(converted))
     if (
         found
-        and not has_environment(statement_of(converted), "tasks")
-        and r"\item" not in statement_of(converted)
+        and not structure.has_environment(structure.statement_of(converted), "tasks")
+        and r"\item" not in structure.statement_of(converted)
     ):
         yield f"it asks '{found.group()}', but there are no options: ask for the value itself"

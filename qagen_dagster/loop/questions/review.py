@@ -22,6 +22,7 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import Mode, fingerprint, question_id
 from qagen_dagster.records.questions import results
+from qagen_dagster.records.questions.results import CallSummary, QAPair, RejectedQA, RejectionReason
 from qagen_dagster.records.review import Decision
 
 _Reviews = Mapping[str, QuestionReview]
@@ -31,11 +32,11 @@ _Reviews = Mapping[str, QuestionReview]
 class Reviewed:
     """The questions that remain. `edited` has the ids of the new questions that a reviewer's edits made."""
 
-    pairs: Sequence[results.QAPair]
-    removed: tuple[results.RejectedQA, ...] = ()
+    pairs: Sequence[QAPair]
+    removed: tuple[RejectedQA, ...] = ()
     edited: frozenset[str] = frozenset()
     undecided: int = 0
-    calls: tuple[results.CallSummary, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
     review: results.AppliedReview | None = None
 
 
@@ -43,18 +44,18 @@ class Reviewed:
 class _Outcome:
     """The outcome for one question: the pair that remains, if any, and the rejected candidates."""
 
-    pair: results.QAPair | None
-    removed: tuple[results.RejectedQA, ...] = ()
+    pair: QAPair | None
+    removed: tuple[RejectedQA, ...] = ()
     verdict: results.VerdictRecord | None = None
     is_edited: bool = False
     undecided: bool = False
-    calls: tuple[results.CallSummary, ...] = ()
+    calls: tuple[CallSummary, ...] = ()
 
 
 def apply_decisions(
     workspace: Workspace,
     candidates: results.CandidateSet,
-    pairs: Sequence[results.QAPair],
+    pairs: Sequence[QAPair],
     models: QAModels,
     workers: int,
 ) -> Reviewed:
@@ -85,12 +86,10 @@ def apply_decisions(
     )
 
 
-def left_out(
-    pair: results.QAPair, reason: results.RejectionReason, why: str, of: str | None = None
-) -> results.RejectedQA:
+def left_out(pair: QAPair, reason: RejectionReason, why: str, of: str | None = None) -> RejectedQA:
     """The record of an accepted question that is left out of the set for a `reason`."""
-    return results.RejectedQA(
-        **pair.shared(results.RejectedQA),
+    return RejectedQA(
+        **pair.shared(RejectedQA),
         rejection_reason=reason,
         rejection_detail=why,
         duplicate_of=of,
@@ -111,25 +110,21 @@ class _Judge:
     models: QAModels
     reviews: _Reviews
 
-    def decide(self, pair: results.QAPair) -> _Outcome:
+    def decide(self, pair: QAPair) -> _Outcome:
         final, edits = self._edited(pair)
         before = tuple(
-            left_out(
-                old,
-                results.RejectionReason.EDITED_BY_REVIEWER,
-                _why(edit, f"replaced by: {edit.new_question}"),
-            )
+            left_out(old, RejectionReason.EDITED_BY_REVIEWER, _why(edit, f"replaced by: {edit.new_question}"))
             for old, edit in edits
         )
         review = self.reviews.get(final.id)
         if review is not None and review.state is ReviewState.REJECTED and review.last is not None:
-            row = left_out(final, results.RejectionReason.REJECTED_BY_REVIEWER, _why(review.last))
+            row = left_out(final, RejectionReason.REJECTED_BY_REVIEWER, _why(review.last))
             return _Outcome(None, (*before, row))
         return self._checked(final, before, edits[-1][1].document_id) if edits else _Outcome(pair)
 
-    def _edited(self, pair: results.QAPair) -> tuple[results.QAPair, list[tuple[results.QAPair, Decision]]]:
+    def _edited(self, pair: QAPair) -> tuple[QAPair, list[tuple[QAPair, Decision]]]:
         """The question after all its edits, and for each edit, the question before it. An edited question may be edited again."""
-        edits: list[tuple[results.QAPair, Decision]] = []
+        edits: list[tuple[QAPair, Decision]] = []
         seen: set[str] = set()
         while pair.id not in seen:
             seen.add(pair.id)
@@ -140,7 +135,7 @@ class _Judge:
             pair = self._with_texts(pair, review.last)
         return pair, edits
 
-    def _with_texts(self, pair: results.QAPair, edit: Decision) -> results.QAPair:
+    def _with_texts(self, pair: QAPair, edit: Decision) -> QAPair:
         combination = self.run.planned.combination
         made = pair.generation_metadata.model_copy(
             update={"validator_model": self.models.validator.spec.name}
@@ -153,33 +148,29 @@ class _Judge:
         }
         return pair.model_copy(update=update)
 
-    def _checked(
-        self, pair: results.QAPair, before: tuple[results.RejectedQA, ...], edited_in: str
-    ) -> _Outcome:
+    def _checked(self, pair: QAPair, before: tuple[RejectedQA, ...], edited_in: str) -> _Outcome:
         """The outcome for an edited question. `edited_in` is the id that its document had when it was edited."""
         fault = None if pair.no_answer is None else "an edit of a question without an answer cannot be proved"
         fault = fault or self._unsupported(pair)
         if fault is not None:
-            row = left_out(pair, results.RejectionReason.ANSWER_NOT_SUPPORTED, fault)
+            row = left_out(pair, RejectionReason.ANSWER_NOT_SUPPORTED, fault)
             return _Outcome(None, (*before, row))
         try:
             judged, calls = self._judged(pair, edited_in)
         except BudgetExhaustedError as error:
             row = left_out(
-                pair,
-                results.RejectionReason.VALIDATION_FAILED,
-                f"not validated ({error}); the next run decides",
+                pair, RejectionReason.VALIDATION_FAILED, f"not validated ({error}); the next run decides"
             )
             return _Outcome(None, (*before, row), undecided=True)
         if judged.verdict is None:
-            row = left_out(pair, results.RejectionReason.VALIDATOR_FAILED, judged.failure)
+            row = left_out(pair, RejectionReason.VALIDATOR_FAILED, judged.failure)
             return _Outcome(None, (*before, row), calls=calls)
         found = rejection(judged.verdict)
         if found is not None:
             return _Outcome(None, (*before, left_out(pair, *found)), calls=calls)
         return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
 
-    def _unsupported(self, pair: results.QAPair) -> str | None:
+    def _unsupported(self, pair: QAPair) -> str | None:
         """The reason why the quotes do not support the new answer; None if they do. None in visual mode, where the validator sees the page."""
         if pair.category is Mode.VISUAL:
             return None
@@ -187,7 +178,7 @@ class _Judge:
         graded = self.run.planned.strategy is Strategy.BATCH
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
-    def _judged(self, pair: results.QAPair, edited_in: str) -> tuple[Judged, tuple[results.CallSummary, ...]]:
+    def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
         """The validator's judgement and its calls. It is stored, and reused while the surroundings and visuals of the evidence are the same."""
         documents = self.run.planned.documents
         work = self.run.open(next(one for one in documents if one.id == pair.document_id))

@@ -21,34 +21,17 @@ from qagen_dagster.records.ids import content_hash
 
 _PARQUET_FILE = "data/test-00000-of-00001.parquet"
 _VALUES = {
-    "id": "string",
-    "question": "string",
-    "answer": "string",
-    "document_id": "string",
-    "source_document": "string",
-    "row": "string",
-    "question_type": "string",
-    "mode": "string",
-    "hops": "int64",
-    "grade": "string",
-    "answerable": "bool",
-    "licence": "string",
-    "attribution": "string",
-}
+    "id": "string", "question": "string", "answer": "string", "document_id": "string",
+    "source_document": "string", "row": "string", "question_type": "string", "mode": "string",
+    "hops": "int64", "grade": "string", "answerable": "bool", "licence": "string", "attribution": "string",
+}  # fmt: skip
 _EVIDENCE = {
-    "quote": "string",
-    "start_line": "int64",
-    "end_line": "int64",
-    "page": "int64",
-    "visual": "string",
-}
+    "quote": "string", "start_line": "int64", "end_line": "int64", "page": "int64", "visual": "string",
+}  # fmt: skip
 _LISTS: dict[str, str | dict[str, str]] = {"contexts": "string", "evidence": _EVIDENCE, "images": "image"}
 _TYPES = {
-    "string": "VARCHAR",
-    "bool": "BOOLEAN",
-    "int64": "BIGINT",
-    "image": "STRUCT(bytes BLOB, path VARCHAR)",
-}
+    "string": "VARCHAR", "bool": "BOOLEAN", "int64": "BIGINT", "image": "STRUCT(bytes BLOB, path VARCHAR)",
+}  # fmt: skip
 
 
 def huggingface_files(exported: ExportedSet) -> dict[str, bytes]:

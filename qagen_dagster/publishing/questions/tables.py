@@ -9,24 +9,9 @@ from typing import Any, cast
 from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet
 
 COLUMNS = (
-    "id",
-    "question",
-    "answer",
-    "source_document",
-    "row",
-    "question_type",
-    "mode",
-    "hops",
-    "evidence",
-    "lines",
-    "pages",
-    "visuals",
-    "grade",
-    "answerable",
-    "document_id",
-    "licence",
-    "attribution",
-)
+    "id", "question", "answer", "source_document", "row", "question_type", "mode", "hops", "evidence",
+    "lines", "pages", "visuals", "grade", "answerable", "document_id", "licence", "attribution",
+)  # fmt: skip
 
 
 def cells(row: ExportedRow) -> list[str | int | None]:
