@@ -10,12 +10,12 @@ import pytest
 
 from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.problems.code_checks import (
-    answer_of,
     conversion_breaches,
     idea_breaches,
     scan_breaches,
     variant_breaches,
 )
+from qagen_dagster.loop.problems.item_faults import answer_of
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import (
     AssistantMessage,
