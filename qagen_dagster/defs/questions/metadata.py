@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.catalog.database import meaning
 from qagen_dagster.defs import metadata
 from qagen_dagster.defs.documents import crop_markdown
 from qagen_dagster.loop.questions.publication.publish import Published
@@ -63,7 +64,10 @@ def _type(field: Mapping[str, Any]) -> str:
 
 
 COLUMNS = dg.TableSchema(  # of the rows of a published set
-    [dg.TableColumn(name, _type(field)) for name, field in _SCHEMA["properties"].items()]
+    [
+        dg.TableColumn(name, _type(field), meaning("corpus_json", name))
+        for name, field in _SCHEMA["properties"].items()
+    ]
 )
 
 
