@@ -244,6 +244,12 @@ def texts() -> dict[str, dict[str, str]]:
     return tomllib.loads(text)
 
 
+def meaning(relation: str, column: str) -> str:
+    """The comment on a column. Raises KeyError if it has no entry in `comments.toml`."""
+    columns = texts()["columns"]
+    return columns.get(f"{relation}.{column}") or columns[column]
+
+
 def comment(connection: duckdb.DuckDBPyConnection) -> None:
     """Write the comments on everything in the catalog. Raises KeyError if something has no entry in `comments.toml`."""
     found = texts()
@@ -256,8 +262,7 @@ def comment(connection: duckdb.DuckDBPyConnection) -> None:
     for relation, kind, columns in relations:
         statements.append(_comment(f"{kind} {relation}", found["relations"][relation]))
         for name in columns:
-            own = found["columns"].get(f"{relation}.{name}")
-            statements.append(_comment(f'COLUMN {relation}."{name}"', own or found["columns"][name]))
+            statements.append(_comment(f'COLUMN {relation}."{name}"', meaning(relation, name)))
     statements += [_comment(f"MACRO {macro}", text) for macro, text in found["macros"].items()]
     connection.execute("".join(statements))
 

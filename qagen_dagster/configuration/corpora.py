@@ -85,16 +85,13 @@ class Corpora:
         self, corpus: str | None = None, scenario: str | None = None, mode: Mode | None = None
     ) -> tuple[Combination, ...]:
         """The combinations that match. Raises ConfigError as `chosen` does, and when nothing matches."""
-        found = tuple(
-            combination
-            for each in self.chosen(corpus)
-            for combination in each.combinations()
-            if scenario in (None, combination.scenario) and mode in (None, combination.mode)
-        )
+        every = [combination for each in self.chosen(corpus) for combination in each.combinations()]
+        found = tuple(one for one in every if scenario in (None, one.scenario) and mode in (None, one.mode))
         if not found:
             wanted = "/".join((corpus or "*", scenario or "*", mode.value if mode else "*"))
-            raise ConfigError(f"no combination matches {wanted} in {self.folder}")
-        return found
+            there = ", ".join(one.key for one in every)
+            raise ConfigError(f"no combination matches {wanted} in {self.folder} (there are: {there})")
+        return tuple(found)
 
 
 def load_corpora(folder: Path) -> Corpora:

@@ -49,7 +49,7 @@ def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
     try:
         return kind.model_validate(data)
     except ValidationError as error:
-        fault = error.errors()[0]
+        fault = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
         where = tuple(part for part in fault["loc"] if part != "[key]")
         named = fault["input"] if fault["type"] == "enum" else where[-1] if where else ""
         raise ConfigError(

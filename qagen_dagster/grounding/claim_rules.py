@@ -143,7 +143,7 @@ def _row(words: tuple[str, ...], asked: frozenset[str], source: Source) -> Windo
     return None
 
 
-VERSION = "8"  # increase when the same claim may get a different verdict or score
+VERSION = "9"  # increase when the same claim may get a different verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # minimum content words of a claim that a longer sentence can support; a shorter claim must be the whole sentence
 LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, as a multiple of the claim's length
@@ -158,6 +158,10 @@ NOT_TOGETHER = "its words are in the document, but no sentence says it in these 
 LACKS = "the document does not have "
 _WORD = re.compile(r"\w+")
 BAND = 1 / 3  # width of each of three bands of scores: unsupported, then undecided, then supported
+_DENIED = re.compile(  # a value or a name that the claim itself denies
+    r"\b(?i:not|rather than|instead of) (?:(?:in|on|at|by|from|of|to|the|an?) ){0,2}"
+    r"(?:[$€£]?[^\W_a-z]\w*(?:[.,]\w+)*(?:, (?=\d{4}\b)| )?)+"
+)
 _BOUNDS = frozenset(named_words("bounds"))
 _HEDGES = frozenset(listed("may might could would should if unless except only until"))
 
@@ -211,7 +215,9 @@ class _Claim:
 
     @cached_property
     def facts(self) -> Facts:
-        return facts(self.text)
+        """The facts of the claim without the values and names that it denies, such as 2021 in "2014, not 2021"."""
+        kept, whole = facts(_DENIED.sub(" ", self.text)), facts(self.text)
+        return replace(whole, amounts=kept.amounts, dates=kept.dates, names=kept.names, apart=kept.apart)
 
     def stated(self, source: Source) -> Facts:
         """The facts without the numbers that were computed from the document."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 from qagen_dagster.latex.comparison import boxed_answers, group_of, without_layout, without_pictures
 from qagen_dagster.mathematics.floats import float_of
 from qagen_dagster.mathematics.units import ONE, Unit, named_unit
-from qagen_dagster.mathematics.value_reading import read_unit, read_value
+from qagen_dagster.mathematics.value_reading import known_unit, read_unit, read_value
 
 _ROUNDED = 0.006  # relative difference that a rounded operand may cause
 _ABOUT = 0.05  # relative difference that an approximation sign allows
@@ -53,7 +53,8 @@ _UNITED = re.compile(
     rf"(?P<number>{_NUMBER})?(?:\s|\\[,;: ]|~)*(?:(?P<micro>\\mu\s*)?{_UPRIGHT}(?:\s*/\s*\\(?:mathrm|text)\s*\{{(?P<below>[^{{}}]{{1,20}})\}}(?P<deeper>{_RAISED}))?|{_DEGREES}|(?P<percent>\\?%)"
     r"|(?P<omega>(?:\\mu|k|M)?\s*\\Omega)(?![A-Za-z]))"
 )
-_TAIL = re.compile(r"\s*([A-Za-z\u03a9\u00b5%]{1,4})(?![A-Za-z])")
+_SYMBOL = r"[A-Za-z\u03a9\u00b5%]{1,4}(?:\^\d)?"
+_TAIL = re.compile(rf"\s*({_SYMBOL}(?:/{_SYMBOL})?)(?![\w^$/(])")
 _LONE = re.compile(rf"\s*[-+]?\s*({_NUMBER})\s*")
 _TRIGONOMETRY = re.compile(r"\\?(?:sin|cos|tan|sec|csc|cot)(?![a-z])")
 _TERM = r"(?:[-\d.+*/()%\u00f7^ ]|\\times |\\cdot |(?<=\d )x(?= \d)){1,80}+"
@@ -193,7 +194,7 @@ def _statements(text: str) -> Iterator[str]:
         yield from map(_unboxed, before)
         tail = _TAIL.match(text, place)
         lone = _LONE.fullmatch(re.sub(r"[{}]", " ", _BOX.sub(" ", last.rpartition("=")[2])))
-        unit = tail.group(1) if tail and lone and named_unit(tail.group(1)) else ""
+        unit = tail.group(1) if tail and lone and known_unit(tail.group(1)) else ""
         yield _unboxed(f"{last}\\mathrm{{{unit}}}" if unit else last)
     yield from _prose_sums(text, place, len(text))
 

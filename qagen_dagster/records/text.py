@@ -11,7 +11,7 @@ from typing import Final
 _CONTROLS = re.compile(
     r"\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
-_MARKDOWN = re.compile(r"[\\\[\]|*]")
+_MARKDOWN = re.compile(r"[\\\[\]|*~]|(?<![^\W_])_|_(?![^\W_])")  # within a word, "_" marks nothing
 _MOST = 3  # maximum number of names in a line
 _ADDRESS = re.compile(r"(?i)(:(?=//)|@|www(?=\.))")
 
@@ -22,7 +22,7 @@ def visible(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Markdown that shows `visible` text without links, images, HTML or emphasis by `*`. An invisible word joiner breaks up addresses."""
+    """Markdown that shows `visible` text without links, images, HTML or emphasis. An invisible word joiner breaks up addresses."""
     shown = _MARKDOWN.sub(r"\\\g<0>", visible(text).replace("`", "'"))
     return _ADDRESS.sub("\\1\u2060", escape(shown, quote=False))
 

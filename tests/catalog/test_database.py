@@ -14,6 +14,7 @@ from filelock import FileLock
 from qagen_dagster.catalog import database, stats
 from qagen_dagster.catalog.database import TABLES, rebuild, snapshot, texts
 from qagen_dagster.errors import StoreError
+from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import DocumentEnd, VerdictRecord
 from tests.catalog.conftest import Source
 
@@ -319,6 +320,7 @@ def test_every_comment_is_used(catalog: duckdb.DuckDBPyConnection) -> None:
     ).fetchall()
     found = texts()
     own = {f"{table}.{column}" for table, column in columns}
+    own |= {f"corpus_json.{field}" for field in PublishedQuestion.model_fields}
     by_name = {column for table, column in columns if f"{table}.{column}" not in found["columns"]}
     assert set(found["columns"]) <= own | by_name
     assert set(found["relations"]) == {table for table, _ in columns}

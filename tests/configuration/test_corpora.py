@@ -70,7 +70,12 @@ def test_names_narrow_the_combinations(
     [
         ("lamps", None, None, r"there is no corpus 'lamps' in .* \(there are: bells, probes\)"),
         (None, "party", None, r"no combination matches \*/party/\*"),
-        ("bells", "exam", Mode.TEXTUAL, "no combination matches bells/exam/textual"),
+        (
+            "bells",
+            "exam",
+            Mode.TEXTUAL,
+            r"no combination matches bells/exam/textual in .* \(there are: bells/",
+        ),
     ],
 )
 def test_what_is_not_there_is_said_by_name(

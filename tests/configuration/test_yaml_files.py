@@ -39,14 +39,14 @@ documents:
 """
 
 FAULTS: dict[str, tuple[str, str, str]] = {
-    "unknown key": ("name: Probe manuals", "nmae: Probe manuals", "1: name: required key is missing"),
+    "unknown key": ("name: Probe manuals", "nmae: Probe manuals", "2: nmae: unknown key"),
     "unknown key deep": ("    target_count: 3", "    target: 3", "10: scenarios.service.target: unknown key"),
     "missing key": (
         "    description: Short questions.\n",
         "",
         "6: scenarios.service.description: required key is missing",
     ),
-    "no scenario": ("scenarios:\n", "scenario:\n", "1: scenarios: required key is missing"),
+    "no scenario": ("scenarios:\n", "scenario:\n", "5: scenario: unknown key"),
     "bad type": ("target_count: 3", "target_count: three", "10: scenarios.service.target_count: "),
     "out of range": ("target_count: 3", "target_count: 0", "10: scenarios.service.target_count: "),
     "bad list item": ("modes: [textual]", "modes: [textual, aural]", "9: scenarios.service.modes.1: "),

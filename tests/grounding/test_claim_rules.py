@@ -120,6 +120,25 @@ def test_what_words_cannot_prove_is_undecided(claim: str) -> None:
     assert found.reason
 
 
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "It is 1987, not 1994: Cakes are baked in the kitchen every morning since 1987.",
+        "Cakes have been baked in the kitchen since 1987 rather than 4 May 1994.",
+        "The price is 2 euros instead of $3,500.",
+        "Not Anna Lindholm but the Moreno family roasts the beans.",
+    ],
+)
+def test_what_the_claim_denies_need_not_be_in_the_document(claim: str) -> None:
+    assert decide(claim, Source(TEXT)).supported is None
+    stated = claim.replace("not", "and").replace("rather than", "or").replace("instead of", "and")
+    assert decide(stated.replace("Not", "Both"), Source(TEXT)).supported is False
+    affirmed = (
+        claim.replace("1987", "1988").replace("2 euros", "7 euros").replace("the Moreno", "Ole Miller of the")
+    )
+    assert decide(affirmed, Source(TEXT)).supported is False
+
+
 def test_a_second_negation_is_not_overlooked() -> None:
     text = "The cost that is not yet known was about 3 million euros."
     assert rule("The cost that is not yet known was about 3 million euros", text=text) is Rule.SAME_WORDS

@@ -78,6 +78,17 @@ def test_where_a_solution_ends(text: str, value: float | None) -> None:
     assert (found.plain if found else None) == value
 
 
+@pytest.mark.parametrize(
+    ("unit", "name"),
+    [("m/s", "m / s"), ("km/h.", "km / h"), ("m/s^2", "m / s ^ 2"), ("cm^2", "cm ^ 2"), ("J of it", "J")]
+    + [(one, None) for one in ("m/s$^2$", "m$^3$", "J/(kg K)", "m³", "m/miles", "of it")],
+)
+def test_the_unit_behind_a_formula_is_read_whole_or_not_at_all(unit: str, name: str | None) -> None:
+    found = ends_at(f"So it moves $s = 3$ {unit}")
+    assert found is not None
+    assert (found.plain, found.unit.text if found.unit else None) == (3.0, name)
+
+
 def test_values_that_are_reached_have_their_units() -> None:
     (one,) = [each for each in reached(r"$E = 2\,\mathrm{kWh}$") if each.united]
     assert (one.plain, one.factor) == (2.0, 3_600_000.0)

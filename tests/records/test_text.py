@@ -71,6 +71,13 @@ def test_no_text_makes_a_link(text: str) -> None:
     assert links_and_images(markdown_text(text)) == []
 
 
+@given(st.text("_~*a0é.- "))
+def test_no_text_is_emphasised_or_struck_out(text: str) -> None:
+    (inline,) = MarkdownIt("commonmark").enable("strikethrough").parseInline(f"b{markdown_text(text)}b")
+    assert "".join(one.content for one in inline.children or []) == f"b{text}b"
+    assert markdown_text("lake_ice_diary.xml") == "lake_ice_diary.xml"
+
+
 @pytest.mark.parametrize(
     ("written", "meant"),
     [

@@ -27,6 +27,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.ingest.files import discover
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.dagster_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
@@ -105,6 +106,9 @@ def run(
     )
     blind = {} if chosen.mode is not None else blind_combinations(space, combinations, models.profile)
     combinations = tuple(one for one in combinations if one not in blind) or combinations
+    empty = _without_documents(space, combinations)
+    if len(empty) == len({one.corpus for one in combinations}):
+        raise ConfigError(empty[0])
     for combination in combinations:  # reports an unusable profile before any work
         check_usable(space, combination, options)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress, Work(space) as work:
@@ -117,7 +121,7 @@ def run(
         for row in reports
         if row.too_long
     )
-    warn((*space.corpora.faults, *left_out, *_unusable(space, combinations), *too_long))
+    warn((*space.corpora.faults, *empty, *left_out, *_unusable(space, combinations), *too_long))
     return fail(failures)
 
 
@@ -223,6 +227,14 @@ def _print(space: Workspace, reports: list[CombinationReport], failures: list[st
     usual = settings.assets == load_settings().assets
     command = "make ui" if usual else f"qagen --assets {shlex.quote(settings.assets)} ui"
     console.print(f"Dagster instance: {instance_home(settings)}. To see the runs in its UI: {command}")
+
+
+def _without_documents(space: Workspace, combinations: Sequence[Combination]) -> list[str]:
+    """A line for each corpus that has no files, and had none when it was last parsed."""
+    corpora = {one.corpus: space.corpus(one.corpus) for one in combinations}
+    known = {key for key in corpora if space.store.exists(CorpusIndex.key(key)) and space.entries(key)}
+    unread = (one for key, one in corpora.items() if key not in known)
+    return [f"{one.documents_folder}: there are no documents" for one in unread if not discover(one)]
 
 
 def _unusable(space: Workspace, combinations: Sequence[Combination]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import dagster as dg
 
+from qagen_dagster.catalog.database import meaning
 from qagen_dagster.defs import metadata
 from qagen_dagster.defs.documents import crop_markdown
 from qagen_dagster.loop.questions.publication.publish import Published
@@ -62,8 +63,9 @@ def _type(field: Mapping[str, Any]) -> str:
     return _SCHEMA["$defs"].get(first.get("$ref", "").rpartition("/")[2], first)["type"]
 
 
-COLUMNS = dg.TableSchema(  # of the rows of a published set
-    [dg.TableColumn(name, _type(field)) for name, field in _SCHEMA["properties"].items()]
+_FIELDS = _SCHEMA["properties"].items()  # of the rows of a published set
+COLUMNS = dg.TableSchema(
+    [dg.TableColumn(key, _type(field), meaning("corpus_json", key)) for key, field in _FIELDS]
 )
 
 

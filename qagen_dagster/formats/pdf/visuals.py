@@ -271,17 +271,17 @@ def _captioned(view: _PageView, caption: Caption, inner: Rect) -> _Found:
 
 
 def _rows(text: Text, box: Rect, own: list[int]) -> tuple[int, int] | None:
-    """The first and last line of a visual, including the lines of its caption if these are adjacent. There must be at least one line."""
+    """The first and last line of a visual, including the lines of its caption if these are adjacent; None if there is no line."""
     inside = {piece.line for piece in text.inside(expanded(box, 1.5))}
     outside = {one.line for one in text.pieces} - inside - set(own)
     lines = sorted({*inside, *own})
-    runs: list[list[int]] = [[lines[0]]]
+    runs: list[list[int]] = [lines[:1]]
     for line in lines[1:]:
         if any(between in outside for between in range(runs[-1][-1] + 1, line)):
             runs.append([])
         runs[-1].append(line)
     best = max(runs, key=lambda run: len(inside.intersection(run)))
-    return best[0], best[-1]
+    return (best[0], best[-1]) if best else None
 
 
 def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_Found]:

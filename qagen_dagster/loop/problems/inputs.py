@@ -38,7 +38,7 @@ _ASKS_INTEGER = re.compile(
 )
 _BEFORE = (r"\begin{tasks}", r"\begin{solution}")
 _SOLVED = (Stage.SCAN, Stage.DIAGRAM, Stage.VARIANT, Stage.CONVERT)  # stages that make or complete an item
-PROBLEM_VERSION = "5"  # increase if the same responses would give another result
+PROBLEM_VERSION = "6"  # increase if the same responses would give another result
 
 
 @dataclass(frozen=True)

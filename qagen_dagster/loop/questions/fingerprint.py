@@ -26,7 +26,7 @@ from qagen_dagster.records.corpus_options import (
 )
 from qagen_dagster.records.ids import Mode, fingerprint
 
-LOOP_VERSION = "11"  # increase if the same responses would give another result
+LOOP_VERSION = "12"  # increase if the same responses would give another result
 BATCH_VERSION = "14"  # the same for the batch strategy, including the grading of its answers
 PROOF_VERSION = "1"  # the same for questions that are proved by a search in the corpus
 IMPORT_VERSION = "1"  # the same for imported questions

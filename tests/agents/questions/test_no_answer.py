@@ -57,3 +57,10 @@ def test_questions_without_fault_are_taken_at_once() -> None:
     model = FakeModel([submit(GOOD, MENDED)])
     found = propose(context_of(), model, {NoAnswerKind.UNANSWERABLE: 3}, [], [], 1)
     assert (len(found.candidates), len(model.requests)) == (2, 1)
+
+
+def test_a_model_that_sees_the_whole_document_is_promised_no_tools() -> None:
+    model = FakeModel([submit(GOOD)], provider="openai")
+    propose(context_of(), model, {NoAnswerKind.UNANSWERABLE: 1}, [], [], 1)
+    assert [tool.name for tool in model.requests[0].tools] == ["submit_no_answer"]
+    assert "tools, if any are offered" in told(model.requests[0])

@@ -114,6 +114,18 @@ def test_narrowed_runs_do_that_part_alone(qagen: Command) -> None:
     assert KEY in same.out
 
 
+def test_a_corpus_without_documents_is_named_and_alone_it_is_an_error(qagen: Command) -> None:
+    project = qagen.project
+    empty = project.corpus("rail", waterworks.corpus(1), {}) / "documents"
+    empty.mkdir(exist_ok=True)
+    ended = qagen("run", "--corpus", "rail")
+    assert (ended.code, ended.errors) == (2, [f"qagen: error: {empty}: there are no documents"])
+    project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
+    ended = qagen("run", "--mode", "textual")
+    assert ended.code == 0
+    assert f"qagen: warning: {empty}: there are no documents" in ended.errors
+
+
 def test_an_edited_file_is_noticed(qagen: Command) -> None:
     folder = qagen.project.corpus("water", waterworks.corpus(1), {"ridge.txt": waterworks.notes("ridge")})
     assert qagen("run", "--json").code == 0

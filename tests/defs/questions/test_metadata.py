@@ -89,6 +89,7 @@ def test_each_visual_is_shown_once_above_its_questions(made: Made) -> None:
 
 def test_the_columns_of_a_set_have_types_of_json() -> None:
     types = {one.name: one.type for one in COLUMNS.columns}
+    assert all(one.description for one in COLUMNS.columns)
     assert set(types.values()) == {"string", "integer", "boolean", "array", "object"}
     assert (types["row"], types["category"], types["evidence"]) == ("string", "string", "array")
 

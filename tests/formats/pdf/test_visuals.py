@@ -16,6 +16,7 @@ from PIL import Image
 
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.pdf import visuals
+from qagen_dagster.formats.pdf.captions import Text
 from qagen_dagster.formats.pdf.reader import PdfFormat
 from qagen_dagster.records.document import PageSpan, Visual, VisualType
 
@@ -112,6 +113,10 @@ def test_a_ruled_table_with_its_caption_and_lines() -> None:
     assert own[0] == table.caption
     assert own[-1].startswith("Gannet Point")
     assert own[-1].endswith("912")
+
+
+def test_a_table_without_text_has_no_lines() -> None:
+    assert visuals._rows(Text(595, 842, [], 10.0), (60.0, 200.0, 330.0, 254.0), []) is None
 
 
 def test_a_table_between_level_rules_only() -> None:

@@ -103,7 +103,8 @@ _AVERAGE = r"averages?|averaged|averaging|mean"
 _HEDGES = {"an estimate": (_ESTIMATED, f"{_ESTIMATED}|{_ROUNDED}"), "an average": (_AVERAGE, _AVERAGE)}
 _HEDGES_OF_PARTS = {"a rounded value": (_ROUNDED, f"{_ESTIMATED}|{_ROUNDED}"), **_HEDGES}
 _PRONOUN = re.compile(
-    r"\b(?:this|that|the|each|every|no|any|which|another)\s+one\b|\bone\s+(?:of|another|must|can|may|should)\b",
+    r"\b(?:this|that|the|each|every|no|any|which|another)\s+(?:(?:only|first|last|same|other|new|old|(?:larg|small)er)\s+)?one\b"
+    r"|\bone\s+(?:of|another|by|after|that|who|which|must|can|cannot|may|might|should|would|could|has\s+to|needs\s+to)\b",
     re.IGNORECASE,
 )
 

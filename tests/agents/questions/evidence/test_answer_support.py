@@ -24,6 +24,8 @@ EVIDENCE = "In 1998 Ida Holm built twelve probes; the cell constant is 1,250 per
         ("no", "Is it sold?"),
         ("\u2014", "Which sign stands there?"),
         ("Ida Holm, and this one built the probes; no one else.", "Who built them?"),
+        ("Ida Holm, the only one that built probes.", "Who built them?"),
+        ("One has to know the cell constant.", "What must be known?"),
     ],
 )
 def test_an_answer_in_the_words_of_its_evidence_passes(answer: str, question: str) -> None:
@@ -60,6 +62,7 @@ def test_a_comma_separates_numbers_unless_it_groups_thousands(answer: str, quote
         ("Nils Berg of Bergen", "most words of the answer stand in no evidence quote (nils, berg, bergen)"),
         ("125", "125"),
         ("one probe of Ida Holm", "1 stands in no evidence quote"),
+        ("Ida Holm has one to sell", "1 stands in no evidence quote"),
     ],
 )
 def test_a_number_or_most_words_from_nowhere_are_refused(answer: str, said: str) -> None:
