@@ -29,7 +29,7 @@ from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema, QuestionPackage
 from qagen_dagster.records.ids import digest, fingerprint
 
-EXAM_VERSION = "4"  # increase if the same responses would give another result
+EXAM_VERSION = "5"  # increase if the same responses would give another result
 Examiner = Callable[[QuestionPackage], Examination]
 _PRICES = {f"usd_per_million_{kind}": None for kind in ("input", "output", "cached", "cache_write")}
 
