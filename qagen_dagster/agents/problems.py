@@ -179,10 +179,9 @@ def ask(
     )
     model = _Counted(asking.model, strikes)
     run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
-    if isinstance(run.end, next_step.GiveUp):
-        filtered = run.end.reason is next_step.GiveUpReason.FILTERED  # by the server, not by the model
-        if filtered or next_step.is_unusable(str(run.end)):
-            raise unfinished(str(run.end))
+    filtered = next_step.ended_by(str(run.end), next_step.GiveUpReason.FILTERED)
+    if isinstance(run.end, next_step.GiveUp) and (filtered or next_step.is_unusable(str(run.end))):
+        raise unfinished(str(run.end))
     calls = call_summaries(run.responses, job.role, model.spec, asking.account, 1)
     last = strikes.last if isinstance(strikes.last, job.kind) else None
     end, result, detail, breaches = _end(run.end, job, last)

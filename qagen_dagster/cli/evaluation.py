@@ -187,10 +187,9 @@ def _unheard(space: Workspace, due: dict[Combination, list[Kind]]) -> Iterator[s
     """A line for each evaluation of which no question was answered by a usable reply."""
     for combination, kind in ((one, kind) for one, kinds in due.items() for kind in kinds):
         found = latest_report(space.store, combination, kind)
-        if found is None or not 0 < found.unheard == len(found.questions):
-            continue
-        if not found.questions[0].failure.startswith("BudgetExhausted"):
-            yield f"{combination.key}: {kind.value}: no usable reply, so all questions are asked again: {found.questions[0].failure}"
+        why = found.questions[0].failure if found and 0 < found.unheard == len(found.questions) else ""
+        if why and not why.startswith("BudgetExhausted"):
+            yield f"{combination.key}: {kind.value}: no usable reply, so all questions are asked again: {why}"
 
 
 def _print_evaluations(

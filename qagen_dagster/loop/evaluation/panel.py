@@ -160,16 +160,13 @@ class _Panel:
         if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
             guess = evaluation.guess(model, pair.question, context)
-            return guess.result.answer if guess.result is not None else _empty(guess.failure)
-        run = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id)
-        sent = run.submitted
-        return sent.answer if sent is not None and sent.answerable else _empty(run.failure)
-
-
-def _empty(failure: str) -> str:
-    if is_unusable(failure):
-        raise unfinished(failure)
-    return ""
+            answer, failure = guess.result and guess.result.answer, guess.failure
+        else:
+            run = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id)
+            answer, failure = run.submitted and run.submitted.answerable and run.submitted.answer, run.failure
+        if is_unusable(failure):
+            raise unfinished(failure)
+        return answer or ""
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:

@@ -61,26 +61,11 @@ _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
 _POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
 # What a stem asks for, a form (with its givens) that lacks it, and the reason
 _UNMET = tuple((re.compile(asks, re.IGNORECASE), re.compile(lacks), why) for asks, lacks, why in (
-    (
-        r"\bboth\b[^.?]{0,40}\b(?:included|inclusive|ends)\b|\binclusive\b|\bat (?:each|either) end\b",
-        r"(?!.*(?:\+ ?1(?![\d.])|(?<![\d.])1 ?\+|[Ss]um))", "both ends count, and the form adds no 1",
-    ),
-    (
-        r"(?:per ?cent|%)[^?]{0,200}(?:per ?cent|%)[^?]{0,200}\bby (?:how many|how much|what) (?:per ?cent|%)(?!\w* point)",
-        r"[^*/]*\Z", "a difference of percentages is in percentage points",
-    ),
-    (
-        r"\\log_|\\lg\b|\bpH\b|decibel|\bdB\b", r"(?!.*(?:/ ?\(?(?:log|ln)\(|,)).*\b(?:log|ln)\(",
-        "the form has a natural logarithm, the stem another base",
-    ),
-    (
-        r"\bhow many\b[^.?]{0,80}\b(?:need(?:ed)?|required|necessary)\b", r".*(?:floor|//)",
-        "the form rounds down a number that must suffice",
-    ),
-    (
-        r"(?:\bgas\b|carnot|efficien|radiat|black.?body).*(?:\\circ|\u00b0|\\degree)\W{0,9}(?:\\\w+\W+)?C\b", r"(?!.*273)",
-        "the form has degrees Celsius for absolute temperatures",
-    ),
+    (r"\bboth\b[^.?]{0,40}\b(?:included|inclusive|ends)\b|\binclusive\b|\bat (?:each|either) end\b", r"(?!.*(?:\+ ?1(?![\d.])|(?<![\d.])1 ?\+|[Ss]um))", "both ends count, and the form adds no 1"),
+    (r"(?:per ?cent|%)[^?]{0,200}(?:per ?cent|%)[^?]{0,200}\bby (?:how many|how much|what) (?:per ?cent|%)(?!\w* point)", r"[^*/]*\Z", "a difference of percentages is in percentage points"),
+    (r"\\log_|\\lg\b|\bpH\b|decibel|\bdB\b", r"(?!.*(?:/ ?\(?(?:log|ln)\(|,)).*\b(?:log|ln)\(", "the form has a natural logarithm, the stem another base"),
+    (r"\bhow many\b[^.?]{0,80}\b(?:need(?:ed)?|required|necessary)\b", r".*(?:floor|//)", "the form rounds down a number that must suffice"),
+    (r"(?:\bgas\b|carnot|efficien|radiat|black.?body).*(?:\\circ|\u00b0|\\degree)\W{0,9}(?:\\\w+\W+)?C\b", r"(?!.*273)", "the form has degrees Celsius for absolute temperatures"),
 ))  # fmt: skip
 _FACTOR = re.compile(r"(?<![\w.])(?!(?:[1-4]|0?\.5)(?![\w.]))[\d.]")  # a number that may convert units
 # one for each of BASES
@@ -366,8 +351,7 @@ def _scale_faults(
     units: dict[str, Unit] = {}
     for name, value in values.items():
         same = [one for one in given if abs(one.value) == abs(value)]
-        if not same and value:  # in another unit than in the stem, which is known from the number
-            same = [one for one in given if _scaled(value, [one])]
+        same = same or [one for one in given if _scaled(value, [one])]  # in another unit than in the stem
         shown = {_unit_of(value, one) for one in same}
         units[name] = shown.pop() if len(shown) == 1 else ONE
     used = [result.unit, *units.values()]

@@ -39,7 +39,6 @@ _USUAL = frozenset(
 _TAG = re.compile(r"(?<![`\"'])<(/?)(?:think|thinking|thought)>", re.IGNORECASE)
 # The start of JSON or of a code block, in which tags are plain text
 _FORMED = re.compile(r"\s*(?:[{\[]|```)")
-_BEHIND_NAME = re.compile("[:<]")
 # Fields of a message that the next turn sends back unchanged. `reasoning` is not sent back, because servers that use
 # that name refuse it in requests.
 _RETURNED = {"reasoning_content", "reasoning_details"}
@@ -211,7 +210,7 @@ def _calls(message: _ReplyMessage, body_digest: str) -> list[ToolCall]:
         if not call_id or any(call.id == call_id for call in calls):
             call_id = f"call_{body_digest[:16]}_{number}"
         # Some servers write "functions.submit_qa:0" or "submit_qa<|channel|>commentary".
-        name = _BEHIND_NAME.split(item.function.name or "")[0].rpartition(".")[2].strip()
+        name = re.split("[:<]", item.function.name or "")[0].rpartition(".")[2].strip()
         calls.append(ToolCall(id=call_id, name=name, arguments=arguments, fault=fault))
     return calls
 
