@@ -80,6 +80,12 @@ def is_unusable(failure: str) -> bool:
     return ended_by(failure, *_UNUSABLE)
 
 
+def says_nothing(failure: str) -> bool:
+    """Whether a run ended without a usable reply or by a refusal. If all runs of some work ended so, the fault may be the server's, and the
+    work is not finished."""
+    return ended_by(failure, *_UNUSABLE, GiveUpReason.REFUSED, GiveUpReason.FILTERED)
+
+
 Step = Finish | RunTools | Nudge | GiveUp
 
 

@@ -179,7 +179,8 @@ def ask(
     )
     model = _Counted(asking.model, strikes)
     run = run_agent(spec, model, asking.tools, values, sample=asking.sample, pictures=asking.pictures)
-    if isinstance(run.end, next_step.GiveUp) and next_step.is_unusable(str(run.end)):
+    filtered = next_step.ended_by(str(run.end), next_step.GiveUpReason.FILTERED)
+    if isinstance(run.end, next_step.GiveUp) and (filtered or next_step.is_unusable(str(run.end))):
         raise unfinished(str(run.end))
     calls = call_summaries(run.responses, job.role, model.spec, asking.account, 1)
     last = strikes.last if isinstance(strikes.last, job.kind) else None

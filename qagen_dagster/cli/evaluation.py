@@ -1,5 +1,6 @@
 """`qagen evaluate` and `qagen panel`, which evaluate published sets, and `qagen score`, which scores another system on published sets."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,7 @@ def evaluate(
     due, failures = _due(space, published, kinds, models, force=force)
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
         if due:
-            failures += _materialize(space, due, models.fields, progress)
+            failures += [*_materialize(space, due, models.fields, progress), *_unheard(space, due)]
         else:
             progress.note("nothing can be evaluated" if failures else "everything is up to date")
     _print_evaluations(space, published, kinds, failures, as_json)
@@ -180,6 +181,15 @@ def _materialize(
             failures += graph.make(*map(Product, kinds), partition=combination.key, fields=fields)
         failures += graph.catalog()
     return failures
+
+
+def _unheard(space: Workspace, due: dict[Combination, list[Kind]]) -> Iterator[str]:
+    """A line for each evaluation of which no question was answered by a usable reply."""
+    for combination, kind in ((one, kind) for one, kinds in due.items() for kind in kinds):
+        found = latest_report(space.store, combination, kind)
+        why = found.questions[0].failure if found and 0 < found.unheard == len(found.questions) else ""
+        if why and not why.startswith("BudgetExhausted"):
+            yield f"{combination.key}: {kind.value}: no usable reply, so all questions are asked again: {why}"
 
 
 def _print_evaluations(

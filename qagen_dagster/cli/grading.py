@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.agents.next_step import is_unusable
+from qagen_dagster.agents.next_step import says_nothing
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.graph import Progress
 from qagen_dagster.cli.options import Models, OneOf, json_option, model_options
@@ -166,7 +166,7 @@ def grade(
         _show_grades(Terminal(), report)
     fail(f"{answers}:{fault.line}: {fault.reason}" for fault in report.failed_rows)
     unjudged = report.judge_failures
-    unheard = len(unjudged) == report.graded and bool(unjudged) and is_unusable(unjudged[0])
+    unheard = len(unjudged) == report.graded and bool(unjudged) and says_nothing(unjudged[0])
     if judge.model is not None and unjudged:
         tell = fail if unheard else warn
         tell([f"the judge left out {len(unjudged):,} answers: {unjudged[0]}"])

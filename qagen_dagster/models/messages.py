@@ -182,18 +182,20 @@ class Usage(Record):
         return self if possible else self.model_copy(update={"measured": False})
 
     def charged(self, most: "Usage") -> "Usage":
-        """The usage that budgets count. `most` is the most that the request may take. If this usage is
-        measured, and its input is not too small for the prompt, budgets count this usage. Otherwise they count
-        the larger of this usage and `most`, for input and for output."""
-        if self.measured and self.input_tokens * MOST_CHARACTERS >= most.input_tokens:
+        """The usage that budgets count. `most` is the most that the request may take. If this usage is measured, and its counts are neither
+        too small nor too large for the request, budgets count this usage. Otherwise they count `most`, or these counts where they are
+        larger and possible."""
+        names = ("input_tokens", "output_tokens")
+        limits = {name: MOST_CHARACTERS * max(getattr(most, name), _LEAST_LIMIT) for name in names}
+        possible = all(getattr(self, name) <= limit for name, limit in limits.items())
+        if self.measured and possible and self.input_tokens * MOST_CHARACTERS >= most.input_tokens:
             return self
-        tokens = {
-            name: max(getattr(self, name), getattr(most, name)) for name in ("input_tokens", "output_tokens")
-        }
+        tokens = {name: max(getattr(self, name), getattr(most, name)) for name in names} if possible else {}
         return most.model_copy(update=tokens)
 
 
-MOST_CHARACTERS = 100  # no text has more characters per token on average
+MOST_CHARACTERS = 100  # no text has more characters per token on average, and no server counts more than this times the most
+_LEAST_LIMIT = 1000  # tokens that a server may add to a short prompt
 
 
 class Stop(StrEnum):

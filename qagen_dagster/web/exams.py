@@ -39,7 +39,7 @@ from qagen_dagster.web.review_set import Entry, Section
 _PROOFS = {
     ProofStatus.PROVEN: "proven: the checkable form gives the value of the key and of no other option",
     ProofStatus.REFUTED: "refuted: the value of the checkable form is not that of the key, or several options have that value",
-    ProofStatus.UNPROVEN: "not proven: the form or the options could not be read as values, or the form does not use everything that the stem gives",
+    ProofStatus.UNPROVEN: "not proven: the form or the options could not be read as values, or the form does not use everything that the stem gives or asks for",
     ProofStatus.ABSENT: "not proven: there is no checkable form",
 }
 

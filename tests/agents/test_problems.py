@@ -77,6 +77,7 @@ HM = say("Hm.")
         ),
         ((HM, HM), "no_tool_call: Hm."),
         ((bad(), HM, HM), "no_tool_call: Hm."),
+        ((answer(HM, Stop.FILTER),), "filtered: Hm."),
         ((MalformedResponseError("no choices"),), "malformed: no choices"),
         (
             (ContextOverflowError("8k"),),

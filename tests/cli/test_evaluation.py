@@ -159,6 +159,18 @@ def test_a_system_is_scored_and_compared(qagen: Command, questions: list[dict[st
     assert "some questions were not measured" in shown.out
 
 
+def test_an_evaluation_without_a_usable_reply_fails(ran: Command) -> None:
+    with WireServer(lambda _seen, _number: Reply(text="I will read the")) as server:
+        profile = PROFILE.format(url=server.url("openai_compatible"))
+        ran.project.profile("remote", profile.replace("judge:", "answerer:"))
+        ended = ran("evaluate", "--only", "closed_book", "--profile", "remote")
+        assert ended.code == 1
+        assert (
+            "closed_book: no usable reply, so all questions are asked again: no_tool_call: I will"
+            in ended.err
+        )
+
+
 def test_undecided_answers_and_unusable_rows_are_told(
     qagen: Command, questions: list[dict[str, Any]]
 ) -> None:

@@ -13,6 +13,8 @@ from statistics import fmean
 from qagen_dagster.agents import answering as document_answer
 from qagen_dagster.agents import evaluation
 from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
+from qagen_dagster.agents.next_step import is_unusable
+from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.judge import RecordingModel
@@ -154,13 +156,17 @@ class _Panel:
         ]
 
     def _answer(self, pair: QAPair, model: RecordingModel, shown: Sequence[Excerpt] | None) -> str:
-        """The answer of a reader; empty if it finds no answer."""
+        """The answer of a reader; empty if it finds no answer. Raises MalformedResponseError if none of its replies was usable."""
         if shown is None:
             context = self.found.space.corpus(self.found.combination.corpus).config.corpus_context
-            guess = evaluation.guess(model, pair.question, context).result
-            return "" if guess is None else guess.answer
-        sent = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id).submitted
-        return sent.answer if sent is not None and sent.answerable else ""
+            guess = evaluation.guess(model, pair.question, context)
+            answer, failure = guess.result and guess.result.answer, guess.failure
+        else:
+            run = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id)
+            answer, failure = run.submitted and run.submitted.answerable and run.submitted.answer, run.failure
+        if is_unusable(failure):
+            raise unfinished(failure)
+        return answer or ""
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:

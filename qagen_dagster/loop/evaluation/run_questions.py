@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from qagen_dagster.agents.next_step import is_unusable
+from qagen_dagster.agents.next_step import is_unusable, says_nothing
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import BudgetExhaustedError, MalformedResponseError, ModelError, StoreError
 from qagen_dagster.grounding.judge import RecordingModel
@@ -339,6 +339,8 @@ class EvaluationRun(Generic[QuestionT]):
     def _keep(
         self, document: DocumentQuestions, questions: tuple[QuestionT, ...]
     ) -> DocumentEvaluation[QuestionT]:
+        if all(says_nothing(question.failure) for question in questions):
+            questions = tuple(one.model_copy(update={"unheard": True}) for one in questions)
         record = self.record(document_id=document.document_id, questions=questions)
         if not any(question.unheard for question in questions):
             self.found.space.store.write(document.key, record)

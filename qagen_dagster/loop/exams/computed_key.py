@@ -59,6 +59,14 @@ _TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5",
 _METRE, _SECOND = BASES.index("m"), BASES.index("s")
 _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
 _POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
+# What a stem asks for, a form (with its givens) that lacks it, and the reason
+_UNMET = tuple((re.compile(asks, re.IGNORECASE), re.compile(lacks), why) for asks, lacks, why in (
+    (r"\bboth\b[^.?]{0,40}\b(?:included|inclusive|ends)\b|\binclusive\b|\bat (?:each|either) end\b", r"(?!.*(?:\+ ?1(?![\d.])|(?<![\d.])1 ?\+|[Ss]um))", "both ends count, and the form adds no 1"),
+    (r"(?:per ?cent|%)[^?]{0,200}(?:per ?cent|%)[^?]{0,200}\bby (?:how many|how much|what) (?:per ?cent|%)(?!\w* point)", r"[^*/]*\Z", "a difference of percentages is in percentage points"),
+    (r"\\log_|\\lg\b|\bpH\b|decibel|\bdB\b", r"(?!.*(?:/ ?\(?(?:log|ln)\(|,)).*\b(?:log|ln)\(", "the form has a natural logarithm, the stem another base"),
+    (r"\bhow many\b[^.?]{0,80}\b(?:need(?:ed)?|required|necessary)\b", r".*(?:floor|//)", "the form rounds down a number that must suffice"),
+    (r"(?:\bgas\b|carnot|efficien|radiat|black.?body).*(?:\\circ|\u00b0|\\degree)\W{0,9}(?:\\\w+\W+)?C\b", r"(?!.*273)", "the form has degrees Celsius for absolute temperatures"),
+))  # fmt: skip
 _FACTOR = re.compile(r"(?<![\w.])(?!(?:[1-4]|0?\.5)(?![\w.]))[\d.]")  # a number that may convert units
 # one for each of BASES
 _PRIMES = tuple(Fraction(one) for one in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37))
@@ -123,14 +131,18 @@ def prove(
 
 
 def weakened(proving: Proving, package: QuestionPackage, sandbox: Sandbox) -> Proving:
-    """The proof, unproven if its form has no given, or does not use an amount of the stem."""
+    """The proof, unproven if its form has no given, does not use an amount of the stem, or lacks what the stem asks for."""
     check = package.check
     if proving.proof.status is not ProofStatus.PROVEN or check is None:
         return proving
     unused = _unused_amounts(package.question.stem, check, sandbox)
-    if check.givens and not unused:
+    used = f"{check.expression};{';'.join(check.givens.values())}"
+    unmet = (why for asks, lacks, why in _UNMET if asks.search(package.question.stem) and lacks.match(used))
+    why = next(unmet, "" if check.givens else "the form has no given")
+    if unused:
+        why = f"the form does not use {', '.join(unused)} of the stem"
+    if not why:
         return proving
-    why = f"the form does not use {', '.join(unused)} of the stem" if unused else "the form has no given"
     return replace(
         proving, proof=proving.proof.model_copy(update={"status": ProofStatus.UNPROVEN, "detail": why})
     )
@@ -338,7 +350,9 @@ def _scale_faults(
     """
     units: dict[str, Unit] = {}
     for name, value in values.items():
-        shown = {(one.unit or ONE).named("") for one in given if abs(one.value) == abs(value)}
+        same = [one for one in given if abs(one.value) == abs(value)]
+        same = same or [one for one in given if _scaled(value, [one])]  # in another unit than in the stem
+        shown = {_unit_of(value, one) for one in same}
         units[name] = shown.pop() if len(shown) == 1 else ONE
     used = [result.unit, *units.values()]
     if units.keys() != check.givens.keys() or any(one.pis or not any(one.dimensions) for one in used):
@@ -352,6 +366,12 @@ def _scale_faults(
         again = Quantity("", numbers[1], replace(result.unit, factor=1 / _size(result.unit)))
         if equal(base, again) and not equal(base, result):
             yield FORM_SCALES, "the form has another value if all its givens are in base units: convert them"
+
+
+def _unit_of(value: Fraction, amount: Amount) -> Unit:
+    """The unit in which a given `value` is the amount."""
+    unit = (amount.unit or ONE).named("")
+    return replace(unit, factor=abs(amount.base / value)) if value and not unit.pis else unit
 
 
 def _size(unit: Unit) -> Fraction:

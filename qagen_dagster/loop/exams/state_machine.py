@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from qagen_dagster.agents.exams import UNABLE
-from qagen_dagster.agents.next_step import is_unusable
+from qagen_dagster.agents.next_step import says_nothing
 from qagen_dagster.loop.exams.code_checks import flaws_of
 from qagen_dagster.loop.journal import Journal
 from qagen_dagster.records.base import Record
@@ -264,7 +264,7 @@ def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState
 
 
 def ask_again(state: ItemState, limits: ItemLimits) -> ItemState:
-    """The state from which a later run goes on. If no reply in the failed steps of an item was usable, it asks the models again."""
+    """The state from which a later run goes on. If the failed steps of an item had no usable reply but refusals, it asks the models again."""
     return ItemState(plan=state.plan) if useless_end(state, limits) else state
 
 
@@ -275,7 +275,7 @@ def useless_end(state: ItemState, limits: ItemLimits) -> str:
         return ""
     broken = [attempt.broken.detail if attempt.broken is not None else "" for attempt in state.attempts]
     failures = broken or list(state.design_failures)
-    return failures[-1] if all(map(is_unusable, failures)) else ""
+    return failures[-1] if all(map(says_nothing, failures)) else ""
 
 
 def _broken(stage: Stage, failure: str) -> Finding:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from qagen_dagster.agents.next_step import is_unusable
+from qagen_dagster.agents.next_step import is_unusable, says_nothing
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import (
@@ -279,20 +279,25 @@ def grades_version(found: GroundingReport) -> str:
     return fingerprint([found.fingerprint, *(document.model_dump_json() for document in found.documents)])
 
 
-def undecided(answer: GradedAnswer) -> bool:
-    """Whether the judge gave no verdict because of the budget, the server or an unusable reply. A later run may get one."""
-    failure = answer.grading.judge_failure
-    return failure.startswith(_UNHEARD) or is_unusable(failure)
+def waiting(answers: Sequence[GradedAnswer]) -> int:
+    """The number of answers of a document without a verdict that a later run may get: because of the budget, the server or unusable
+    replies, or because the judge refused all of them."""
+    failures = [one.grading.judge_failure for one in answers]
+    late = sum(one.startswith(_UNHEARD) or is_unusable(one) for one in failures)
+    return len(failures) if _is_unheard(answers) else late
 
 
 def _check_replies(found: GroundingReport) -> None:
     """Raise MalformedResponseError if for some document the judge's reply on every answer was unusable."""
-    failures = {
-        one.document_id: [answer.grading.judge_failure for answer in one.answers] for one in found.documents
-    }
-    bad = [name for name, why in failures.items() if why and all(map(is_unusable, why))]
+    bad = [one for one in found.documents if _is_unheard(one.answers)]
     if bad:
-        raise MalformedResponseError(f"{', '.join(bad)}: {unfinished(failures[bad[0]][0])}")
+        why = unfinished(bad[0].answers[0].grading.judge_failure)
+        raise MalformedResponseError(f"{', '.join(one.document_id for one in bad)}: {why}")
+
+
+def _is_unheard(answers: Sequence[GradedAnswer]) -> bool:
+    """Whether the judge's reply on every answer was unusable or a refusal."""
+    return bool(answers) and all(says_nothing(one.grading.judge_failure) for one in answers)
 
 
 def _grader(
@@ -325,7 +330,7 @@ def _documents(
         grades = grade_document(document.document_id, document.title, found)
         grades = grades.model_copy(update={"generated": finished})
         fresh[todo[index].key] = grades
-        if not any(undecided(answer) for answer in found):
+        if not waiting(found):
             store.write(todo[index].key, grades)
         if progress is not None:
             progress(len(fresh), len(todo), document.document_id)
@@ -342,7 +347,6 @@ def _report(
     method = workspace.corpus(combination.corpus).scenario(combination.scenario).grading.method
     judge = judge_spec(workspace.profile(candidates.profile), method, combination.mode)
     generator = candidates.models[Role.GENERATOR.value]
-    waiting = sum(undecided(answer) for document in documents for answer in document.answers)
     return report(
         documents,
         method=method,
@@ -357,5 +361,5 @@ def _report(
         generator_model=generator,
         answerer_model=candidates.models.get(Role.ANSWERER.value, generator),
         judge_model="" if judge is None else judge.name,
-        undecided=waiting,
+        undecided=sum(waiting(document.answers) for document in documents),
     )

@@ -5,7 +5,7 @@ States, order and exits follow "Single-Document Question Generator Architecture"
 `next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
 """
 
-from qagen_dagster.agents.next_step import GiveUpReason, ended_by, is_unusable
+from qagen_dagster.agents.next_step import GiveUpReason, ended_by, says_nothing
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.loop.questions import state as qa
@@ -167,8 +167,7 @@ def _nothing_of_use(state: qa.QAState) -> bool:
 
 
 def _is_useless(one: qa.Rejected) -> bool:
-    refused = ended_by(one.detail, GiveUpReason.REFUSED, GiveUpReason.FILTERED)
-    return one.reason in _UNUSABLE_REASONS and (refused or is_unusable(one.detail))
+    return one.reason in _UNUSABLE_REASONS and says_nothing(one.detail)
 
 
 def is_malformed(failure: str) -> bool:

@@ -209,7 +209,8 @@ def _calls(message: _ReplyMessage, body_digest: str) -> list[ToolCall]:
         call_id = item.id or ""
         if not call_id or any(call.id == call_id for call in calls):
             call_id = f"call_{body_digest[:16]}_{number}"
-        name = (item.function.name or "").rpartition(".")[2]  # some servers write "functions.submit_qa"
+        # Some servers write "functions.submit_qa:0" or "submit_qa<|channel|>commentary".
+        name = re.split("[:<]", item.function.name or "")[0].rpartition(".")[2].strip()
         calls.append(ToolCall(id=call_id, name=name, arguments=arguments, fault=fault))
     return calls
 

@@ -27,9 +27,11 @@ _TRANSIENT = frozenset({408, 409, 425, 429})
 _TOO_MUCH = frozenset({429, 529})
 _OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
 _OVERFLOW = re.compile(
-    r"context_length_exceeded|exceed_context_size|maximum context length|context window|context length"
-    r"|available context size|exceed context limit|prompt is too long|input is too long|too many input tokens"
-    r"|exceeds the maximum number of tokens|requested context|(?:request|prompt|input) (?:is )?too large",
+    r"context_length_exceeded|exceed_context_size|context (?:window|length|size|limit)|maximum model length|max_seq_len|session_len"
+    r"|(?:prompt|input|request) (?:is )?too (?:long|large)|(?:prompt|input) (?:length|tokens? (?:count|exceed))|too many (?:input )?tokens"
+    r"|input is too|is too large to process|exceeds the maximum number of tokens|max(?:imum)? (?:prompt|number of input)|prompt exceeds"
+    r"|requested context|model token limit|number of input tokens|payload size exceeds|has too many tokens|`inputs`"
+    r"|prompt contains \d+ tokens|prompt \u8d85\u957f|\u8f93\u5165\u957f\u5ea6",  # Chinese: "prompt too long", "length of the input"
     re.IGNORECASE,
 )
 # With status 429, only this text says that the request alone is above the limit of a minute, and so is too long.
@@ -135,7 +137,7 @@ def _message(body: object) -> str:
     if not isinstance(body, dict):
         return str(body or "")
     fields = cast("dict[str, Any]", body)
-    for key in ("error", "message", "detail"):
+    for key in ("error", "message", "detail", "errors", "msg"):
         if fields.get(key):
             return _message(fields[key])
     return ""

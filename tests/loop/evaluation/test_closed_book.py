@@ -16,7 +16,7 @@ from qagen_dagster.loop.evaluation.run_questions import (
 )
 from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.models.messages import Request
+from qagen_dagster.models.messages import Request, Stop
 from qagen_dagster.records.evaluation import Decided, Kind
 from qagen_dagster.records.questions.results import Evidence, QAPair
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace
@@ -31,6 +31,7 @@ from tests.loop.evaluation.evaluation_set import (
     put_published,
 )
 from tests.support.models import FakeModel, Turn, call, say, told
+from tests.support.models import answer as ended
 
 playing = partial(FakeModel, plays_closed_book=True)
 UNKNOWN = call("submit_closed_book_answer", answer="Unknown.", confidence=0)
@@ -249,6 +250,19 @@ def test_a_model_that_fails_now_and_then_leaves_the_others(workspace: PlayedWork
     ]
     assert report.questions[1].failure == "TransientModel: overloaded"
     assert report.questions[2].failure.startswith("no_tool_call")
+
+
+@pytest.mark.parametrize(("refused", "done"), [("", False), ("Who", True)])
+def test_a_document_whose_questions_are_all_refused_is_asked_again(
+    workspace: PlayedWorkspace, refused: str, done: bool
+) -> None:
+    no = ended(say("I cannot help with that."), Stop.REFUSAL)
+    moody = by_question({refused: no}) if refused else playing(lambda _: no, "writer")
+    space = examined(workspace, writer=moody, reader=playing(nobody))
+    put_published(space, facts("a.txt"))
+    report = check_closed_book(opened(space))
+    assert report.unheard == (0 if done else 3)
+    assert is_evaluated(opened(space), Kind.CLOSED_BOOK) is done
 
 
 def test_nothing_published_says_what_makes_it(workspace: PlayedWorkspace) -> None:

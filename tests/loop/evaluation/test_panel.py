@@ -19,7 +19,7 @@ from qagen_dagster.records.evaluation import Kind, PanelAnswer, PanelQuestion
 from qagen_dagster.records.questions.results import Evidence
 from tests.loop.conftest import COMBINATION, CORPUS, PlayedWorkspace, put_documents
 from tests.loop.evaluation.evaluation_set import ExaminedWorkspace, opened, pair, put_published
-from tests.support.models import FakeModel, call, told
+from tests.support.models import FakeModel, call, say, told
 
 LINES = {
     "Who built the mill at Arden?": ("Ida Holm", "Ida Holm built the mill at Arden."),
@@ -181,6 +181,18 @@ def test_models_of_the_profile_join_the_panel_and_tell_what_is_leaked(published:
     assert {one.question: one.leaked for one in report.questions} == {
         question: "canal" in question for question in LINES
     }
+
+
+def test_a_question_without_usable_replies_is_asked_again_and_not_counted(published: PlayedWorkspace) -> None:
+    models = (
+        "generator: {provider: scripted, model: oracle}\n  validator: {provider: embedded, model: reader}"
+    )
+    profile = f"roles:\n  {models}\n  deduplicator: {{provider: embedded, model: matcher}}\n"
+    (published.settings.profiles or Path()).joinpath("mine.yaml").write_text(profile)
+    talks = FakeModel(lambda _: say("Error: upstream connect error"), "oracle", plays_closed_book=True)
+    report = ask_panel(opened(Panel(published.settings, {"oracle": talks})))
+    assert report.unheard == len(report.questions) > 0
+    assert all("no_tool_call: Error: upstream" in one.failure for one in report.questions)
 
 
 @pytest.mark.parametrize(

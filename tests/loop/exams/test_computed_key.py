@@ -239,3 +239,38 @@ def test_another_root_among_the_options(box: Sandbox) -> None:
         r"$\sqrt{49}=7$", "solve(x**2-a,x)[1]", "", {"a": "49"},
     )  # fmt: skip
     assert "several_options_have_the_value" in names(found)
+
+
+@pytest.mark.parametrize(
+    ("stem", "key", "wrong", "right", "givens"),
+    [
+        (r"How many pages are from page $15$ to page $42$, both included?", "$27$", "b-a", "b-a+1", ("15", "42")),
+        (r"A share rose from $40\%$ to $50\%$. By how many per cent did it grow?", "$10$", "b-a", "100*(b-a)/a", ("40", "50")),
+        (r"What is $\log_2 8 + \log_2 4$?", r"$\ln 32$", "log(a)+log(b)", "log(a)/log(2)+log(b)/log(2)", ("8", "4")),
+        ("Boats hold $40$ people. How many boats are needed for $130$ people?", "$3$", "floor(b/a)", "ceiling(b/a)", ("40", "130")),
+        (
+            r"A gas at $27\,\mathrm{^\circ C}$ is heated to $127\,\mathrm{^\circ C}$ at constant volume. By what factor does its pressure grow?",
+            r"$\frac{127}{27}$", "b/a", "(b+273)/(a+273)", ("27", "127"),
+        ),
+    ],
+)  # fmt: skip
+def test_a_form_without_what_the_stem_asks_for_does_not_prove_the_key(
+    box: Sandbox, stem: str, key: str, wrong: str, right: str, givens: tuple[str, str]
+) -> None:
+    options = (key, "$28$", "$25$", "$5$", "$4$", r"$\frac{4}{3}$")
+    named = dict(zip("ab", givens, strict=True))
+    fooled, fit = (
+        examined(box, stem, options, "See the form.", form, "", named).proof for form in (wrong, right)
+    )
+    assert (fooled.status, fooled.matching) == (ProofStatus.UNPROVEN, ("A",))
+    assert fooled.detail
+    assert (fit.status, len(fit.matching)) == (ProofStatus.REFUTED, 1)
+
+
+@pytest.mark.parametrize(("area", "kept"), [("0.25", False), ("2.5e-3", True), ("25e-4", True)])
+def test_a_given_in_a_third_unit_is_converted(box: Sandbox, area: str, kept: bool) -> None:
+    stem = r"A force of $50\,\mathrm{N}$ presses on $25\,\mathrm{cm^2}$. What is the pressure?"
+    key = 20_000 if kept else 200
+    options = tuple(rf"${value}\,\mathrm{{Pa}}$" for value in (key, 2, 1250, 75))
+    found = examined(box, stem, options, rf"$F/A={key}$", "f/a", "Pa", {"f": "50", "a": area})
+    assert ("form_in_mixed_scales" not in names(found)) is kept

@@ -23,6 +23,7 @@ from qagen_dagster.loop.exams.state_machine import (
     next_step,
     replay,
     transition,
+    useless_end,
 )
 from qagen_dagster.records.exams.bank import Examination, Fault, Stage
 from qagen_dagster.records.exams.submissions import (
@@ -91,6 +92,13 @@ def test_designs_are_retried_so_often_and_then_rejected_at_the_designer() -> Non
     assert rejected_at(after(UNUSABLE, UNUSABLE, UNUSABLE)) == lost
     assert after(UNUSABLE, UNUSABLE, DESIGNED) is Stage.IMPLEMENTER
     assert rejected_at(after(UNUSABLE, limits=item_limits(designs=0))) == lost
+
+
+@pytest.mark.parametrize("last", ["filtered: it would not", "refused: I cannot", "no_tool_call: Hm."])
+def test_an_item_of_refusals_alone_is_not_finished(last: str) -> None:
+    refused = [Designed(failure="filtered: the model would not answer")] * 2
+    assert useless_end(state_after(*refused, Designed(failure=last)), LIMITS) == last
+    assert useless_end(state_after(*refused, UNUSABLE), LIMITS) == ""
 
 
 FAILURES: dict[str, tuple[list[ExamEvent], Stage, Severity]] = {

@@ -137,7 +137,6 @@ def test_a_combination_is_up_to_date_when_it_is_graded(workspace: PlayedWorkspac
     ("turn", "waits"),
     [
         (PermanentModelError("no credit on this account"), True),
-        (answer(say("I would rather not."), Stop.REFUSAL), False),
         (call("submit_verdict", verdict="PERHAPS", confidence=1), False),
     ],
 )
@@ -165,6 +164,7 @@ def test_a_judge_that_fails_leaves_the_rest_and_is_asked_again_only_if_it_was_no
         (MalformedResponseError("no choices"), "malformed: no choices"),
         (say("I will read the"), "no_tool_call: I will read the"),
         (call("submit_verdict"), "faulty_calls: "),
+        (answer(say("I would rather not."), Stop.REFUSAL), "refused: I would rather not."),
     ],
 )
 def test_a_judge_without_a_usable_reply_fails_the_run_and_is_asked_again(

@@ -275,7 +275,10 @@ def test_the_same_tool_twice_is_two_calls(make_provider: ProviderMaker) -> None:
     assert sent.count(f'"{first.id}"') == sent.count(f'"{second.id}"') == 2
 
 
-@pytest.mark.parametrize("name", ["functions.read_lines", "tools.text.read_lines", "read_lines"])
+@pytest.mark.parametrize(
+    "name",
+    ["functions.read_lines", "tools.text.read_lines", "read_lines", "functions.read_lines:0", "read_lines<|channel|>json"],
+)  # fmt: skip
 def test_the_namespace_of_a_tool_is_left_out(make_provider: ProviderMaker, wire: str, name: str) -> None:
     if wire == "openai_compatible":
         (call,) = one(make_provider, Reply(calls=(Call(name, {"start_line": 1}),))).message.tool_calls

@@ -63,6 +63,14 @@ def test_counts_too_small_for_the_text(make_model: ModelMaker, counts: tuple[int
     assert (calls[0].usd, meter.paid[0].tokens >= meter.held[0].tokens) == (None, True)
 
 
+@pytest.mark.parametrize("counts", [(90_000_000, 20), (50, 90_000_000), (1_000_000, 20)])
+def test_counts_too_large_for_the_request(make_model: ModelMaker, counts: tuple[int, int]) -> None:
+    usage = {**dict.fromkeys(IN, counts[0]), **dict.fromkeys(OUT, counts[1])}
+    meter, calls = asked(make_model, serve(usage), **PRICES)
+    assert [call.usd for call in calls] == [None, None]
+    assert meter.paid[0].tokens == meter.held[0].tokens
+
+
 def test_believable_counts_are_charged_as_they_are(make_model: ModelMaker) -> None:
     meter, calls = asked(make_model, serve({**dict.fromkeys(IN, 50.0), **dict.fromkeys(OUT, 20)}), **PRICES)
     assert [call.usd for call in calls] == pytest.approx([0.0011] * 2)
