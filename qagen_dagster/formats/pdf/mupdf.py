@@ -259,7 +259,8 @@ class _Content:
     def may_be_unpainted(self) -> bool:
         """Whether the page may have text that is transparent or not painted."""
         stated = [value for state in self._of_kind("ExtGState") if (value := _get(state, "ca"))]
-        return b"3 Tr" in self.commands or any(_mupdf.ll_pdf_to_real(one) <= _TRANSPARENT for one in stated)
+        unpainted = re.search(rb"\b3(?:\.0*)?\s+Tr\b", self.commands) is not None
+        return unpainted or any(_mupdf.ll_pdf_to_real(one) <= _TRANSPARENT for one in stated)
 
     @property
     def is_whole(self) -> bool:
