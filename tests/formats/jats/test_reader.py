@@ -296,58 +296,10 @@ def test_mathml_is_written_in_a_line(formula: str, text: str) -> None:
     assert lines(f"<p><inline-formula><mml:math>{formula}</mml:math></inline-formula></p>") == [text]
 
 
-def _script(name: str, base: str, *scripts: str) -> str:
-    return f"<mml:{name}>{''.join(f'<mml:mn>{one}</mml:mn>' for one in (base, *scripts))}</mml:{name}>"
-
-
-@pytest.mark.parametrize(
-    ("formula", "text"),
-    [
-        (f"<mml:mn>2</mml:mn>{_script('mfrac', '1', '2')}", "2 1/2"),
-        (f"{_script('mfrac', '1', '2a')}<mml:mi>b</mml:mi>", "1/(2a) b"),
-        (f"{_script('msup', 'x', '2')}<mml:mn>3</mml:mn>", "x^2 3"),
-        ("<mml:mi>t</mml:mi><mml:mo>=</mml:mo><mml:mo>\u2212</mml:mo><mml:mn>5</mml:mn>", "t = \u22125"),
-        ("<mml:mphantom><mml:mn>7</mml:mn></mml:mphantom><mml:mn>5</mml:mn>", "5"),
-        ("<mml:maction><mml:mn>5</mml:mn><mml:mn>6</mml:mn></mml:maction>", "5"),
-        ("<mml:mfrac linethickness='0'><mml:mi>n</mml:mi><mml:mn>2</mml:mn></mml:mfrac>", "n; 2"),
-        (
-            "<mml:mn>5</mml:mn><mml:mmultiscripts><mml:mi>U</mml:mi><mml:mprescripts/><mml:mn>92</mml:mn>"
-            "<mml:mn>235</mml:mn></mml:mmultiscripts>",
-            "5 _92^235U",
-        ),
-        (_script("mmultiscripts", "X", "2", "3"), "X_2^3"),
-        ("<mml:mi>a</mml:mi><mml:apply><mml:plus/><mml:cn>5</mml:cn></mml:apply>", "a\ufffd"),
-    ],
-)
-def test_numbers_of_mathml_stay_apart(formula: str, text: str) -> None:
-    assert lines(f"<p><inline-formula><mml:math>{formula}</mml:math></inline-formula></p>") == [text]
-
-
 def test_struck_out_text_is_left_out_and_counted() -> None:
     entry = parse(article("<p>The dose was <strike>20</strike> 10 mg.</p>"))
     assert entry.text.endswith("The dose was 10 mg.")
     assert entry.detail == "parts struck out and left out (1): 20"
-
-
-@pytest.mark.parametrize(
-    ("table", "rows"),
-    [
-        (
-            "<tbody><tr><td rowspan='3'>x</td><td>1</td></tr></tbody><tbody><tr><td>y</td><td>3</td></tr></tbody>",
-            ["| x | 1 |", "| y | 3 |"],
-        ),
-        ("<tr><td rowspan='0'>x</td><td>1</td></tr><tr><td>2</td></tr>", ["| x | 1 |", "| x | 2 |"]),
-        (
-            "<tr><td><list><list-item><p>5 mg</p></list-item><list-item><p>6 mg</p></list-item></list></td></tr>",
-            ["| 5 mg; 6 mg |"],
-        ),
-        ("<tr><td>5 mg<p>daily</p></td></tr>", ["| 5 mg; daily |"]),
-        ("<tr><td>x <disp-formula><tex-math>a=5</tex-math></disp-formula></td></tr>", ["| x; $a=5$ |"]),
-        ("<tr><td>5<fn><p>not sure</p></fn></td><td><graphic/></td></tr>", ["| 5; not sure | \ufffd |"]),
-    ],
-)
-def test_cells_keep_their_rows_and_all_of_their_text(table: str, rows: list[str]) -> None:
-    assert lines(f"<table-wrap><table>{table}</table></table-wrap>") == rows
 
 
 def test_lists_of_terms_and_arrays_keep_their_text() -> None:
