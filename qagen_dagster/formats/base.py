@@ -11,7 +11,7 @@ from qagen_dagster.records import document
 
 # The version of each format, in the order of the registry. It is part of document versions: raise it whenever the same bytes
 # give another text.
-VERSIONS = {"text": "7", "markdown": "8", "pdf": "19", "jats": "6", "jsonl": "5", "image": "1"}
+VERSIONS = {"text": "8", "markdown": "9", "pdf": "19", "jats": "7", "jsonl": "6", "image": "1"}
 _CAPTION = re.compile(
     r"\W{0,6}(?P<word>Table|Figure|Fig\.?|Box|Scheme|Chart|Exhibit|Plate|Video|Equation|Diagram)"
     r"[ \u00a0]{1,3}(?P<number>[A-Z]?\d{1,4}(?:[.\u2013-]\d{1,3}){0,3}[A-Za-z]?|[IVXLC]{1,6})(?![\w])",
@@ -41,9 +41,8 @@ class ParseOptions:
     max_pixels: int = 40_000_000  # of one decoded image
     ocr: bool = True  # use tesseract if it is installed
     ocr_languages: str = "eng"
-    known_pages: tuple[
-        document.PageSpan, ...
-    ] = ()  # pages of the stored text: visuals refer to its lines, and OCR does not run again
+    # Pages of the stored text: visuals refer to its lines, and OCR does not run again
+    known_pages: tuple[document.PageSpan, ...] = ()
 
     def encoding_of(self, name: str) -> str:
         """The configured encoding of a file; empty if the encoding is to be detected."""

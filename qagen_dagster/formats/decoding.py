@@ -10,42 +10,25 @@ HEAD_BYTES = 4_096
 
 # Signatures at the start of a file, with the names of such files in messages.
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"),
-    (b"GIF87a", "a GIF image"),
-    (b"GIF89a", "a GIF image"),
-    (b"II*\x00", "a TIFF image"),
-    (b"MM\x00*", "a TIFF image"),
-    (b"PK\x03\x04", "a ZIP archive (or an office document)"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
-    (b"\x1f\x8b", "gzip-compressed data"),
-    (b"BZh", "bzip2-compressed data"),
-    (b"\xfd7zXZ\x00", "xz-compressed data"),
-    (b"\x28\xb5\x2f\xfd", "zstd-compressed data"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"),
-    (b"{\\rtf", "rich text (RTF)"),
-    (b"%!PS", "PostScript"),
-    (b"\x7fELF", "a program"),
-    (b"MZ\x90\x00", "a program"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"PAR1", "a Parquet file"),
-    (b"OggS", "Ogg audio or video"),
-    (b"ID3", "MP3 audio"),
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF87a", "a GIF image"), (b"GIF89a", "a GIF image"),
+    (b"II*\x00", "a TIFF image"), (b"MM\x00*", "a TIFF image"), (b"PK\x03\x04", "a ZIP archive (or an office document)"),
+    (b"PK\x05\x06", "an empty ZIP archive"), (b"\x1f\x8b", "gzip-compressed data"), (b"BZh", "bzip2-compressed data"),
+    (b"\xfd7zXZ\x00", "xz-compressed data"), (b"\x28\xb5\x2f\xfd", "zstd-compressed data"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office document"), (b"{\\rtf", "rich text (RTF)"),
+    (b"%!PS", "PostScript"), (b"\x7fELF", "a program"), (b"MZ\x90\x00", "a program"), (b"SQLite format 3\x00", "an SQLite database"),
+    (b"PAR1", "a Parquet file"), (b"OggS", "Ogg audio or video"), (b"ID3", "MP3 audio"),
     (b"version https://git-lfs.github.com/spec", "a Git LFS pointer instead of the file itself"),
-)
+)  # fmt: skip
 _PDF_WITHIN = 1_024  # readers accept leading junk before %PDF-, within the first kilobyte
 _HTML = re.compile(rb"(?:<!--[^>]{0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|title|script)\b", re.I)
 _WHITE = b" \t\r\n\x0b\x0c"
 _MAX_CONTROL_SHARE = 0.05  # maximum share of stray control characters in a text
-_BOMS: tuple[tuple[bytes, str], ...] = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins this mark
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
+_MISSING = "nan NaN -nan .nan .NaN NaT <NA> N/A n/a #N/A None null Null NULL ~ inf -inf .inf -.inf Infinity -Infinity"
+ABSENT = frozenset(_MISSING.split())  # as data frames and YAML write missing values
+_BOMS: tuple[tuple[bytes, str], ...] = (  # UTF-32 before UTF-16, whose mark begins its mark
+    (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
+)  # fmt: skip
 _WIDE_BOMS = tuple(mark for mark, name in _BOMS if name != "utf-8")
 _MULTIBYTE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 _ASCII_LETTER = re.compile(rb"[A-Za-z]")
@@ -54,27 +37,30 @@ _ISO_2022_JP = (b"\x1b$B", b"\x1b$@", b"\x1b(J")
 # Possible encodings of a file that is not Unicode. Code pages that differ from these in only a few characters are left out, because
 # detection would confuse them.
 _LATIN = (
-    "cp1250",
-    "cp1252",
-    "cp1254",
-    "cp1257",
-    "cp1258",
-    "iso8859_1",
-    "iso8859_2",
-    "iso8859_9",
-    "iso8859_13",
-)
+    "cp1250", "cp1252", "cp1254", "cp1257", "cp1258", "iso8859_1", "iso8859_2", "iso8859_9", "iso8859_13", "mac_roman",
+)  # fmt: skip
+_DOS = ("cp437", "cp850", "cp852")
+_OF_DOS = re.compile(
+    rb"[A-Za-z][\x81\x82\x84\x88\x94\xa7][a-z]"
+)  # letters of DOS that are other signs elsewhere
 _OTHER_SCRIPTS = (
-    "cp1251", "cp1253", "cp1255", "cp1256", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "koi8_r", "koi8_u", "cp866",
+    "cp1251", "cp1253", "cp1255", "cp1256", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "koi8_r", "koi8_u", "cp866", "mac_cyrillic",
     "cp874", "big5hkscs", "cp949", "cp932", "euc_jis_2004", "euc_kr", "gb18030",
 )  # fmt: skip
+_NOT_ISO = re.compile(rb"[\x80-\x84\x86-\x9f]")  # ISO 8859 has no characters at these codes
+# Western text with signs but no letters beyond ASCII
+_SIGNS = re.compile(
+    rb"(?:[\0-\x7f]|(?<![A-Za-z\x80-\xff])[\x80\x96\x97\xa2\xa3\xa5-\xb7\xb9-\xbe](?![A-Za-z\x80-\xff])|[\xb0\xb1\xb5](?=[A-Za-z]\b))*"
+)
+_EURO = re.compile(rb"\xa4|[a-z]\xbd[a-z]")  # the euro sign or "oe" of ISO 8859-15
 _FEW = 0.2  # a text of another script has at least this share of its letters beyond ASCII
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Invisible characters, which would keep a search from finding words: marks of direction, and joiners except between letters they shape.
 _UNSEEN = re.compile(
-    "[\u00ad\u034f\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+    "[\u00ad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
     "|(?<![\u0250-\U0010ffff])[\u200c\u200d]+|[\u200c\u200d]+(?![\u0250-\U0010ffff])"
 )
+_WINDOWS = {code: bytes([code]).decode("cp1252", "replace") for code in range(0x80, 0xA0) if code != 0x85}
 _BREAK = re.compile("(?<=\\w)\xad(?=[ \xa0\r]*$)", re.MULTILINE)
 
 
@@ -196,15 +182,20 @@ def _legacy(data: bytes) -> str:
     telling = b"\n".join(line for line in data.split(b"\n") if _HIGH.search(line))
     high = len(_HIGH.findall(telling))
     few = high < _FEW * (high + len(_ASCII_LETTER.findall(telling)))
+    names = (*_LATIN, *(_DOS if _OF_DOS.search(telling) else ()), *(() if few else _OTHER_SCRIPTS))
+    is_no_iso = _NOT_ISO.search(telling)
+    if _SIGNS.fullmatch(telling):
+        return "cp1252"
     found = detect(
         telling,
         max_bytes=len(telling),
         prefer_superset=False,
         compat_names=False,
-        include_encodings=_LATIN if few else (*_LATIN, *_OTHER_SCRIPTS),
+        include_encodings=[name for name in names if not (is_no_iso and name.startswith("iso"))],
         no_match_encoding="cp1252",
     )
-    return found["encoding"] or "cp1252"
+    encoding = found["encoding"] or "cp1252"
+    return "iso8859_15" if encoding in ("iso8859-1", "cp1252") and _EURO.search(telling) else encoding
 
 
 @dataclass(frozen=True)
@@ -260,8 +251,9 @@ def collapse(text: str) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """The text without soft hyphens and other invisible characters. A soft hyphen at the end of a line becomes a hyphen."""
-    return text if text.isascii() else _UNSEEN.sub("", _BREAK.sub("-", text))
+    """The text without soft hyphens and other invisible characters. A soft hyphen at the end of a line becomes a hyphen. A control character
+    beyond ASCII becomes the character that Windows-1252 has at its code, as in a browser."""
+    return text if text.isascii() else _UNSEEN.sub("", _BREAK.sub("-", text)).translate(_WINDOWS)
 
 
 def _storable(text: str) -> tuple[str, str]:

@@ -6,22 +6,22 @@ ignored.
 """
 
 import json
-import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import cast
 
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, Format, ParsedText, ParseOptions, RowFailure, Source
-from qagen_dagster.formats.decoding import collapse, decode, join_notes, looks_binary, split_lines
+from qagen_dagster.formats.decoding import ABSENT, collapse, decode, join_notes, looks_binary, split_lines
 from qagen_dagster.formats.plain_text import looks_like_text
 from qagen_dagster.formats.wrap import with_split_lines
 from qagen_dagster.records.document import Metadata, Outcome
 
 _TEXT_FIELDS = ("content", "text", "abstract")
-# Missing values as data frames write them
-_ABSENT = frozenset({"nan", "NaN", "NaT", "<NA>", "None", "null", "inf", "-inf"})
-_MOST_WHOLE = 1e15  # larger floats are not certain to be whole numbers
+_MOST_WHOLE = 1e15  # larger numbers with a decimal point or an exponent are not certain to be whole
+_YEAR = re.compile(r"^(\d{4})\.0$")
+_NAMES = re.compile(r"['\"]\s*,\s*['\"]")  # between the names of a list as Python writes it
 _ROW = re.compile(r"[^ \t\r\n\ufeff\0][^\n]*")  # one match in each line that is not blank
 
 
@@ -68,7 +68,7 @@ class JsonlFormat(Format):
 
 def _row(number: int, line: str) -> _Row | RowFailure:
     try:
-        value: object = json.loads(line.strip("\ufeff\0"))
+        value: object = json.loads(line.strip("\ufeff\0"), parse_float=Decimal)
     except json.JSONDecodeError as error:
         return _failure(number, f"invalid JSON: {error.msg} at column {error.colno}")
     except (ValueError, RecursionError) as error:
@@ -87,11 +87,10 @@ def _row(number: int, line: str) -> _Row | RowFailure:
 
 def _plain(value: object) -> object:
     """A value as a person would write it: a whole number without ".0", and None for the missing values of data frames."""
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return None
-        return int(value) if value.is_integer() and abs(value) < _MOST_WHOLE else value
-    return None if isinstance(value, str) and value.strip() in _ABSENT else value
+    if isinstance(value, Decimal):
+        return int(value) if abs(value) < _MOST_WHOLE and value == int(value) else value
+    is_absent = isinstance(value, float) or (isinstance(value, str) and value.strip() in ABSENT)
+    return None if is_absent else value  # with decimals apart, only NaN and infinities are floats
 
 
 def _failure(number: int, detail: str) -> RowFailure:
@@ -126,7 +125,7 @@ def _document(row: _Row, ids: set[str], seen: set[str], note: str) -> ParsedText
 def _metadata(fields: dict[str, object]) -> Metadata:
     return Metadata(
         title=_line(fields, "title"),
-        authors=_authors(fields.get("authors", fields.get("author"))),
+        authors=_authors(fields.get("authors") or fields.get("author")),
         date=_line(fields, "date") or _line(fields, "year"),
         doi=_line(fields, "doi"),
         abstract=_line(fields, "abstract"),
@@ -137,7 +136,7 @@ def _metadata(fields: dict[str, object]) -> Metadata:
 
 def _authors(value: object) -> tuple[str, ...]:
     if isinstance(value, str):
-        value = value.split(";")
+        value = _NAMES.split(value.strip("[]'\"")) if value.startswith("[") else value.split(";")
     if not isinstance(value, list):
         return ()
     names = [_author(one) for one in cast("list[object]", value)]
@@ -153,9 +152,9 @@ def _author(value: object) -> str:
 
 def _line(fields: dict[str, object], name: str) -> str | None:
     value = fields.get(name)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         return None
-    return _flat(str(value)) or None
+    return _YEAR.sub(r"\1", _flat(str(value))) or None
 
 
 def _flat(text: str) -> str:

@@ -26,7 +26,7 @@ from qagen_dagster.formats.base import (
     Source,
     caption_label,
 )
-from qagen_dagster.formats.decoding import Lines, collapse
+from qagen_dagster.formats.decoding import ABSENT, Lines, collapse
 from qagen_dagster.formats.plain_text import looks_like_text, read_text
 from qagen_dagster.formats.wrap import SplitLines, split_long_lines, with_split_lines
 from qagen_dagster.records.document import Metadata, Section, Visual, VisualType
@@ -78,8 +78,10 @@ def _front_matter(lines: Sequence[str]) -> _FrontMatter:
 
 
 def _load(block: str, *, toml: bool) -> dict[str, object]:
-    try:
-        value: object = tomllib.loads(block) if toml else yaml.safe_load(block)
+    try:  # values stay as written, because a number would lose digits: a title "1.10" is not 1.1
+        value: object = (
+            tomllib.loads(block, parse_float=str) if toml else yaml.BaseLoader(block).get_single_data()
+        )
     except (yaml.YAMLError, tomllib.TOMLDecodeError, ValueError, RecursionError):
         return {}
     if not isinstance(value, dict):
@@ -109,7 +111,8 @@ def _line(value: object) -> str | None:
         return value.isoformat()
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
-    return collapse(str(value)) or None
+    text = collapse(str(value))
+    return text if text and text not in ABSENT else None
 
 
 @dataclass(frozen=True)

@@ -126,3 +126,15 @@ def test_what_a_data_frame_writes_where_nothing_is_is_absent() -> None:
     assert (first.title, first.date, first.doi, first.authors) == (None, None, None, ())
     assert (second.title, second.date, second.authors) == (None, "2021", ("Ada",))
     assert (third.title, third.date, fourth.date) == ("Inf", None, None)
+
+
+def test_values_keep_their_digits_and_lists_of_names_are_split() -> None:
+    data = (
+        b'{"id": "a", "title": 1.10, "doi": 10.10, "year": "2021.0", "authors": NaN, "author": "Ann", "text": "x"}\n'
+        b'{"id": "b", "title": "NULL", "date": "Infinity", "authors": "[\'Ann Moe\', \\"Per O\'Neil\\"]", "text": "\\u00965 mg"}'
+    )
+    first, second = (one for one in parse(data) if isinstance(one, ParsedText))
+    found = first.metadata
+    assert (found.title, found.doi, found.date, found.authors) == ("1.10", "10.10", "2021", ("Ann",))
+    assert (second.metadata.title, second.metadata.date, second.text) == (None, None, "\u20135 mg")
+    assert second.metadata.authors == ("Ann Moe", "Per O'Neil")

@@ -104,6 +104,16 @@ def test_front_matter_is_metadata() -> None:
     assert (found.date, found.language) == ("2024-03-01", "en-GB")
 
 
+@pytest.mark.parametrize("mark", ["---", "+++"])
+def test_values_of_front_matter_keep_their_digits(mark: str) -> None:
+    sign = ":" if mark == "---" else " ="
+    found = parse(f"{mark}\ntitle{sign} 1.10\nauthor{sign} '~'\ndate{sign} nan\n{mark}\ntext").metadata
+    assert (found.title, found.authors, found.date) == ("1.10", (), None)
+    assert parse("---\ntitle: 010\ndate: 12:30:00\nlang: no\n---\ntext").metadata.model_dump(
+        include={"title", "date", "language"}
+    ) == {"title": "010", "date": "12:30:00", "language": "no"}
+
+
 def test_toml_front_matter_and_heading_titles() -> None:
     assert parse('+++\ntitle = "From TOML"\n+++\ntext').metadata.title == "From TOML"
     assert parse("# First\n\n# Second\n").metadata.title == "First"

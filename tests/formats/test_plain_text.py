@@ -275,6 +275,19 @@ def test_the_mark_of_a_footnote_is_no_part_of_a_heading():
         ("cp1250", "A világítótorony 1911-ben épült, a hűséges őr minden este fölment."),
         ("cp1255", "המגדל נבנה בשנת 1911 על ידי חברת הולם"),
         ("cp1252", "Þetta er íslenskur texti um vitann, sem var kveiktur árið 1911 í höfninni að kvöldi."),
+        ("mac-roman", "Le pont a été ouvert le 5 mai 1911 ; il coûte 485 francs, très cher à Genève."),
+        ("mac-roman", "Die Brücke wurde 1911 von Jörg Groß eröffnet und später gestrichen."),
+        ("mac-cyrillic", RUSSIAN.strip()),
+        ("cp850", "Die Brücke wurde 1911 von Jörg Groß eröffnet, © 5 £."),
+        ("cp852", "Wieża została zbudowana przez Łukasza Żaka w 1911 roku."),
+        ("cp1250", "Škola u Zagrebu sagrađena je 1911. godine, a radila je ondje Đurđa Čović, i 12 ľet."),
+        (
+            "cp1250",
+            "Primăria a fost clădită în 1911. Stavba stála 485 000 € \u2013 \u201ehotovo\u201c v roku 1911.",
+        ),
+        ("iso8859-15", "Le pont coûte 485 € et l'œuvre naît à Genève."),
+        ("cp1252", "10 µg"),
+        ("cp1252", "Price: £5"),
         ("cp1252", "Æsop met José at Ærøskøbing, then went to Málaga, Köln and Orléans over the years."),
     ],
 )
@@ -294,4 +307,10 @@ def test_signs_that_show_nothing_are_left_out() -> None:
     text = "Zero\u200bWidth soft\u00adhyphen\u2060 \ufeffjoin\u200cer \u200eleft\nbro\u00ad\nken \u06a9\u062a\u0627\u0628\u200c\u0647\u0627 \U0001f468\u200d\U0001f469"
     assert parse(text.encode()).text == (
         "ZeroWidth softhyphen joiner left\nbro-\nken \u06a9\u062a\u0627\u0628\u200c\u0647\u0627 \U0001f468\u200d\U0001f469"
+    )
+
+
+def test_controls_beyond_ascii_are_read_as_in_a_browser_and_tags_are_left_out() -> None:
+    assert parse("at \u00965 \u00b0C, \u0093half\u0094, tag\U000e0041 \u061cmark".encode()).text == (
+        "at \u20135 \u00b0C, \u201chalf\u201d, tag mark"
     )

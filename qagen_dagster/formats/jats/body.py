@@ -23,6 +23,7 @@ from qagen_dagster.formats.jats.inline import (
     named,
     person,
     piece,
+    segments,
     text_of,
     tidy,
 )
@@ -238,6 +239,7 @@ class BodyWriter:
             "table-wrap-group": self._each,
             "disp-formula-group": self._each,
             "table-wrap": self._table,
+            "array": self._table,
             "disp-formula": self._formula,
             "media": self._supplement,
             "supplementary-material": self._supplement,
@@ -320,6 +322,7 @@ class BodyWriter:
     def _list(self, element: Element, level: int, depth: int = 0) -> None:
         style = _BULLETS.get(element.get("list-type", ""), "- ")
         indent = "  " * depth
+        self._out.paragraph(inline(first(element, "title")))
         for number, item in enumerate(named(element, "list-item"), start=1):
             mark = line_of(first(item, "label"))
             letter = chr(ord("a") + (number - 1) % 26)
@@ -342,8 +345,8 @@ class BodyWriter:
     def _definitions(self, element: Element, level: int) -> None:
         self._out.heading(_heading_of(element), level)
         for item in named(element, "def-item"):
-            term = inline(first(item, "term"))
-            meaning = " ".join(inline(one) for one in named(item, "def"))
+            term = ", ".join(map(inline, named(item, "term")))
+            meaning = " ".join(text for one in named(item, "def") for text in segments(one) if text)
             self._out.paragraph(tidy(f"{term}: {meaning}" if meaning else term))
 
     def _figure(self, element: Element, level: int) -> None:
@@ -357,7 +360,7 @@ class BodyWriter:
     def _table(self, element: Element, level: int) -> None:
         label, caption = _label_of(element), _caption_of(element)
         start = self._captioned(element, label)
-        for table in below(element, "table"):
+        for table in [element] if local(element) == "array" else below(element, "table"):
             rows = table_rows(table)
             if rows and start is None:
                 start = self._out.block(rows)

@@ -17,6 +17,7 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff", b"<\x00", b"\x00<")
 _ENCODING = re.compile(r"(<\?xml[^>]{0,200}?)\s+encoding\s*=\s*[\"'][\w.:-]{1,40}[\"']")
 _DECLARED = re.compile(rb"<!ENTITY\s+([\w.:-]{1,60})\s+[\"']")
 _PARAMETER = re.compile(rb"%[\w.:-]{1,60};|<!ENTITY\s+%[^>]{0,500}>")
+_CLOSED, _COMMENT = re.compile(rb"\]\s*>"), re.compile(rb"<!--.{0,5000}?-->", re.DOTALL)
 _CDATA, _CDATA_END = b"<![CDATA[", b"]]>"
 _LETTERS = "a b g d e z ee th i k l m n x o p r s t u ph kh ps oh"
 _GREEK = "\u03b1\u03b2\u03b3\u03b4\u03b5\u03b6\u03b7\u03b8\u03b9\u03ba\u03bb\u03bc\u03bd\u03be\u03bf\u03c0\u03c1\u03c3\u03c4\u03c5\u03c6\u03c7\u03c8\u03c9"
@@ -60,10 +61,10 @@ def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
     if start < 0 or end < 0 or 0 <= data.find(b"<article") < start:
         return b"", b"", data
     opened = data.find(b"[", start, end)
-    closed = max(data.find(b"]>", opened), data.find(b"]\n>", opened)) if opened >= 0 else -1
-    return (
-        (data[:end], b"", data[end:]) if closed < 0 else (data[:opened], data[opened:closed], data[closed:])
-    )
+    closed = _CLOSED.search(data, opened) if opened >= 0 else None
+    if not closed:
+        return data[:end], b"", data[end:]
+    return data[:opened], _COMMENT.sub(b"", data[opened : closed.start()]), data[closed.start() :]
 
 
 @cache

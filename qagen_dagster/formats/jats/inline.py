@@ -25,8 +25,9 @@ HREF = "{http://www.w3.org/1999/xlink}href"
 _DOCUMENT = re.compile(r"\\begin\s*\{document\}(.*?)\\end\s*\{document\}", re.DOTALL)
 _PREAMBLE = re.compile(r"\\(?:documentclass|usepackage|setlength|oddsidemargin)[^\n]{0,300}")
 _NOISE = re.compile(
-    r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?=[().\[\]|])"
+    r"\\(?:displaystyle|textstyle|nolimits|limits)(?![A-Za-z])|\\(?:left|right)(?:\s*\.|(?=[()\[\]|]))"
 )
+_TEX_COMMENT = re.compile(r"(?<!\\)%.*\s*")
 _ENVIRONMENT = re.compile(
     r"\\begin\{(eqnarray|align|aligned|equation|gather|multline|displaymath)(\*?)\}(.*)\\end\{\1\2\}",
     re.DOTALL,
@@ -34,22 +35,16 @@ _ENVIRONMENT = re.compile(
 _FENCES = ("$$", "$", r"\[", r"\]", r"\(", r"\)")
 # Operators with a space on both sides. A character that looks like another one is written as an escape.
 _SPACED = frozenset("=<>≤≥≠≈≡∝~→←↔⇒⇔∈∉⊂⊆∩+±⋅·*/∧≪≫\u223c\u2212\u00d7\u2217\u2228\u222a")
-_ACCENTS = {
-    "\u00af": "\u0304",  # macron
-    "\u203e": "\u0304",
-    "\u0304": "\u0304",
-    "^": "\u0302",
-    "\u02c6": "\u0302",
-    "~": "\u0303",
-    "\u02dc": "\u0303",
-    "\u02d9": "\u0307",  # dot
-    "\u2192": "\u20d7",  # arrow
-}
+# Macrons, circumflexes, tildes, a dot and arrows, each with its combining form
+_SIGNS = "\u00af\u203e\u0304^\u02c6~\u02dc\u02d9\u2192\u20d7"
+_ACCENTS = dict(zip(_SIGNS, "\u0304\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u20d7\u20d7", strict=True))
 _TIGHT_OPEN = frozenset("([{|")
-_ATOM = re.compile(r"[^\W_]+|[^\W_]*[.,]?[^\W_]+|\S", re.UNICODE)
+_ATOM = re.compile(r"[^\W\d_]+|\d+(?:[.,]\d+)*|\S")
+_SIGNED = re.compile(r"(^|[(\[{,;=<>\u2264\u2265\u2248~\u00d7/^_] ?) ?([-\u2212+\u00b1]) (?=\w)")
+_GLUED = re.compile(r"[_^/](?:[^\W_]+(?:[.,]\d+)*|\([^()]*\))$")  # the end of a script or a denominator
+_PARTED = re.compile(r"[^\W_]+/|\(.*\)/|[_^]")  # a fraction, or a script on the left
 _DEGREES = ("\u2218", "\u00b0", "o")
 _INVISIBLE: dict[int, None] = dict.fromkeys((0x2061, 0x2062, 0x2063, 0x2064, 0x200B))
-_PLAIN = frozenset({"italic", "bold", "sub", "sup", "roman", "sans-serif", "styled-content"})
 # Elements that begin on a new line.
 _NAMES_OF_BLOCKS = (
     "array boxed-text chem-struct-wrap code def-list disp-formula disp-formula-group disp-quote fig "
@@ -60,13 +55,18 @@ BLOCKS = frozenset(_NAMES_OF_BLOCKS.split())
 # Elements that have no text for a reader.
 _NAMES_OF_DROPPED = (
     "object-id contrib-id institution-id graphic media annotation annotation-xml fn index-term x "
-    "processing-meta alt-text long-desc"
+    "processing-meta alt-text long-desc strike"
 )
 _DROPPED = frozenset(_NAMES_OF_DROPPED.split())
+_NAMES_OF_BREAKING = "p fn def-item def term list-item table tbody tr td th"
+_BREAKING = BLOCKS.union(_NAMES_OF_BREAKING.split())  # in `segments`
 _MARKING = frozenset({"bibr", "fn", "table-fn", "aff", "corresp", "author-notes", "other"})
 # The text of a reference that is only a mark. Without a `^`, it would read as part of the preceding word.
 _MARK = re.compile(r"\d{1,3}[a-z]?(?:[,;\u2013-] ?\d{1,3}[a-z]?)*|[a-z](?:, ?[a-z])*")
 _BETWEEN_MARKS = re.compile(r"\s*[,;\u2013-]\s*")
+_COMPOUND = re.compile(
+    r"[^\W\d_].*[-+/*\u2212\u00b1]\w|\d(?:[-+*\u2212\u00b1][^\W\d_]|/\d)"
+)  # has an operator
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|TM|®|™|©)")
 _BEFORE = re.compile(r" (?=[,;)\]](?:\W|\s|$)|[.:!?](?:\s|$))")
 _AFTER = re.compile(r"(?<=[(\[]) ")
@@ -146,23 +146,23 @@ def href(element: Element) -> str | None:
 
 
 def formula_text(formula: Element) -> str:
-    """A formula's content as one line: `$TeX$` if the article has TeX, else its linearised MathML, else its plain text. Empty when the
+    """A formula's content as one line without its label: TeX as `$TeX$`, else MathML in a line, with the text around them. Empty when the
     formula is only a picture."""
-    found = next((part for part in formula.iter() if local(part) == "tex-math"), None)
-    if found is not None and (tex := tex_text(text_of(found))):
-        return f"${tex}$"
-    math = next((part for part in formula.iter() if local(part) == "math"), None)
-    if math is not None:
-        return math_text(math)
-    parts = [formula.text or "", *(child.tail or "" for child in children(formula))]
-    own = [text_of(child) for child in children(formula) if local(child) in _PLAIN]
-    return " ".join(" ".join((*parts, *own)).split())
+    has_tex = any(local(one) == "tex-math" and tex_text(text_of(one)) for one in formula)
+    pictures = "inline-graphic" * (local(formula) == "alternatives" and len(formula) > 1)
+    skipped = ("", "label", "math" if has_tex else "tex-math", pictures)
+    parts = [formula.text or ""]
+    for child in formula:
+        if local(child) not in skipped:
+            _element(child, parts)
+        parts.append(child.tail or "")
+    return tidy("".join(parts))
 
 
 def tex_text(source: str) -> str:
     """TeX on one line without document wrapping, fences and layout commands."""
     found = _DOCUMENT.search(source)
-    tex = _PREAMBLE.sub("", found[1] if found else source).strip()
+    tex = _TEX_COMMENT.sub("", _PREAMBLE.sub("", found[1] if found else source)).strip()
     for fence in _FENCES:
         tex = tex.removeprefix(fence).removesuffix(fence).strip()
     environment = _ENVIRONMENT.fullmatch(tex)
@@ -173,13 +173,15 @@ def tex_text(source: str) -> str:
 
 def math_text(math: Element) -> str:
     """Presentation MathML on one line: `x_i^2`, `(a + b)/c`, `sqrt(x)`; table rows are separated by `; `."""
-    return " ".join(_linear(math).translate(_INVISIBLE).split())
+    return _SIGNED.sub(r"\1\2", " ".join(_linear(math).translate(_INVISIBLE).split()))
 
 
 def _linear(element: Element) -> str:
     name = local(element)
-    if name in ("annotation", "annotation-xml"):
+    if name in ("annotation", "annotation-xml", "mphantom"):
         return ""
+    if name == "mfrac" and (element.get("linethickness") or "").startswith("0"):
+        return "; ".join(_parts(children(element), 2))
     special = _LAYOUT.get(name)
     if special is not None:
         return special(children(element))
@@ -193,7 +195,16 @@ def _linear(element: Element) -> str:
     if name == "mfenced":
         opens, closes = element.get("open", "("), element.get("close", ")")
         return opens + ", ".join(_linear(one).strip() for one in children(element)) + closes
-    return "".join(_linear(one) for one in children(element))
+    return _row(children(element))
+
+
+def _row(elements: list[Element]) -> str:
+    """Elements side by side. A space keeps a script, a denominator or a number apart from what follows."""
+    text = ""
+    for part in map(_linear, elements):
+        apart = part[:1].isalnum() and _GLUED.search(text[-60:])
+        text += " " * bool(apart or (text[-1:].isdigit() and _PARTED.match(part))) + part
+    return text
 
 
 def _operator(sign: str) -> str:
@@ -242,11 +253,20 @@ def _fraction(elements: list[Element]) -> str:
     return f"{_grouped(top)}/{_grouped(bottom)}"
 
 
+def _multiscripts(elements: list[Element]) -> str:
+    """A base with scripts on its right and on its left, such as a nuclide: `_92^235U`."""
+    cut = next((n for n, one in enumerate(elements) if local(one) == "mprescripts"), len(elements))
+    sides = elements[cut + 1 :], elements[1:cut]
+    left, right = ("".join(_both([_NIL, *one[n : n + 2]]) for n in range(0, len(one), 2)) for one in sides)
+    return left + "".join(map(_linear, elements[:1])).strip() + right
+
+
 def _nth_root(elements: list[Element]) -> str:
     base, index = _parts(elements, 2)
     return f"root_{_grouped(index)}({base})"
 
 
+_NIL = etree.Element("none")
 _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
     "msub": _script("_"),
     "msup": _script("^"),
@@ -255,18 +275,37 @@ _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
     "msubsup": _both,
     "munderover": _both,
     "mfrac": _fraction,
-    "msqrt": lambda elements: f"sqrt({''.join(map(_linear, elements)).strip()})",
+    "msqrt": lambda elements: f"sqrt({_row(elements).strip()})",
     "mroot": _nth_root,
     "mtable": lambda rows: "; ".join(_linear(row).strip() for row in rows),
     "mtr": lambda cells: " ".join(_linear(cell).strip() for cell in cells),
     "mlabeledtr": lambda cells: " ".join(_linear(cell).strip() for cell in cells),
+    "mmultiscripts": _multiscripts,
     "semantics": lambda elements: _linear(elements[0]) if elements else "",
+    "maction": lambda elements: _linear(elements[0]) if elements else "",
+    "apply": lambda _: UNREADABLE,  # its meaning without its looks
 }
 
 
 def inline(element: Element | None) -> str:
     """An element's text on one line, without block elements inside it. Empty for None."""
     return "" if element is None else tidy(_text(element))
+
+
+def segments(element: Element) -> Iterator[str]:
+    """The text of an element with blocks or notes, such as a cell: the texts between and within these."""
+    parts = [element.text or ""]
+    for child in element:
+        if local(child) in _BREAKING:
+            yield tidy("".join(parts))
+            parts = []
+            if local(child) in ("graphic", "media"):
+                yield UNREADABLE
+            yield from [formula_text(child)] if local(child) == "disp-formula" else segments(child)
+        elif local(child):
+            _element(child, parts)
+        parts.append(child.tail or "")
+    yield tidy("".join(parts))
 
 
 def tidy(text: str) -> str:
@@ -328,7 +367,7 @@ def _superscript(element: Element, parts: list[str]) -> None:
     elif not attached or before in "([" or _ORDINAL.fullmatch(text) or _continues_marks(element):
         parts.append(text)
     else:
-        parts.append(f"^({text})" if " " in text else f"^{text}")
+        parts.append(f"^({text})" if " " in text or _COMPOUND.search(text) else f"^{text}")
 
 
 def _is_numerator(element: Element) -> bool:
@@ -350,7 +389,7 @@ def _continues_marks(element: Element) -> bool:
 def _reference(element: Element, parts: list[str]) -> None:
     """Write a reference. `^` separates a mark from the word or number that it follows."""
     inner, before = _text(element), _last(parts)
-    is_mark = element.get("ref-type") in _MARKING and _MARK.fullmatch(tidy(inner)) is not None
+    is_mark = element.get("ref-type", "bibr") in _MARKING and _MARK.fullmatch(tidy(inner)) is not None
     parted = not before or before.isspace() or before in "([^-\u2013/" or _continues_marks(element)
     parts.append(f"^{tidy(inner)}" if is_mark and not parted else inner)
 
@@ -371,18 +410,10 @@ def _formula(element: Element, parts: list[str]) -> None:
     parts.append(formula_text(element) or UNREADABLE * is_picture)
 
 
-def _alternatives(element: Element, parts: list[str]) -> None:
-    if any(local(one) in ("tex-math", "math") for one in element):
-        parts.append(formula_text(element))
-        return
-    for child in element:  # a picture is an alternative only where there is no text
-        if local(child) != "inline-graphic" or len(element) == 1:
-            _element(child, parts)
-
-
 def _identifier(element: Element, parts: list[str]) -> None:
     # Numbers of literature databases mean nothing to a reader, and publishers put no separator before them.
     if element.get("pub-id-type") not in ("pmid", "pmcid"):
+        parts.append(" " * (_last(parts).strip() not in ("", "/", ":", "(")))
         _collect(element, parts)
 
 
@@ -403,7 +434,7 @@ _SPECIAL: dict[str, Callable[[Element, list[str]], None]] = {
     "inline-graphic": _unreadable,
     "private-char": _unreadable,
     "inline-formula": _formula,
-    "alternatives": _alternatives,
+    "alternatives": lambda element, parts: parts.append(formula_text(element)),
     "tex-math": lambda element, parts: parts.append(f"${tex_text(text_of(element))}$"),
     "math": lambda element, parts: parts.append(math_text(element)),
     "pub-id": _identifier,

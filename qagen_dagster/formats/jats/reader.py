@@ -216,6 +216,7 @@ def _parsed(article: Element, row: str | None, unknown: list[str]) -> ParsedText
     text = "\n".join(writer.lines)
     signs = text.count(UNREADABLE)
     notes = [f"{signs:,} sign{'s' if signs > 1 else ''} without a text, shown as U+FFFD"] if signs else []
+    notes += counted("parts struck out and left out", map(line_of, below(article, "strike")))
     notes += counted("unknown entities", [f"&{name};" for name in unknown])
     return ParsedText(
         text=text,

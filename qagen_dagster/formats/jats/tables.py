@@ -5,7 +5,7 @@ rows is repeated in each row, so that every row can be read alone. A body cell t
 """
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.jats.inline import Element, below, children, first, inline, local, named
+from qagen_dagster.formats.jats.inline import Element, first, local, named, segments
 
 _MAX_COLUMNS = 400
 _MAX_CELLS = 400_000
@@ -15,9 +15,9 @@ _CELLS = ("td", "th", "entry")
 
 def table_rows(table: Element) -> list[str]:
     """The lines of a `table` element; an empty list if no cell has text."""
-    head, body = _split(table)
+    head, groups = _split(table)
     heads = _laid_out(head, repeat_columns=True)
-    bodies = _laid_out(body, repeat_columns=False)
+    bodies = [row for group in groups for row in _laid_out(group, repeat_columns=False)]
     width = max((max(row, default=-1) + 1 for row in (*heads, *bodies)), default=0)
     used = [at for at in range(width) if any(row.get(at) for row in (*heads, *bodies))]
     lines: list[str] = []
@@ -28,18 +28,16 @@ def table_rows(table: Element) -> list[str]:
     return lines
 
 
-def _split(table: Element) -> tuple[list[Element], list[Element]]:
-    """The rows of the header and of the body. Without a `thead`, the first rows that consist only of `th` are the header."""
+def _split(table: Element) -> tuple[list[Element], list[list[Element]]]:
+    """The rows of the header, and of each group of the body. Without a `thead`, the first rows that consist only of `th` are the header."""
     inner = first(table, "tgroup")
     parts = table if inner is None else inner
     head = [row for part in named(parts, "thead") for row in named(part, *_ROWS)]
-    body = [
-        row for part in children(parts) if local(part) in ("tbody", "tfoot") for row in named(part, *_ROWS)
-    ]
-    body = named(parts, *_ROWS) + body
-    while body and (not _has_text(head) if head else _all_headers(body[0])):
-        head, body = [body[0]], body[1:]
-    return head, body
+    groups = [named(part, *_ROWS) for part in (parts, *named(parts, "tbody"), *named(parts, "tfoot"))]
+    groups = [group for group in groups if group]
+    while groups and (not _has_text(head) if head else _all_headers(groups[0][0])):
+        head, groups = [groups[0][0]], [group for group in (groups[0][1:], *groups[1:]) if group]
+    return head, groups
 
 
 def _all_headers(row: Element) -> bool:
@@ -77,14 +75,12 @@ def _laid_out(rows: list[Element], *, repeat_columns: bool) -> list[dict[int, st
 def _span(cell: Element, name: str, most: int, *, least: int = 1, extra: int = 0) -> int:
     stated = (cell.get(name) or "").strip()
     value = int(stated) if stated.isascii() and stated.isdigit() and len(stated) < 7 else least
+    value = most if name == "rowspan" and not value else value
     return max(least, min(value + extra, most))
 
 
 def _cell(cell: Element) -> str:
-    paragraphs = [one for one in below(cell, "p", "list-item") if local(one) == "p"]
-    texts = [inline(paragraph) for paragraph in paragraphs] if paragraphs else []
-    shown = inline(cell) if not texts or not named(cell, "p") else "; ".join(text for text in texts if text)
-    return shown.replace("|", "\\|")
+    return "; ".join(filter(None, segments(cell))).replace("|", "\\|")
 
 
 def _stacked(rows: list[dict[int, str]], column: int) -> str:

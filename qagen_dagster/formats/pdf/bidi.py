@@ -9,6 +9,7 @@ import re
 import unicodedata
 from bisect import bisect
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.fragments import RTL, Fragments, clean
@@ -81,8 +82,15 @@ def _in_place(letters: Sequence[Letter]) -> list[_Letter]:
         text = unicodedata.normalize("NFKC", text) if "\ufb00" <= text <= "\ufefc" else text
         one = _Letter(left, right, text)
         is_other = unicodedata.combining(text[0]) or (one.right - one.left < _NO_WIDTH and text.strip())
+        last = others[-1] if is_other and others else None
+        if last and unicodedata.combining(last.text[0]) and last[:2] == (left, left) and text.isalpha():
+            one, is_other = _Letter(left, left, text + others.pop().text), ""  # a glyph that lost its width
         (others if is_other else found).append(one)
     found.sort(key=lambda one: one.left + one.right)
+    for n, (one, after) in enumerate(pairwise(found)):
+        if one.left == one.right:  # it ends at the next letter, or where the library adds a space, after this
+            end = after.right if after.left == one.left else max(one.left, after.left)
+            found[n] = one._replace(right=end)
     middles = [one.left + one.right for one in found]
     for one in others if found else ():
         middle = (one.left + one.right) / 2

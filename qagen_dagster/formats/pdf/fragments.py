@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from html import unescape
-from itertools import compress, count, pairwise, repeat
-from operator import add, gt, mul, sub
+from itertools import compress, count, groupby, pairwise, repeat
+from operator import add, gt, itemgetter, mul, sub
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -51,9 +51,11 @@ _STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
 _CODE = re.compile("&#x([0-9a-f]+);")
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
-_LETTERED = re.compile(r"\d(?:[^\W\d_]|(?<=[^\W\d_]\d))")
 _TALLER = 2  # tenths of a point by which a line with raised letters is taller than others
 _SMALL = 0.86  # times the size of the preceding letters
+_CHOICE = re.compile(rb"(\d+(?:\.\d+)?) Tf\b")
+_SMALLEST = 0.4  # the same, of raised letters
+_SHORT = 300  # maximum bytes of commands that write a raised number
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
 _ORDINAL = re.compile(r"st|nd|rd|th|TM|SM|er")
@@ -261,11 +263,9 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
 def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
     """Write "^" before raised letters and "_" before lowered ones. With `symbols`, also write characters of symbol fonts as they look."""
     symbols = symbols or f.raw
-    if not (symbols or _is_suspect(f)):
+    if not (symbols or _is_suspect(f) or _mixes_sizes(printed.content.commands)):
         return
     lines = printed.html
-    if not (symbols or any("<sup>" in line for line in lines) or _LETTERED.search(" ".join(f.text))):
-        return
     for n, text in enumerate(f.text):
         line = lines[f.line[n]]
         if line.count(_RUN) == 1 and (not symbols or (f.raw and _ENTITY not in line)):
@@ -300,6 +300,16 @@ def _family_and_size(style: str) -> tuple[str, float]:
     return (found[1], float(found[2])) if found else ("", 0.0)
 
 
+def _mixes_sizes(commands: bytes) -> bool:
+    """Whether a page's commands write a short text in smaller letters between two texts of one size."""
+    choices = [(float(one[1]), one.end()) for one in _CHOICE.finditer(commands)]
+    sizes = [next(some) for _, some in groupby(choices, itemgetter(0))]
+    return any(
+        a == c and _SMALLEST * a < b <= _SMALL * a and end - start < _SHORT
+        for (a, _), (b, start), (c, end) in zip(sizes, sizes[1:], sizes[2:], strict=False)
+    )
+
+
 def _is_suspect(f: Fragments) -> bool:
     """Whether the page may have raised numbers.
 
@@ -323,6 +333,8 @@ def _marked(runs: list[_Run]) -> str:
         shown, before = part.strip(), text[-1:]
         if kind == "^" and not after.startswith(_FRACTION):
             text += _raised(shown, before) + part[len(part.rstrip()) :]
+        elif kind == "^" and before.isdigit():
+            text += f" {part}"  # the numerator of a mixed number
         elif kind == "_" and (before.isalnum() or before in ")]") and _LOWERED.fullmatch(shown):
             text += f"_{part}"
         else:

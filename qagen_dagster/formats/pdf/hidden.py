@@ -26,7 +26,7 @@ _CONTRAST = 24  # minimum difference of grey between visible letters and their b
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
 _MOST_COVERS = 100  # maximum covers of a page; more covers are a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
-_MIN_STRUCK = 3  # minimum letters; in formulas single letters are struck out
+_MIN_STRUCK = 3  # minimum letters, except digits; in formulas single letters are struck out
 _END = 4  # maximum points by which a rule is longer than the text that it strikes out
 # A light colour of grey, RGB or CMYK, or a colour in a space that the file names, before text in this colour. Between them are a drawing
 # between `q` and `Q`, names, dictionaries, dashes and other commands, but neither another colour nor the end of a drawing.
@@ -180,7 +180,7 @@ def _seen(page: Page, f: Fragments, runs: Sequence[_Run]) -> dict[int, str]:
     found = dict.fromkeys([run.number for run in runs], "")
     losing: set[int] = set()
     for run in runs:
-        few = run.state == "struck" and len(run.written) < _MIN_STRUCK
+        few = run.state == "struck" and len(run.written) < _MIN_STRUCK and not run.letters[0].text.isdigit()
         if run in visible or few or run.state in kept or not run.written:
             found[run.number] += "".join([one.text for one in run.letters])
         else:

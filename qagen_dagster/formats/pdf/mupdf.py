@@ -258,8 +258,8 @@ class _Content:
     @property
     def may_be_unpainted(self) -> bool:
         """Whether the page may have text that is transparent or not painted."""
-        stated = [value for state in self._of_kind("ExtGState") if (value := _get(state, "ca"))]
-        return b"3 Tr" in self.commands or any(_mupdf.ll_pdf_to_real(one) <= _TRANSPARENT for one in stated)
+        stated = [_mupdf.ll_pdf_to_real(ca) for one in self._of_kind("ExtGState") if (ca := _get(one, "ca"))]
+        return bool(re.search(rb"\b3[.0]*\s+Tr", self.commands)) or min(stated, default=1) <= _TRANSPARENT
 
     @property
     def is_whole(self) -> bool:

@@ -157,6 +157,18 @@ def test_sections_nest_and_stand_on_their_lines() -> None:
         ("101<sub>2</sub> and H<sub>2</sub>O", "101_2 and H2O"),
         ("soft\u00adhyphen <italic>zero\u200bwidth</italic>", "softhyphen zerowidth"),
         ("thin\u2009space and\u00a0hard", "thin space and hard"),
+        ("in 2010<xref rid='r3'>3</xref> and", "in 2010^3 and"),
+        ("x<sup><italic>n</italic>+1</sup> and 9<sup>1/2</sup>", "x^(n+1) and 9^(1/2)"),
+        ("<inline-formula>x = <italic>y</italic> + 5</inline-formula>", "x = y + 5"),
+        ("<inline-formula>b<sub>2</sub> = 10<sup>-3</sup> mg</inline-formula>", "b2 = 10^-3 mg"),
+        ("<inline-formula>x = <mml:math><mml:mn>5</mml:mn></mml:math> mg</inline-formula>", "x = 5 mg"),
+        (
+            "<inline-formula><alternatives><inline-graphic/><textual-form>5 mg</textual-form></alternatives></inline-formula>",
+            "5 mg",
+        ),
+        ("<tex-math>a % was 7\n = \\left.5\\right|</tex-math> \\%", "$a = 5|$ \\%"),
+        ("at &#150;5 and &#x85;", "at \u20135 and"),
+        ("pages 10-12.<pub-id pub-id-type='doi'>10.1/x</pub-id>", "pages 10-12. 10.1/x"),
     ],
 )
 def test_running_text_reads_well(markup: str, text: str) -> None:
@@ -284,6 +296,21 @@ def test_mathml_is_written_in_a_line(formula: str, text: str) -> None:
     assert lines(f"<p><inline-formula><mml:math>{formula}</mml:math></inline-formula></p>") == [text]
 
 
+def test_struck_out_text_is_left_out_and_counted() -> None:
+    entry = parse(article("<p>The dose was <strike>20</strike> 10 mg.</p>"))
+    assert entry.text.endswith("The dose was 10 mg.")
+    assert entry.detail == "parts struck out and left out (1): 20"
+
+
+def test_lists_of_terms_and_arrays_keep_their_text() -> None:
+    body = (
+        "<list><title>Doses</title><list-item><p>5 mg</p></list-item></list>"
+        "<def-list><def-item><term>A</term><term>B</term><def><p>one<list><list-item><p>two</p></list-item></list></p></def>"
+        "</def-item></def-list><array><tbody><tr><td>1</td><td>2</td></tr></tbody></array>"
+    )
+    assert lines(body) == ["Doses", "- 5 mg", "A, B: one two", "| 1 | 2 |"]
+
+
 def test_tex_is_preferred_and_loses_its_wrapping() -> None:
     body = (
         "<p><inline-formula><alternatives><mml:math><mml:mi>q</mml:mi></mml:math><tex-math>"
@@ -359,8 +386,8 @@ def test_other_files_and_dtds_are_not_read() -> None:
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_named_characters_and_entities_of_the_file_are_read(entity: str, text: str, encoding: str) -> None:
-    own = '<!ENTITY river "Torvik River"><!ENTITY wide "&river; H<sub>2</sub>O">'
-    xml = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE article PUBLIC "-//NLM" "a.dtd" [{own}]>'
+    own = '<!-- <!ENTITY mgr "kilo"> --><!ENTITY\n river\t"Torvik River"\n><!ENTITY wide "&river; H<sub>2</sub>O">'
+    xml = f'<?xml version="1.0" encoding="{encoding}"?><!DOCTYPE article PUBLIC "-//NLM" "a.dtd" [{own}]\n  >'
     entry = parse((xml + article(f"<p>{entity}</p>")).encode(encoding))
     assert (entry.text.rsplit("\n", 1)[1], entry.detail) == (text, "")
 

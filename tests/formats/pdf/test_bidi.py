@@ -87,3 +87,18 @@ def test_brackets_that_are_named_by_their_looks_are_turned() -> None:
     assert with_brackets(f"{BY} ){TOWER} 2008({YEAR}") == f"{BY} ({TOWER} 2008){YEAR}"
     assert with_brackets(f"{BY} ({TOWER}) {YEAR}") == f"{BY} ({TOWER}) {YEAR}"
     assert with_brackets("f (x) )y(") == "f (x) )y("
+
+
+def test_a_letter_that_shares_its_width_with_an_accent_keeps_its_place() -> None:
+    document = pymupdf.open(stream=pdf("A page of codes"))
+    page = document[0]
+    font, content = document.get_new_xref(), document.get_new_xref()
+    names = "97/uni064F/uni0628/uni0646/uni064A"  # the first one is an accent
+    stated = f"/FirstChar 97/LastChar 100/Widths[0 600 600 600]/Encoding<</Differences[{names}]>>"
+    document.update_object(font, f"<</Type/Font/Subtype/Type1/BaseFont/Own{stated}>>")
+    document.update_object(content, "<<>>")
+    shown = b"(dc) Tj /Span<</ActualText<FEFF0628064F>>>BDC 14.4 0 Td (a) Tj (b) Tj EMC (c) Tj"
+    document.update_stream(content, b"BT /Own 12 Tf 60 700 Td %b ET" % shown)
+    document.xref_set_key(page.xref, "Resources", f"<</Font<</Own {font} 0 R>>>>")
+    document.xref_set_key(page.xref, "Contents", f"{content} 0 R")
+    assert lines(document.tobytes()) == ["\u0646\u0628\u064f\u0646\u064a"]

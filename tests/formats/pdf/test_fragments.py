@@ -82,6 +82,20 @@ def test_raised_numbers(base: str, raised: str, after: str, shown: str):
     assert lines(pdf(with_raised(base, raised, after)))[6] == shown
 
 
+@pytest.mark.parametrize(
+    ("base", "raised", "after", "up", "shown"),
+    [
+        ("It took 10", "5", " steps", 4, "It took 10^5 steps"),
+        ("A number 101", "2", " of base two", -2, "A number 101_2 of base two"),
+        ("It takes 2", "3", "/4 mg", 4, "It takes 2 3/4 mg"),
+    ],
+)
+def test_scripts_that_do_not_make_their_line_taller(
+    base: str, raised: str, after: str, up: float, shown: str
+):
+    assert lines(pdf(with_raised(base, raised, after, up)))[6] == shown
+
+
 def test_plain_numbers_stay():
     text = "It took 105 steps, and 10-12 of them on page 103, in 1072 days over 12 m2."
     assert lines(pdf("\n".join([*PROSE, text, *PROSE])))[6] == text

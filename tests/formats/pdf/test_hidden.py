@@ -57,6 +57,13 @@ def outside(page: pymupdf.Page) -> None:
     page.set_cropbox((0, 0, WIDTH, 800))
 
 
+def split_command(page: pymupdf.Page) -> None:
+    """Text that is not painted, by a command whose parts are on two lines."""
+    written(render_mode=3)(page)
+    content = page.get_contents()[-1]
+    page.parent.update_stream(content, page.parent.xref_stream(content).replace(b"3 Tr", b"3\nTr"))
+
+
 def on_grey(page: pymupdf.Page) -> None:
     page.draw_rect((50, 280, 400, 320), fill=(0.95, 0.95, 0.95), color=None)
     written(color=(0.95, 0.95, 0.95))(page)
@@ -97,6 +104,7 @@ def noted(page: pymupdf.Page) -> None:
         tinted,
         written(fontsize=0.8),
         written(render_mode=3),
+        split_command,
         written(fill_opacity=0, stroke_opacity=0),
         on_grey,
         behind,
@@ -115,6 +123,7 @@ def noted(page: pymupdf.Page) -> None:
         "no tint",
         "tiny",
         "not painted",
+        "not painted, two lines",
         "transparent",
         "light on light",
         "behind",
@@ -205,6 +214,15 @@ def test_words_under_a_bar_are_left_out(bar: tuple[float, ...]) -> None:
     entry = parse(pdf(beside(draw)))
     assert "The lamp of burns no oil" in " ".join(entry.text.split())
     assert "Torvik burns" not in entry.text
+
+
+def test_a_struck_out_number_is_left_out() -> None:
+    def draw(page: pymupdf.Page) -> None:
+        page.insert_text((60, 300), "The dose was 20 10 mg a day.", fontsize=11)
+        word = page.search_for("20")[-1]
+        page.draw_line((word.x0, 296.4), (word.x1, 296.4), width=0.6)
+
+    assert " ".join(lines(pdf(beside(draw)))[2].split()) == "The dose was 10 mg a day."
 
 
 def test_a_shadow_behind_a_heading_is_read_once() -> None:
