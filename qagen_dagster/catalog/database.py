@@ -9,10 +9,11 @@ separate file, which then replaces the published catalog. A finished snapshot ne
 """
 
 import os
+import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -129,18 +130,31 @@ def rebuild(rows: Iterable[TableRow], target: Path, *, lock_seconds: float = LOC
 
 def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file, and the raw rows to the folder `scratch`. Returns the number of rows by table."""
-    _write_raw(rows, scratch)
+    filled = _write_raw(rows, scratch)
     file.write_bytes(_empty())
     with duckdb.connect(file, config=_BUILD) as connection:
         connection.begin()  # not one commit per statement
-        for table in (*TABLES, _REMOVED):
-            _raw_view(connection, table, scratch)
-        for statements in (sql("load_calls"), sql("load"), sql("load_history")):
+        loads = (sql("load_calls"), _load(filled), sql("load_history"))
+        for table in _raw_tables("".join(loads)):
+            _raw_view(connection, table, scratch if table in filled else None)
+        for statements in loads:
             connection.execute(statements)
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory
             connection.begin()
-        return {table: connection.table(table).shape[0] for table in TABLES}
+        counts = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in TABLES)
+        return dict(connection.execute(counts).fetchall())
+
+
+def _load(filled: Collection[str]) -> str:
+    """The statements of `load.sql` that read raw rows. Planning the others takes as long as loading a small corpus."""
+    statements = sql("load").split(";\n")
+    return ";\n".join(one for one in statements if not _raw_tables(one).isdisjoint(filled))
+
+
+def _raw_tables(statements: str) -> set[str]:
+    """The tables whose raw rows are read."""
+    return set(re.findall(r"\braw_(\w+)", statements))
 
 
 @cache
@@ -185,12 +199,15 @@ def _publish(fresh: Path, target: Path) -> None:
             os.close(folder)
 
 
-def _write_raw(rows: Iterable[TableRow], scratch: Path) -> None:
-    """Write files of JSON lines for each table. DuckDB loads these far faster than single inserts."""
+def _write_raw(rows: Iterable[TableRow], scratch: Path) -> set[str]:
+    """Write files of JSON lines for each table that has rows, and return these tables. DuckDB loads files far faster than single inserts."""
+    out: dict[str, _Parts] = {}
     with ExitStack() as stack:
-        out = {table: stack.enter_context(_Parts(scratch, table)) for table in (*TABLES, _REMOVED)}
         for table, row in rows:
+            if table not in out:
+                out[table] = stack.enter_context(_Parts(scratch, table))
             out[table].write(to_json(row, inf_nan_mode="null") + b"\n")
+    return set(out)
 
 
 class _Parts:
@@ -217,14 +234,16 @@ class _Parts:
         return (self._scratch / f"{self._table}.{self._count:09}.jsonl").open("wb")
 
 
-def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path) -> None:
-    """Make the view `raw_<table>` of the files of a table. It has the columns of the table and `result_id`."""
-    shape = connection.table("candidates" if table == _REMOVED else table)
-    columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
-    place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
-    connection.execute(
-        f"CREATE TEMP VIEW raw_{table} AS FROM read_json('{place}', format = 'newline_delimited', columns = {columns})"
-    )
+def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path | None) -> None:
+    """Make the view `raw_<table>` of the files of a table, or of no rows. It has the columns of the table and `result_id`."""
+    model = "candidates" if table == _REMOVED else table
+    source = f"(SELECT *, NULL::BIGINT AS result_id FROM {model} WHERE false)"
+    if scratch is not None:
+        shape = connection.table(model)
+        columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
+        place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
+        source = f"read_json('{place}', format = 'newline_delimited', columns = {columns})"
+    connection.execute(f"CREATE TEMP VIEW raw_{table} AS FROM {source}")
 
 
 def dictionary(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:
