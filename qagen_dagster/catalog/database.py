@@ -142,7 +142,7 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory
             connection.begin()
-        counts = " UNION ALL ".join(f"SELECT '{table}', count(*) FROM {table}" for table in TABLES)
+        counts = " UNION ALL ".join(f"FROM {table} SELECT '{table}', count(*)" for table in TABLES)
         return dict(connection.execute(counts).fetchall())
 
 
@@ -237,7 +237,7 @@ class _Parts:
 def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path | None) -> None:
     """Make the view `raw_<table>` of the files of a table, or of no rows. It has the columns of the table and `result_id`."""
     model = "candidates" if table == _REMOVED else table
-    source = f"(SELECT *, NULL::BIGINT AS result_id FROM {model} WHERE false)"
+    source = f"{model} SELECT *, NULL::BIGINT AS result_id WHERE false"
     if scratch is not None:
         shape = connection.table(model)
         columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
