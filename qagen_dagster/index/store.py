@@ -6,7 +6,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -60,14 +60,21 @@ def write_shard(
 
 def documents_in(shards: Sequence[Path]) -> dict[str, tuple[str, int]]:
     """The text hash and the number of chunks of each document in one or more shards. Raises StoreError when one cannot be read."""
+    try:
+        states = (shard.stat() for shard in shards)
+        versions = tuple((one.st_ino, one.st_size, one.st_mtime_ns) for one in states)
+        return dict(_documents_in(tuple(map(str, shards)), versions))
+    except (duckdb.Error, OSError) as error:
+        raise StoreError(f"{', '.join(map(str, shards))} cannot be read: {_one_line(error)}") from None
+
+
+@lru_cache(maxsize=64)  # sensors ask again and again
+def _documents_in(shards: tuple[str, ...], _versions: tuple[object, ...]) -> dict[str, tuple[str, int]]:
     with _memory() as connection:
-        try:
-            found = connection.execute(
-                "SELECT document_id, any_value(text_sha256), count(*) FROM read_parquet($1) GROUP BY ALL",
-                [[str(shard) for shard in shards]],
-            ).fetchall()
-        except duckdb.Error as error:
-            raise StoreError(f"{', '.join(map(str, shards))} cannot be read: {_one_line(error)}") from None
+        found = connection.execute(
+            "SELECT document_id, any_value(text_sha256), count(*) FROM read_parquet($1) GROUP BY ALL",
+            [list(shards)],
+        ).fetchall()
     return {str(name): (str(sha256), int(count)) for name, sha256, count in found}
 
 
