@@ -13,7 +13,7 @@ import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Collection, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
@@ -110,6 +110,7 @@ LOCK_SECONDS = 600.0
 _BUILD = {**CONFIG, "threads": 1}  # more threads take more memory and CPU, but not less time
 # The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
+_RAW = re.compile(r"\braw_(\w+)")  # the views that a statement reads
 _REMOVED = "removed"  # accepted candidates that were removed later, with the columns of `candidates`
 
 
@@ -134,8 +135,10 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
     file.write_bytes(_empty())
     with duckdb.connect(file, config=_BUILD) as connection:
         connection.begin()  # not one commit per statement
-        loads = (sql("load_calls"), _load(filled), sql("load_history"))
-        for table in _raw_tables("".join(loads)):
+        # Planning a statement without rows takes as long as loading a small corpus.
+        load = ";\n".join(one for one in sql("load").split(";\n") if filled & {*_RAW.findall(one)})
+        loads = (sql("load_calls"), load, sql("load_history"))
+        for table in {*_RAW.findall("".join(loads))}:
             _raw_view(connection, table, scratch if table in filled else None)
         for statements in loads:
             connection.execute(statements)
@@ -144,17 +147,6 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
             connection.begin()
         counts = " UNION ALL ".join(f"FROM {table} SELECT '{table}', count(*)" for table in TABLES)
         return dict(connection.execute(counts).fetchall())
-
-
-def _load(filled: Collection[str]) -> str:
-    """The statements of `load.sql` that read raw rows. Planning the others takes as long as loading a small corpus."""
-    statements = sql("load").split(";\n")
-    return ";\n".join(one for one in statements if not _raw_tables(one).isdisjoint(filled))
-
-
-def _raw_tables(statements: str) -> set[str]:
-    """The tables whose raw rows are read."""
-    return set(re.findall(r"\braw_(\w+)", statements))
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import dagster as dg
@@ -120,7 +119,6 @@ STAGES = {
 _COMPLETE = "Warns when a question has no result, or a model must be asked again in the next run."
 
 
-@lru_cache(maxsize=32)
 def build_evaluation_assets(layout: Layout, partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [_asset(layout, partitions, kind) for kind in STAGES]
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 import dagster as dg
@@ -45,7 +44,6 @@ class BankConfig(dg.Config):
     replace: bool = Field(False, description="Remove items of schemas and difficulties that are removed.")
 
 
-@lru_cache(maxsize=32)
 def build_exam_assets(layout: Layout, partitions: ExamPartitions) -> list[dg.AssetsDefinition]:
     """The assets of exams: exam_schemas → idea_plans → exam_items → item_bank."""
     return [

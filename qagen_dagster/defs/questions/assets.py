@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 import dagster as dg
@@ -135,7 +134,6 @@ def collect_candidates(
     )
 
 
-@lru_cache(maxsize=32)
 def build_question_assets(layout: Layout, partitions: Partitions) -> list[dg.AssetsDefinition]:
     return [
         sharded_asset(

@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from qagen_dagster.configuration.exams import Exam, find_exam
 from qagen_dagster.errors import StoreError
@@ -264,12 +263,6 @@ def bank_files(found: Bank) -> dict[str, bytes]:
 
 def export_files(bank: ItemBank) -> dict[str, bytes]:
     """The bank in every format, by path relative to its files."""
-    return dict(_exported(bank.model_dump_json(exclude={"figures"}), tuple(bank.figures.items())))
-
-
-@lru_cache(maxsize=4)  # sensors compare the files with the exports again and again
-def _exported(written: str, figures: tuple[tuple[str, bytes], ...]) -> dict[str, bytes]:
-    bank = ItemBank.model_validate_json(written).model_copy(update={"figures": dict(figures)})
     return {
         f"{EXPORTS}/{path}": data
         for exporter in BANK_EXPORTERS

@@ -25,8 +25,6 @@ from qagen_dagster.mathematics.floats import exact_of
 from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.records.data_files import read_table
 
-Computation = tuple[str, Mapping[str, str]]  # an expression, and its givens
-
 
 @dataclass(frozen=True)
 class Draft:
@@ -59,23 +57,16 @@ class Family:
         """The number of contexts: by default one for each variant, or four without variants."""
         return self.row.get("contexts", len(self.row.get("settings", range(4))))
 
-    def make(self, draw: Draw, context: int) -> Draft | None:
-        """A draft in the context with the number `context`; None if the drawn numbers are unsuitable, so that the caller draws again."""
-        drawn = self._drawn(draw, context)
-        return drawn and _draft(*drawn)
+    def make(self, draw: Draw, context: int, *, texts: bool = True) -> Draft | None:
+        """A draft in the context with the number `context`; None if the drawn numbers are unsuitable, so that the caller draws again.
 
-    def computation(self, draw: Draw, context: int) -> Computation | None:
-        """The computation of the draft that `make` would return. It takes a third of the time."""
-        drawn = self._drawn(draw, context)
-        return None if drawn is None or _key(*drawn) is None else _computation(*drawn)
-
-    def _drawn(self, draw: Draw, context: int) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The row with its setting, and the values of its names; None if a condition does not hold."""
+        Without `texts` and wrong options, which take most of the time, the draft has only the key and its computation."""
         settings = self.row.get("settings", [{}])
-        row: dict[str, Any] = {**self.row, **settings[context % len(settings)]}
+        left_out = {} if texts else dict.fromkeys(("wrong", "stem", "reasoning", "insight"), "")
+        row: dict[str, Any] = {**self.row, **settings[context % len(settings)], **left_out}
         names = {name: Fraction(one) if isinstance(one, int) else one for name, one in row.items()}
         names["context"] = Fraction(context)
-        return (row, names) if all(_step(line, names, draw) for line in row["draw"]) else None
+        return _draft(row, names) if all(_step(line, names, draw) for line in row["draw"]) else None
 
 
 def _step(line: str, names: dict[str, Any], draw: Draw) -> bool:
@@ -95,33 +86,25 @@ def _step(line: str, names: dict[str, Any], draw: Draw) -> bool:
     return True
 
 
-def _key(row: Mapping[str, Any], names: dict[str, Any]) -> str | None:
-    """The key in LaTeX, or None if it cannot be shown. Adds its value to `names` if the row has a condition on values."""
-    form = row.get("key", row["form"])
-    only = row.get("only", "")
-    if only:
-        names["key"] = exact_of(form, names)
-    return _latex(form, names, row.get("show", "<value>"), only)
-
-
-def _computation(row: Mapping[str, Any], names: Mapping[str, Any]) -> Computation:
-    return _filled(row["form"], names), dict(_given(one, names) for one in row["givens"].split())
-
-
 def _draft(row: Mapping[str, Any], names: dict[str, Any]) -> Draft | None:
     """The draft of the drawn numbers; None if the key cannot be shown."""
-    right = _key(row, names)
+    form = row.get("key", row["form"])
+    show, only = row.get("show", "<value>"), row.get("only", "")
+    if only:
+        names["key"] = exact_of(form, names)
+    right, *others = (_latex(one, names, show, only) for one in (form, *row["wrong"].split(";")))
     if right is None:
         return None
-    show, only = row.get("show", "<value>"), row.get("only", "")
-    others = [_latex(one, names, show, only) for one in row["wrong"].split(";")]
     unit = row.get("unit", "")
     symbol = unit.replace("ohm", "\\Omega").replace(" ", "\\,").replace("^-1", "^{-1}")
     end = "\\%" if unit == "%" else f"\\,\\mathrm{{{symbol}}}" if unit else ""
-    stem, reasoning, insight = (_filled(row[name], names) for name in ("stem", "reasoning", "insight"))
+    stem, reasoning, insight, expression = (
+        _filled(row[name], names) for name in ("stem", "reasoning", "insight", "form")
+    )
+    givens = dict(_given(one, names) for one in row["givens"].split())
     options = tuple(None if one is None else f"${one}{end}$" for one in others)
-    solution = reasoning.replace("KEY", _latex(row.get("key", row["form"]), names) or right)
-    return Draft(stem, f"${right}{end}$", options, solution, insight, *_computation(row, names), unit)
+    solution = reasoning.replace("KEY", _latex(form, names) or right)
+    return Draft(stem, f"${right}{end}$", options, solution, insight, expression, givens, unit)
 
 
 def _given(text: str, names: Mapping[str, Any]) -> tuple[str, str]:

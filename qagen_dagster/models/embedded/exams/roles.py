@@ -2,7 +2,6 @@
 the number of different questions that a cell (a schema at a difficulty) can give."""
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -37,9 +36,7 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
     taken = {_first(family, seed, one) for one in (*earlier, *([slot] if attempt > 1 else ()))}
     for tried in range(_TRIES):
         draft = family.make(draw, (setting + tried // _TRIES_OF_A_SETTING) % family.contexts)
-        if draft is None or (
-            tried < _TRIES - _TRIES_OF_A_SETTING and _named(draft.expression, draft.givens) in taken
-        ):
+        if draft is None or (tried < _TRIES - _TRIES_OF_A_SETTING and _computation(draft) in taken):
             continue
         wrong = _distinct(draft, family.paths)
         if len(wrong) >= len(OPTIONS) - 1:
@@ -50,12 +47,11 @@ def question_of(family: Family, seed: int, slot: int, attempt: int) -> tuple[Dra
 @lru_cache(maxsize=4_096)
 def _first(family: Family, seed: int, slot: int) -> tuple[str, ...]:
     """The computation of the first attempt at a slot."""
-    first = question_of(family, seed, slot, 1)[0]
-    return _named(first.expression, first.givens)
+    return _computation(question_of(family, seed, slot, 1)[0])
 
 
-def _named(expression: str, givens: Mapping[str, str]) -> tuple[str, ...]:
-    return (expression, *(f"{name}={value}" for name, value in sorted(givens.items())))
+def _computation(made: Draft) -> tuple[str, ...]:
+    return (made.expression, *(f"{name}={value}" for name, value in sorted(made.givens.items())))
 
 
 @lru_cache(maxsize=128)
@@ -64,9 +60,9 @@ def different_items(schema: str, difficulty: str) -> int:
     family, found, fruitless = family_of(schema, difficulty), set[tuple[str, ...]](), 0
     draw = Draw(f"count/{schema}/{difficulty}")
     while family is not None and len(found) < _LOOKED_BACK and fruitless < 10 * _LOOKED_BACK:
-        made = family.computation(draw, draw.randrange(family.contexts))
+        draft = family.make(draw, draw.randrange(family.contexts), texts=False)
         known = len(found)
-        found |= set() if made is None else {_named(*made)}
+        found |= set() if draft is None else {_computation(draft)}
         fruitless = 0 if len(found) > known else fruitless + 1
     return len(found)
 
