@@ -137,7 +137,7 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
         connection.begin()  # not one commit per statement
         # Planning a statement without rows takes as long as loading a small corpus.
         load = ";\n".join(one for one in sql("load").split(";\n") if filled & {*_RAW.findall(one)})
-        loads = (sql("load_calls"), load, sql("load_history"))
+        loads = (sql("counted_calls"), load, sql("load_history"))
         for table in {*_RAW.findall("".join(loads))}:
             _raw_view(connection, table, scratch if table in filled else None)
         for statements in loads:
