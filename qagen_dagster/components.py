@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -50,6 +50,10 @@ attributes:
   # max_usd: 5  # of one launch by a sensor or the schedule, which may use paid models only with both limits
   # max_usd_per_day: 20  # of all these launches of a day (UTC)
 """
+_once = lru_cache(maxsize=32)  # a process that builds the graph again would spend half of the time on these
+_questions, _evaluations, _exams = map(
+    _once, (build_question_assets, build_evaluation_assets, build_exam_assets)
+)
 
 
 class QuestionSetsScaffolder(dg.Scaffolder[Any]):
@@ -226,11 +230,8 @@ def _assets(
     exams = build_exam_partitions(found.found)
     optional: dict[str, Callable[[], list[dg.AssetsDefinition]]] = {
         "grading": lambda: [build_grounding_report(layout, partitions)],
-        "evaluation": lambda: [
-            build_document_index(layout, partitions),
-            *build_evaluation_assets(layout, partitions),
-        ],
-        "exams": lambda: build_exam_assets(layout, exams),
+        "evaluation": lambda: [build_document_index(layout, partitions), *_evaluations(layout, partitions)],
+        "exams": lambda: _exams(layout, exams),
         "problems": lambda: build_problem_assets(layout, sets),
     }
     known = {
@@ -241,7 +242,7 @@ def _assets(
     }
     return known, [
         *build_document_assets(layout, partitions, corpora),
-        *build_question_assets(layout, partitions),
+        *_questions(layout, partitions),
         *(asset for name, build in optional.items() if name in layout.optional for asset in build()),
         build_catalog(layout),
     ]

@@ -9,6 +9,7 @@ separate file, which then replaces the published catalog. A finished snapshot ne
 """
 
 import os
+import re
 import shutil
 import tempfile
 import tomllib
@@ -109,6 +110,7 @@ LOCK_SECONDS = 600.0
 _BUILD = {**CONFIG, "threads": 1}  # more threads take more memory and CPU, but not less time
 # The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
+_RAW = re.compile(r"\braw_(\w+)")  # the views that a statement reads
 _REMOVED = "removed"  # accepted candidates that were removed later, with the columns of `candidates`
 
 
@@ -129,18 +131,22 @@ def rebuild(rows: Iterable[TableRow], target: Path, *, lock_seconds: float = LOC
 
 def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]:
     """Write a catalog to a new file, and the raw rows to the folder `scratch`. Returns the number of rows by table."""
-    _write_raw(rows, scratch)
+    filled = _write_raw(rows, scratch)
     file.write_bytes(_empty())
     with duckdb.connect(file, config=_BUILD) as connection:
         connection.begin()  # not one commit per statement
-        for table in (*TABLES, _REMOVED):
-            _raw_view(connection, table, scratch)
-        for statements in (sql("counted_calls"), sql("load"), sql("load_history")):
+        # Planning a statement without rows takes as long as loading a small corpus.
+        load = ";\n".join(one for one in sql("load").split(";\n") if filled & {*_RAW.findall(one)})
+        loads = (sql("counted_calls"), load, sql("load_history"))
+        for table in {*_RAW.findall("".join(loads))}:
+            _raw_view(connection, table, scratch if table in filled else None)
+        for statements in loads:
             connection.execute(statements)
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory
             connection.begin()
-        return {table: connection.table(table).shape[0] for table in TABLES}
+        counts = " UNION ALL ".join(f"FROM {table} SELECT '{table}', count(*)" for table in TABLES)
+        return dict(connection.execute(counts).fetchall())
 
 
 @cache
@@ -185,12 +191,15 @@ def _publish(fresh: Path, target: Path) -> None:
             os.close(folder)
 
 
-def _write_raw(rows: Iterable[TableRow], scratch: Path) -> None:
-    """Write files of JSON lines for each table. DuckDB loads these far faster than single inserts."""
+def _write_raw(rows: Iterable[TableRow], scratch: Path) -> set[str]:
+    """Write files of JSON lines for each table that has rows, and return these tables. DuckDB loads files far faster than single inserts."""
+    out: dict[str, _Parts] = {}
     with ExitStack() as stack:
-        out = {table: stack.enter_context(_Parts(scratch, table)) for table in (*TABLES, _REMOVED)}
         for table, row in rows:
+            if table not in out:
+                out[table] = stack.enter_context(_Parts(scratch, table))
             out[table].write(to_json(row, inf_nan_mode="null") + b"\n")
+    return set(out)
 
 
 class _Parts:
@@ -217,14 +226,16 @@ class _Parts:
         return (self._scratch / f"{self._table}.{self._count:09}.jsonl").open("wb")
 
 
-def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path) -> None:
-    """Make the view `raw_<table>` of the files of a table. It has the columns of the table and `result_id`."""
-    shape = connection.table("candidates" if table == _REMOVED else table)
-    columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
-    place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
-    connection.execute(
-        f"CREATE TEMP VIEW raw_{table} AS FROM read_json('{place}', format = 'newline_delimited', columns = {columns})"
-    )
+def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path | None) -> None:
+    """Make the view `raw_<table>` of the files of a table, or of no rows. It has the columns of the table and `result_id`."""
+    model = "candidates" if table == _REMOVED else table
+    source = f"{model} SELECT *, NULL::BIGINT AS result_id WHERE false"
+    if scratch is not None:
+        shape = connection.table(model)
+        columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
+        place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
+        source = f"read_json('{place}', format = 'newline_delimited', columns = {columns})"
+    connection.execute(f"CREATE TEMP VIEW raw_{table} AS FROM {source}")
 
 
 def dictionary(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from qagen_dagster.configuration import yaml_files
@@ -45,7 +45,7 @@ def read_schemas(path: Path) -> Library:
     faults: list[ConfigError] = []
     for start, block in _blocks(lines):
         try:
-            schema = _schema(block, start, path)
+            schema = _schema(tuple(block), start, path)
             if schema.id in found:
                 first = found[schema.id].line
                 raise ConfigError(
@@ -71,7 +71,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
         yield start, block
 
 
-def _schema(block: Sequence[str], start: int, path: Path) -> ExamSchema:
+@lru_cache(maxsize=256)  # each plan of a part reads the file
+def _schema(block: tuple[str, ...], start: int, path: Path) -> ExamSchema:
     title = block[0].removeprefix("##").strip()
     named = _NAMED.fullmatch(title)
     if named is None:

@@ -9,6 +9,7 @@ tags or deep nesting either. In a file, a key must not occur twice in one mappin
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
@@ -41,7 +42,12 @@ Positions = dict[tuple[str | int, ...], int]
 
 def read_yaml(path: Path, kind: type[RecordT]) -> RecordT:
     """Read the file `path` as a record of the class `kind`. Raises ConfigError for the first error, with its place."""
-    node = _compose(read_config_text(path), path)
+    return _record(read_config_text(path), path, kind)
+
+
+@lru_cache(maxsize=64)  # sensors and plans read the same files again and again
+def _record(text: str, path: Path, kind: type[RecordT]) -> RecordT:
+    node = _compose(text, path)
     if node is None:
         raise ConfigError("is empty", file=path, line=1)
     positions: Positions = {(): 1}

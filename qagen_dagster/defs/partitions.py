@@ -1,7 +1,7 @@
 """The partitions, which are read from the corpora folder, and their mappings: corpora to combinations, exams to their parts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import dagster as dg
 
@@ -21,7 +21,7 @@ class Partitions:
 
     corpora: dg.StaticPartitionsDefinition
     combinations: dg.StaticPartitionsDefinition
-    fan_out: dg.StaticPartitionMapping
+    fan_out: dg.StaticPartitionMapping = field(compare=False)  # follows from the keys
 
 
 def build_partitions(corpora: Corpora) -> Partitions:
@@ -62,8 +62,8 @@ class ExamPartitions:
 
     exams: dg.StaticPartitionsDefinition
     parts: dg.StaticPartitionsDefinition
-    fan_out: dg.StaticPartitionMapping
-    fan_in: dg.StaticPartitionMapping
+    fan_out: dg.StaticPartitionMapping = field(compare=False)  # follows from the keys
+    fan_in: dg.StaticPartitionMapping = field(compare=False)
 
 
 def exam_parts(exams: Mapping[str, Exam]) -> list[ExamPart]:

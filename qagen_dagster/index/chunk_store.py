@@ -6,7 +6,8 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,6 +26,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "threads": 1,  # sums have the same order on every machine
 }
+_STATE = attrgetter("st_ino", "st_size", "st_mtime_ns")  # what changes when a file is written
 _memory = partial(duckdb.connect, ":memory:", config=_CONFIG)
 
 Column = NDArray[Any]
@@ -60,14 +62,17 @@ def write_shard(
 
 def documents_in(shards: Sequence[Path]) -> dict[str, tuple[str, int]]:
     """The text hash and the number of chunks of each document in one or more shards. Raises StoreError when one cannot be read."""
+    try:
+        return dict(_documents_in(*((str(shard), *_STATE(shard.stat())) for shard in shards)))
+    except (duckdb.Error, OSError) as error:
+        raise StoreError(f"{', '.join(map(str, shards))} cannot be read: {_one_line(error)}") from None
+
+
+@lru_cache(maxsize=64)  # sensors ask again and again
+def _documents_in(*shards: tuple[str, int, int, int]) -> dict[str, tuple[str, int]]:
+    statement = "SELECT document_id, any_value(text_sha256), count(*) FROM read_parquet($1) GROUP BY ALL"
     with _memory() as connection:
-        try:
-            found = connection.execute(
-                "SELECT document_id, any_value(text_sha256), count(*) FROM read_parquet($1) GROUP BY ALL",
-                [[str(shard) for shard in shards]],
-            ).fetchall()
-        except duckdb.Error as error:
-            raise StoreError(f"{', '.join(map(str, shards))} cannot be read: {_one_line(error)}") from None
+        found = connection.execute(statement, [[path for path, *_ in shards]]).fetchall()
     return {str(name): (str(sha256), int(count)) for name, sha256, count in found}
 
 

@@ -2,8 +2,9 @@
 
 They do not wait for the disk, and neither does the store: what they hold outlives a killed process, not a power cut. And
 what is thrown away and made again for each event, of which a run has a hundred, is kept: the connection to a database,
-until something else changes its file, and the list of known migrations. The database of a run begins as a copy of an empty
-one. A test that damages the files calls `close` first.
+until something else changes its file, the list of known migrations, and the schema of a class of configuration, which each
+resource of each step infers again. The database of a run begins as a copy of an empty one. A test that damages the files calls
+`close` first.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ import os
 import sqlite3
 import tempfile
 from collections import OrderedDict
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from alembic.config import Config
 from alembic.script import ScriptDirectory
+from dagster._config.pythonic_config import config as pythonic_config
+from dagster._config.pythonic_config import resource as pythonic_resource
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.sqlite import sqlite_run_storage
 from sqlalchemy import Engine, create_engine, event
@@ -31,6 +34,8 @@ _taking = Lock()
 _migrations: dict[str | None, ScriptDirectory] = {}
 _empty: list[bytes] = []  # the database of a run without events
 _from_config = ScriptDirectory.from_config
+_infer: Any = pythonic_config.infer_schema_from_config_class
+_schema_of = cache(_infer)
 _Storage: Any = sqlite_event_log.SqliteEventLogStorage
 _make_tables = _Storage._initdb
 
@@ -44,6 +49,8 @@ def hurry() -> None:
         storage.create_engine = _engine
     scripts: Any = ScriptDirectory
     scripts.from_config = _known
+    for module in (pythonic_config, pythonic_resource):
+        vars(module)["infer_schema_from_config_class"] = _schema
     _Storage._initdb = _begin
 
 
@@ -111,6 +118,10 @@ def _begin(storage: Any, engine: Engine, for_index_shard: bool = False) -> None:
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
         _empty.append(path.read_bytes())
+
+
+def _schema(model: type[Any], *given: Any, **named: Any) -> Any:
+    return _infer(model, *given, **named) if any((*given, *named.values())) else _schema_of(model)
 
 
 def _known(config: Config) -> ScriptDirectory:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import dagster as dg
@@ -99,6 +100,7 @@ def problem_sources(
     return materialized(metadata.of_sources(space, problem_set, found), found.problems)
 
 
+@lru_cache(maxsize=32)  # a process that builds the graph again would spend half of the time on these
 def _stage(layout: Layout, name: str, partitions: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
     stage, (upstream, description) = PROBLEM_STAGES[name], STAGES[name]
     steps = {"plan": plan_stage, "run": _run_op(stage), "collect": _collect_op(stage)}

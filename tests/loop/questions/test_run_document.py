@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -83,6 +84,7 @@ def events(store: Store) -> tuple[object, ...]:
     return found.events if found else ()
 
 
+@cache
 def full_run(target: int = 3) -> tuple[GenerationResult, Play]:
     """An undisturbed run."""
     play = Play(PIECE, paid={})
@@ -121,9 +123,10 @@ def test_every_step_is_durable_before_a_step_that_needs_it() -> None:
     assert run(Play(PIECE, before, {}), store) == full_run()[0]
 
 
-def test_killed_anywhere_it_pays_nothing_twice_and_asks_nothing_of_a_finished_step() -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
+def test_killed_anywhere_it_pays_nothing_twice_and_asks_nothing_of_a_finished_step(step: int) -> None:
     expected, undisturbed = full_run()
-    for at in range(len(undisturbed.log)):
+    for at in range(0, len(undisturbed.log), step):
         store, paid = fresh(), dict[str, Turn]()
         dying = Play(PIECE, killer(at), paid)
         with pytest.raises(Killed):
@@ -150,7 +153,7 @@ def test_resumed_without_the_ledger_it_repeats_only_unfinished_steps() -> None:
         assert state.current is None or mended or ("generator", state.attempts + 1) not in asked
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 3)  # 8, and 80 in `make test-long`
 @given(st.lists(st.integers(0, 12), max_size=12))
 def test_killed_again_and_again_the_result_is_the_same(deaths: list[int]) -> None:
     expected, _ = full_run()

@@ -57,10 +57,13 @@ class Family:
         """The number of contexts: by default one for each variant, or four without variants."""
         return self.row.get("contexts", len(self.row.get("settings", range(4))))
 
-    def make(self, draw: Draw, context: int) -> Draft | None:
-        """A draft in the context with the number `context`; None if the drawn numbers are unsuitable, so that the caller draws again."""
+    def make(self, draw: Draw, context: int, *, texts: bool = True) -> Draft | None:
+        """A draft in the context with the number `context`; None if the drawn numbers are unsuitable, so that the caller draws again.
+
+        Without `texts` and wrong options, which take most of the time, the draft has only the key and its computation."""
         settings = self.row.get("settings", [{}])
-        row: dict[str, Any] = {**self.row, **settings[context % len(settings)]}
+        left_out = {} if texts else dict.fromkeys(("wrong", "stem", "reasoning", "insight"), "")
+        row: dict[str, Any] = {**self.row, **settings[context % len(settings)], **left_out}
         names = {name: Fraction(one) if isinstance(one, int) else one for name, one in row.items()}
         names["context"] = Fraction(context)
         return _draft(row, names) if all(_step(line, names, draw) for line in row["draw"]) else None

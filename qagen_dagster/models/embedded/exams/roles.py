@@ -60,7 +60,7 @@ def different_items(schema: str, difficulty: str) -> int:
     family, found, fruitless = family_of(schema, difficulty), set[tuple[str, ...]](), 0
     draw = Draw(f"count/{schema}/{difficulty}")
     while family is not None and len(found) < _LOOKED_BACK and fruitless < 10 * _LOOKED_BACK:
-        draft = family.make(draw, draw.randrange(family.contexts))
+        draft = family.make(draw, draw.randrange(family.contexts), texts=False)
         known = len(found)
         found |= set() if draft is None else {_computation(draft)}
         fruitless = 0 if len(found) > known else fruitless + 1

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -214,8 +215,9 @@ def test_limits_end_a_document_that_gives_nothing() -> None:
     assert (most.end, most.stats.total_attempts) == (DocumentEnd.MAX_ATTEMPTS, 2)
 
 
-def full_run(piece: Sequence[Round] = PIECE) -> tuple[GenerationResult, BatchPlay]:
-    play = BatchPlay(piece)
+@cache
+def full_run() -> tuple[GenerationResult, BatchPlay]:
+    play = BatchPlay(PIECE)
     return run(play, fresh()), play
 
 
@@ -238,7 +240,7 @@ def test_killed_anywhere_it_goes_on_at_the_very_step_and_asks_nothing_twice() ->
         assert finished.log == []
 
 
-@settings(max_examples=10)
+@settings(max_examples=settings().max_examples // 5)  # 5, and 48 in `make test-long`
 @given(st.lists(st.integers(0, 25), max_size=8))
 def test_killed_again_and_again_the_result_is_the_same(deaths: list[int]) -> None:
     expected, _ = full_run()
