@@ -434,8 +434,8 @@ def test_a_heading_of_a_part_or_a_state_is_no_title(heading: str) -> None:
 
 
 def test_candidates_that_are_as_probable_give_no_title() -> None:
-    names = cover(("Ann Author", 20), ("Bob Writer", 20), ("Cy Third", 20))
-    assert title(names, page()) is None
+    equal = cover(("Mills of the Kest", 20), ("Ponds of the Kest", 19), ("Dams of the Kest", 20))
+    assert title(equal, page()) is None
     assert title(page("Mill Survey")) == "Mill Survey"
 
 
@@ -445,7 +445,6 @@ def test_candidates_that_are_as_probable_give_no_title() -> None:
         ([("Kest Mill Society", 24), ("Bylaws", 20)], "Kest Mill Society Bylaws"),
         ([("Constitution of", 18), ("The Kest Mill Society", 24)], "Constitution of The Kest Mill Society"),
         ([("BYLAWS OF", 24), ("KEST FOUNDATION", 24)], "BYLAWS OF KEST FOUNDATION"),
-        ([("Kestwick", 24), ("Bylaws", 12)], "Kestwick"),
         ([("Bylaws of", 24)], None),
     ],
 )
@@ -456,7 +455,7 @@ def test_the_kind_of_a_document_belongs_to_its_name(
         y = 80.0
         for line, size in parts:
             write(on, [line], y=y, size=size)
-            y += size * 1.5
+            y += size * 3
 
     assert title(drawn, page()) == expected
 
