@@ -19,8 +19,7 @@ _ABSTRACT = re.compile(
     r"(?i)^(?:abstract|summary|zusammenfassung|résumé|resumen)\s*(?:[.:\u2014\u2013-]\s*(?P<rest>.*))?$"
 )
 _ABSTRACT_END = re.compile(
-    r"(?i)^(?:(?:\d+|I)[.\s|]*\s*introduction\b|introduction$|key\s?words|index terms|categories and subject|ccs concepts|general terms|"
-    r"permanent url|contents$|acm reference|schlüsselwörter)"
+    r"(?i)^(?:(?:\d+|I)[.\s|]*\s*introduction\b|introduction$|key\s?words|index terms|categories and subject|ccs concepts|general terms|permanent url|contents$|acm reference|schlüsselwörter)"
 )
 _MAX_ABSTRACT_LINES = 60
 _MAX_XMP = 200_000  # maximum characters of a metadata stream to search
@@ -32,11 +31,8 @@ _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u
 _PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
 _NAME = re.compile(rf"{_CAPITALISED}(?:(?:{_PARTICLE})* {_CAPITALISED}){{1,3}}")
 _NO_PERSON = re.compile(
-    r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|"
-    r"hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|"
-    r"introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?(?!\.)|for|of|city|office|abstract|contents|conference|"
-    r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|"
-    r"december)\b"
+    r"(?i)\b(?:universi\w*|univ|dep(?:artmen)?ts?|institut\w*|school|cent(?:er|re)|college|facult\w*|laborator\w*|labs?|clinic|hospital|society|team|group|project|foundation|inc|ltd|gmbh|corporation|press|manual|guide|version|release|edition|introduction|package|users?|reference|report|class|notes|documentation|tutorial|the|an?(?!\.)|for|of|city|office|abstract|contents|conference|"
+    r"journal|research|systems?|services?|solutions?|software|technolog\w*|consult\w*|council|committee|association|agency|programs?|thesis|license|agreement|january|february|march|april|may|june|july|august|september|october|november|december)\b"
 )
 _AFFILIATION = re.compile(
     r"(?i)\b(?:universi\w+|dep(?:artmen)?t|institut\w*|laborator\w+|college|facult\w+|orcid)\b|@"

@@ -1,54 +1,51 @@
-"""The title of a PDF: the group of lines on the first page that scores highest, or none if all scores are low.
+"""The title of a PDF: the group of lines on the first page that scores highest, or none if that is not sure enough.
 
-Each feature of a group has a value and a weight, and the score is the weighted sum. A title that the properties or the outline state
-is another candidate if whole lines of the first pages show it.
+Each feature of a group has a value and a weight. Their weighted sum is a score, and the scores of all groups and of "no title" give
+their probabilities (multinomial logistic regression, fitted to 200 PDFs). A title that the properties or the outline state is another
+candidate if whole lines of the first pages show it.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import exp
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
-_LEAST = 2.2  # minimum score of a title
+_NONE = 5.3  # the score of "no title"
+_SURE = 0.55  # minimum probability of a title
 _WEIGHTS = {
-    "large": 3.0,  # if its print is large: from _SOME to 1 by how far its size exceeds the running text; else 0
-    "bold": 1.0,  # bold print in the size of the running text
-    "early": 1.5,  # 1 for the first group, less for each later group
-    "stated": 4.0,  # the properties or the outline state it
-    "organisation": -3.5,
-    "thesis": -3.0,  # its first line says that this is a thesis
-    "person": -0.75,
-    "sentence": -2.0,  # it begins or ends like a part of a sentence; or it is not large, and is prose or begins with a digit
-    "word": -2.2,  # one short word, such as a logo, or only the kind of the document
-    "below text": -4.0,
-    "letter": -6.0,  # the page addresses a reader
+    "large": 3.9,  # if its print is large: from _SOME to 1 by how far its size exceeds the running text; else 0
+    "bold": 2.0,  # bold print in the size of the running text: the square of "early"; else 0
+    "early": 3.6,  # 1 for the first group, less for each later group
+    "stated": 1.6,  # the properties or the outline state it
+    "kind": 2.3,  # it names the kind of a document, such as a manual
+    "other": -2.3,  # its first line names an organisation, or says that this is a thesis
+    "sentence": -3.0,  # it begins or ends like a part of a sentence; or it is not large, and is prose or begins with a digit
+    "word": -0.9,  # one short word, such as a logo, or only a general kind of document
+    "below text": -3.0,
 }
 _MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
 _SOME = 0.15  # the value of "large" for barely large print
 _LARGE = 1.15  # times the size of the running text
 _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title, and of a bold title and the running text
+_SIMILAR = 0.65  # minimum ratio of the sizes of a name and the kind of the document next to it
+_SAME = 0.97  # minimum ratio of the sizes of two lines of a title that are apart
 _GROUPS = 8  # number of groups after which "early" is 0
 # Stamps, web and e-mail addresses, dates, places with a year, periodicals, versions, and lines without letters.
 _NO_TITLE = re.compile(
-    r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$"
-    r"|(?:v|version|release|revision|rev\.)\.? ?\d|.*@|(?:[^\W\d_]+[.,]? +)?(?:\d{1,2}(?:\.|st|nd|rd|th)?,? +)?[^\W\d_]{3,12}[.,]? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$"
+    r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$|(?:v|version|release|revision|rev\.)\.? ?\d|.*@|(?:[^\W\d_]+[.,]? +)?(?:\d{1,2}(?:\.|st|nd|rd|th)?,? +)?[^\W\d_]{3,12}[.,]? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$"
     r"|[^\W\d_]+(?:[- ][^\W\d_]+){0,3}(?: [-\u2013\u2014] |, ?)(?:19|20)\d\d$|\d{4}-\d\d-\d\d\b|confidential$|draft$|by(?: |$)"
 )
-_ORGANISATION = re.compile(
-    r"(?i)\b(?:universi\w*|department|faculty|college of|school of|institut\w*|ministry|laborator\w+|commission|court|ltd\b|gmbh\b|\u0161kol\w+|"
-    r"universit\u00e4t\w*|fakult\u00e4t|departamento|facultad|minist\w+)\b"
-    r"|\u0443\u043d\u0438\u0432\u0435\u0440\u0441\u0438\u0442\u0435\u0442|\u043c\u0438\u043d\u0438\u0441\u0442\u0435\u0440\u0441\u0442\u0432|\u043c\u0438\u043d\u043e\u0431\u0440|\u0444\u0430\u043a\u0443\u043b\u044c\u0442\u0435\u0442"
-    r"|\u043a\u0430\u0444\u0435\u0434\u0440\u0430|\u0438\u043d\u0441\u0442\u0438\u0442\u0443\u0442|\u0443\u0447\u0440\u0435\u0436\u0434\u0435\u043d\u0438\u0435|\u5927\u5b66|\u5927\u5b78|\u062c\u0627\u0645\u0639\u0629|\u062f\u0627\u0646\u0634\u06af\u0627\u0647|\u062f\u0627\u0646\u0634\u06a9\u062f"
-)
-_THESIS = re.compile(
-    r"(?i)(?:(?:a|the|pra) )?(?:[\w'\u2019.]+ ){0,3}(?:thesis|dissertation|tesis|tese|th\u00e8se|pr\u00e1ce|\w*arbeit)\b(?: (?:to|submitted|for|in|zur) .*)?$"
-    r"|.*(?:\u043a\u0432\u0430\u043b\u0438\u0444\u0438\u043a\u0430\u0446\u0438\u043e\u043d\u043d|\u0434\u0438\u0441\u0441\u0435\u0440\u0442\u0430\u0446|\u8bba\u6587|\u8ad6\u6587|\u6bd5\u4e1a\u8bbe\u8ba1)"
+# An organisation, or the words that say that this is a thesis.
+_OTHER = re.compile(
+    r"(?i)\b(?:universi\w*|department|faculty|college of|school of|institut\w*|ministry|laborator\w+|commission|court|ltd\b|gmbh\b|\u0161kol\w+|universit\u00e4t\w*|fakult\u00e4t|departamento|facultad|minist\w+)\b|\u0443\u043d\u0438\u0432\u0435\u0440\u0441\u0438\u0442\u0435\u0442|\u043c\u0438\u043d\u0438\u0441\u0442\u0435\u0440\u0441\u0442\u0432|\u043c\u0438\u043d\u043e\u0431\u0440|\u0444\u0430\u043a\u0443\u043b\u044c\u0442\u0435\u0442"
+    r"|\u043a\u0430\u0444\u0435\u0434\u0440\u0430|\u0438\u043d\u0441\u0442\u0438\u0442\u0443\u0442|\u0443\u0447\u0440\u0435\u0436\u0434\u0435\u043d\u0438\u0435|\u5927\u5b66|\u5927\u5b78|\u062c\u0627\u0645\u0639\u0629|\u062f\u0627\u0646\u0634\u06af\u0627\u0647|\u062f\u0627\u0646\u0634\u06a9\u062f|^(?:(?:a|the|pra) )?(?:[\w'\u2019.]+ ){0,3}(?:thesis|dissertation|tesis|tese|th\u00e8se|pr\u00e1ce|\w*arbeit)\b(?: (?:to|submitted|for|in|zur) .*)?$|(?:\u043a\u0432\u0430\u043b\u0438\u0444\u0438\u043a\u0430\u0446\u0438\u043e\u043d\u043d|\u0434\u0438\u0441\u0441\u0435\u0440\u0442\u0430\u0446|\u8bba\u6587|\u8ad6\u6587|\u6bd5\u4e1a\u8bbe\u8ba1)"
 )
 _KIND = re.compile(
     r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
@@ -59,8 +56,17 @@ _PART = re.compile(rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*"
 _PERSON = re.compile(rf"{_CAPITALISED}(?: {_CAPITALISED}){{1,3}}$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
-_LETTER = re.compile(r"(?i)(?:dear |to whom it may|sehr geehrte|(?:yours )?(?:sincerely|faithfully|truly),)")
-_GOES_ON = re.compile(r" [^\W\d_A-Z\u0410-\u042f]{1,3}$")  # ends with a short word, such as "of" or "e"
+_DOCUMENT = (
+    r"\b(?:act|agenda|agreement|application|assignment|brochure|bulletin|bylaws|catalogue?|certificate|charter|checklist|code of|complaint|constitution|contract|curriculum|data ?sheet|declaration|documentation|exam|form|guide|guidelines|handbook|handout|homework|instructions|invoice|lecture|licen[cs]e|manual"
+    r"|memo(?:randum)?|minutes|newsletter|notes|notice|plan|policy|program(?:me)?|proposal|protocol|questionnaire|quiz|reference|report|request|review|rules|schedule|specification|standard|statement|summary|survey|syllabus|template|terms|test|timetable|tutorial|white ?paper|workshop|worksheet)s?\b"
+)
+_NAMES_KIND = re.compile(f"(?i){_DOCUMENT}")
+_ONLY_KIND = re.compile(
+    rf"(?i)(?:{_DOCUMENT}(?: of| for)?|of|for)$"
+)  # the line before or after the name may be
+# Ends with a short word, such as "of" or "e".
+_GOES_ON = re.compile(r" [^\W\d_A-Z\u0410-\u042f]{1,3}$|\b(?:OF|FOR|AND|THE|TO|ON|IN|WITH|Of|For|And|The)$")
+_LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?: ")
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the mark of a raised letter, as in the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:(?<=\s)\d\)|[\u2217\u2020\u2021\u22c6]|\^\(?\d\)?(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
@@ -79,15 +85,18 @@ class _Group:
 
 
 def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
-    """The title; None if the best candidate scores too little or is doubtful. `stated` is the title in the properties, which may
+    """The title; None if the best candidate is not probable enough or is unfinished. `stated` is the title in the properties, which may
     come from a template."""
     said, shown = _stated(pdf, text, stated)
     groups = _groups(text)
     if said and not any(letters_of(group.text) == letters_of(said) for group in groups):
+        groups = [group for group in groups if not set(group.lines) & set(shown)]
         groups.insert(0, _Group(shown, said, text.fonts[shown[0]]))
     features = _Features(text, groups, said)
     group = max(groups, key=features.score, default=None)
-    if group is None or features.score(group) < _LEAST or features.is_doubtful(group):
+    if group is None or _PART.match(group.text) or _GOES_ON.search(group.text):
+        return None
+    if exp(features.score(group)) < _SURE * (exp(_NONE) + sum(exp(features.score(one)) for one in groups)):
         return None
     title = said if letters_of(said) == letters_of(group.text) else group.text
     return _NOTE_MARK.sub("", _LOGO.sub("", title)) or None
@@ -100,11 +109,10 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
     large = _LARGE * text.body_size
     for title in (root, " ".join(stated.replace("\0", " ").split())):
-        if not _may_be_title(title) or FILE_NAME.search(title) or _KIND.match(title):
+        if not _may_be_title(title) or _KIND.match(title):
             continue
-        lines = [
-            n for n in range(end if " " in title else text.pages[0].end_line) if letters_of(text.lines[n])
-        ]
+        last = end if " " in title else text.pages[0].end_line
+        lines = [n for n in range(last) if letters_of(text.lines[n])]
         for some in (lines, [n for n in lines if text.fonts[n].size > large]):
             if shown := _printed(text, some, letters_of(title)):
                 return title, shown
@@ -135,16 +143,16 @@ def _may_be_title(shown: str) -> bool:
             or NUMBERED.match(shown)
             or DIVISION.fullmatch(shown)
         )
-        and not _UNREADABLE.search(shown)
+        and not (_UNREADABLE.search(shown) or FILE_NAME.search(shown))
         and shown[0] not in ".,;:!?)\u060c\u061b"  # as a part of a sentence begins
         and shown.count(" | ") <= 2
     )
 
 
 @lru_cache(1_000)
-def _role(line: str) -> str:
-    """What a line names instead of the document: "organisation" or "thesis"; otherwise an empty string."""
-    return "organisation" if _ORGANISATION.search(line) else "thesis" if _THESIS.match(line) else ""
+def _names_other(line: str) -> bool:
+    """Whether a line names an organisation or a thesis instead of the document."""
+    return bool(_OTHER.search(line)) and not _NAMES_KIND.search(line)
 
 
 def _groups(text: PdfText) -> list[_Group]:
@@ -169,24 +177,30 @@ def _groups(text: PdfText) -> list[_Group]:
 
 def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
     """Whether line `n` continues a group: it is close, in the same print, and names nothing else.
-    In any print, the next line continues a line that ends with a short word. A large next line continues a group that is one short word."""
+    In other print, a line continues one that ends with a short word or a colon, the kind of the document continues its name, and a large
+    line continues a group that is one short word."""
     fonts, lines, last = text.fonts, text.lines, group[-1]
-    if n == last + 1 and _GOES_ON.search(lines[last]):
+    sizes = sorted([fonts[last].size, fonts[n].size])
+    ratio = sizes[0] / max(sizes[1], 1)
+    large, between = sizes[0] > _LARGE * text.body_size, n - last - 1
+    if between > (2 if large else 0) or (not large and _LABEL.match(lines[n])):
+        return False
+    if _GOES_ON.search(lines[last]) and (ratio >= _SIMILAR or not between):
         return True
-    large = fonts[n].size > _LARGE * text.body_size
-    between, role = n - last - 1, _role(lines[n])
-    if between > (2 if large else 0) or (role != _role(lines[last]) and (role or between)):
+    colon, kind = lines[last][-1] == ":", _ONLY_KIND.match(lines[n])
+    if large and ((colon and ratio >= _EQUAL) or (kind and ratio >= _SIMILAR)):
+        return True
+    other = _names_other(lines[n])
+    differs = other != _names_other(lines[last]) or (other and between)
+    if differs or (_ONLY_KIND.match(lines[last]) and fonts[n] != fonts[last]):
         return False
     names = _BETWEEN_NAMES.split(lines[n])
-    apart = len(names) > 1 or (not lines[n - 1] and not _KIND.match(lines[n]))
+    apart = len(names) > 1 or (between and not _KIND.match(lines[n]))
     if apart and all(map(_PERSON.match, names)):
         return False
     if large and not between and len(group) == 1 and _is_word(lines[last]) and not lines[last].isupper():
         return True
-    return (
-        _EQUAL * fonts[n].size <= fonts[last].size <= fonts[n].size / _EQUAL
-        and fonts[n].bold == fonts[last].bold
-    )
+    return ratio >= (_SAME if between else _EQUAL) and fonts[n].bold == fonts[last].bold
 
 
 def _is_word(text: str) -> bool:
@@ -210,36 +224,26 @@ class _Features:
         self._text_at = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
         self._said = letters_of(said)
         self._order = {group: n for n, group in enumerate(groups)}
-        self._is_letter_page = any(_LETTER.match(lines[n]) for n in shown)
 
     def score(self, group: _Group) -> float:
         """The weighted sum of the group's features."""
         return sum(_WEIGHTS[name] * value for name, value in self._of(group).items())
 
-    def is_doubtful(self, group: _Group) -> bool:
-        """Whether the group names something else, or looks like a person's name while another such group, as large or larger, scores enough."""
-        others = (one for one in self._order if one is not group and one.font.size >= group.font.size)
-        has_rival = any(_PERSON.match(one.text) and self.score(one) >= _LEAST for one in others)
-        alike = bool(_PERSON.match(group.text)) and has_rival and letters_of(group.text) != self._said
-        return alike or bool(_PART.match(group.text))
-
     def _of(self, group: _Group) -> dict[str, float]:
         shown, letters, font = group.text, letters_of(group.text), group.font
         large = font.size > _LARGE * self._body
         share = (font.size - self._body) / max(self._largest - self._body, 1)
-        role = _role(self._lines[group.lines[0]])
+        early = max(0.0, 1 - self._order[group] / _GROUPS)
         return {
             "large": large * (_SOME + (1 - _SOME) * share),
-            "bold": font.bold and not large and font.size > _EQUAL * self._body,
-            "early": max(0.0, 1 - self._order[group] / _GROUPS),
+            "bold": (font.bold and not large and font.size > _EQUAL * self._body) * early**2,
+            "early": early,
             "stated": bool(letters) and letters == self._said,
-            "organisation": role == "organisation",
-            "thesis": role == "thesis",
-            "person": bool(_PERSON.match(shown)),
+            "kind": bool(_NAMES_KIND.search(shown)) and not _KIND.match(shown),
+            "other": _names_other(self._lines[group.lines[0]]),
             "sentence": shown[0].islower()
             or shown[-1] in ":;.\u3002"
             or (not large and (is_prose(shown) or shown[0].isdigit())),
             "word": _is_word(shown) or bool(_KIND.match(shown)),
             "below text": group.lines[0] >= self._text_at,
-            "letter": self._is_letter_page,
         }
