@@ -169,8 +169,8 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         or (inner[0].lower_ in ("the", "an", "a") and len(inner) == 2 and noun.pos_ == "NOUN")
     ):
         return "", ""
-    if noun.pos_ == "NOUN" and sum(map(_is_full, inner)) < 2:
-        return "", ""  # "the Secretary", "values"
+    if noun.pos_ == "NOUN" and (sum(map(_is_full, inner)) < 2 or (len(inner) < 4 and inner[0].lower_ != "the")):
+        return "", ""  # "the Secretary", "values", "remarkable performance"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
         return "Who" if all(map(_is_of_persons, answer.split())) else "What", answer
@@ -182,28 +182,27 @@ def who(clause: Clause) -> Iterator[Found]:
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
-    acts = wh == "Who" or (noun.dep_ == "nsubj" and noun.ent_type_ in ("PERSON", "ORG"))
     unsure = wh == "Who" and noun.ent_type_ == "ORG" and " " not in answer  # may be software: "Sass"
-    does = acts and not unsure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
+    does = wh == "Who" and not unsure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
     if does and sum(map(_is_full, rest)) >= 3:
-        yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
+        yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.6
 
 
 # Prepositions that may stand at the end of a question, directly after the verb.
-_STRANDED = word_set("for on from of with after")
+_STRANDED = word_set("for on")
 _OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
 
 
-def agent_or_complement(clause: Clause) -> Iterator[Found]:
-    """The noun after the preposition that belongs to the verb: "What is it based on?", "Who was it built by?"."""
-    for child in _parts(clause, "agent", "prep"):
-        if child.dep_ == "prep" and (child.i != clause.root.i + 1 or child.lower_ not in _STRANDED):
+def complement(clause: Clause) -> Iterator[Found]:
+    """The noun after the preposition that belongs to the verb: "What is it based on?"."""
+    for child in _parts(clause, "prep"):
+        if child.i != clause.root.i + 1 or child.lower_ not in _STRANDED:
             continue
         for noun in child.children:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
             if wh and noun.ent_type_ not in _TIMES and number_of(noun) is None:
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "complement", "factual", 0.8
+                yield ask(clause, wh, gap), answer, "complement", "factual", 0.6
 
 
 def thing(clause: Clause) -> Iterator[Found]:
@@ -212,7 +211,7 @@ def thing(clause: Clause) -> Iterator[Found]:
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
             asked = ask(clause, wh, set(clause.within(noun)), numeric=any(map(str.isdigit, answer)))
-            yield asked, answer, "object", "factual", 0.8
+            yield asked, answer, "object", "factual", 0.6
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
@@ -280,20 +279,55 @@ _OF_OTHERS = word_set(
 )  # no kinds
 
 
+def _told(clause: Clause) -> str:
+    """The question for all that follows the verb; empty if the sentence does not begin with its subject."""
+    first = clause.within(clause.subject)[0]
+    return ask(clause, "What", {index for index in clause.kept if index > clause.root.i}) if first == clause.kept[0] else ""
+
+
 def definition(clause: Clause) -> Iterator[Found]:
     """Questions for what the subject is, if "is a ..." tells it in at least four words with a meaning of their own."""
     doc, root, subject = clause.doc, clause.root, clause.subject
     told = [doc[index] for index in clause.within(subject)]
     plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in told)
-    is_a = plain and root.lower_ == "is" and not clause.auxiliaries and len(subject.text) > 1
+    is_a = plain and root.lower_ in ("is", "are") and not clause.auxiliaries and len(subject.text) > 1
     for noun in root.children if is_a else ():
         phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
-        if sum(_is_full(doc[index]) for index in phrase) > 3 and doc[phrase[0]].lower_ in ("a", "an"):
-            gap = {index for index in clause.kept if index > root.i}
-            yield ask(clause, "What", gap), solid(doc, phrase), "definition", "factual", 0.75
+        if sum(_is_full(doc[index]) for index in phrase) > 3 and (root.lower_ == "are" or doc[phrase[0]].lower_ in ("a", "an", "the")):
+            yield _told(clause), solid(doc, phrase), "definition", "factual", 0.95
 
 
-RULES = (definition, who, thing, agent_or_complement, when, how_many, why)
+_PURPOSE = word_set("use design intend")
+
+
+def property_of(clause: Clause) -> Iterator[Found]:
+    """Questions for a property of something: "What is the aim of the project?"."""
+    doc, subject, root = clause.doc, clause.subject, clause.root
+    phrase = clause.within(subject)
+    after = [index for index in clause.kept if index > root.i]
+    while after and doc[after[-1]].is_punct and doc[after[-1]].text not in ")]\"":
+        after = after[:-1]
+    of = any(child.lower_ in ("of", "for") for child in subject.children)
+    if not after or root.lemma_ != "be" or clause.auxiliaries or not of or doc[phrase[0]].lower_ != "the":
+        return
+    good = doc[after[0]].lower_ not in ("a", "an", "not") and doc[after[0]].pos_ in ("NUM", "DET", "NOUN", "PROPN", "PART", "SYM")
+    if good and any(child.i > root.i and child.dep_ in ("attr", "xcomp", "ccomp") for child in root.children):
+        yield _told(clause), solid(doc, after), "property", "factual", 0.9
+
+
+def purpose(clause: Clause) -> Iterator[Found]:
+    """Questions for what the subject is used for."""
+    doc, root = clause.doc, clause.root
+    if root.lemma_ not in _PURPOSE or clause.subject.dep_ != "nsubjpass":
+        return
+    for child in root.children:
+        to = child.dep_ in ("xcomp", "advcl") and child.i > root.i and child.left_edge.lower_ == "to"
+        if to and child.left_edge.i == root.i + 1:
+            asked = _told(clause)
+            yield asked and f"{asked[:-1]} for?", solid(doc, clause.within(child)), "purpose", "factual", 0.9
+
+
+RULES = (definition, property_of, purpose, who, thing, complement, when, how_many, why)
 _POINTING = word_set("this that these those")
 
 
