@@ -244,10 +244,11 @@ def names_something(asked: str, context: Context) -> bool:
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether the question could be asked of any document: it names neither the document nor anything else."""
-    return not candidate.frame and (
-        candidate.family in STRUCTURED or not names_something(candidate.asked, context)
-    )
+    """Whether the question could be asked of any document: it names neither the document nor anything else, or has too few words."""
+    if candidate.family not in (*STRUCTURED, *_TELLING) and len(set(content_stems(candidate.asked))) < 4:
+        return True
+    named = candidate.family not in STRUCTURED and names_something(candidate.asked, context)
+    return not (candidate.frame or named)
 
 
 def _clipped(candidate: Candidate, context: Context) -> bool:

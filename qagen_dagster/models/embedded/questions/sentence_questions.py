@@ -194,13 +194,14 @@ _OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
 
 
 def complement(clause: Clause) -> Iterator[Found]:
-    """The noun after the preposition that belongs to the verb: "What is it based on?"."""
-    for child in _parts(clause, "prep"):
-        if child.i != clause.root.i + 1 or child.lower_ not in _STRANDED:
+    """The noun after the preposition that belongs to the verb: "What is it based on?", "Who was it built by?"."""
+    for child in _parts(clause, "agent", "prep"):
+        if child.dep_ == "prep" and (child.i != clause.root.i + 1 or child.lower_ not in _STRANDED):
             continue
         for noun in child.children:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
-            if wh and noun.ent_type_ not in _TIMES and number_of(noun) is None:
+            right = wh == "Who" if child.dep_ == "agent" else bool(wh)
+            if right and noun.ent_type_ not in _TIMES and number_of(noun) is None:
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
                 yield ask(clause, wh, gap), answer, "complement", "factual", 0.6
 
