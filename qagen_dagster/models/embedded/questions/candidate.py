@@ -245,10 +245,11 @@ def names_something(asked: str, context: Context) -> bool:
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
     """Whether the question could be asked of any document: it names neither the document nor anything else, or has too few words."""
-    if candidate.family not in (*STRUCTURED, *_TELLING) and len(set(content_stems(candidate.asked))) < 4:
-        return True
-    named = candidate.family not in STRUCTURED and names_something(candidate.asked, context)
-    return not (candidate.frame or named)
+    if candidate.family in STRUCTURED:
+        return not candidate.frame
+    named = names_something(candidate.asked, context)
+    few = len(set(content_stems(candidate.asked))) < (3 if named else 4)
+    return (few and candidate.family not in _TELLING) or not (candidate.frame or named)
 
 
 def _clipped(candidate: Candidate, context: Context) -> bool:
