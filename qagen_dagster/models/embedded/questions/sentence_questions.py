@@ -185,7 +185,7 @@ def who(clause: Clause) -> Iterator[Found]:
     unsure = wh == "Who" and noun.ent_type_ == "ORG" and " " not in answer  # may be software: "Sass"
     does = wh == "Who" and not unsure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
     if does and sum(map(_is_full, rest)) >= 3:
-        yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.6
+        yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
 
 # Prepositions that may stand at the end of a question, directly after the verb.
@@ -203,7 +203,7 @@ def complement(clause: Clause) -> Iterator[Found]:
             right = wh == "Who" if child.dep_ == "agent" else bool(wh)
             if right and noun.ent_type_ not in _TIMES and number_of(noun) is None:
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "complement", "factual", 0.6
+                yield ask(clause, wh, gap), answer, "complement", "factual", 0.8
 
 
 def thing(clause: Clause) -> Iterator[Found]:
@@ -212,7 +212,7 @@ def thing(clause: Clause) -> Iterator[Found]:
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
             asked = ask(clause, wh, set(clause.within(noun)), numeric=any(map(str.isdigit, answer)))
-            yield asked, answer, "object", "factual", 0.6
+            yield asked, answer, "object", "factual", 0.8
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
@@ -289,12 +289,13 @@ def _told(clause: Clause) -> str:
 def definition(clause: Clause) -> Iterator[Found]:
     """Questions for what the subject is, if "is a ..." tells it in at least four words with a meaning of their own."""
     doc, root, subject = clause.doc, clause.root, clause.subject
-    told = [doc[index] for index in clause.within(subject)]
-    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in told)
+    names = [doc[index] for index in clause.within(subject)]
+    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in names)
     is_a = plain and root.lower_ in ("is", "are") and not clause.auxiliaries and len(subject.text) > 1
     for noun in root.children if is_a else ():
         phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
-        if sum(_is_full(doc[index]) for index in phrase) > 3 and (root.lower_ == "are" or doc[phrase[0]].lower_ in ("a", "an", "the")):
+        told = phrase and (doc[phrase[0]].lower_ in ("a", "an") or (root.lower_ == "are" and doc[phrase[0]].lower_ != "the"))
+        if told and sum(_is_full(doc[index]) for index in phrase) > 3:
             yield _told(clause), solid(doc, phrase), "definition", "factual", 0.95
 
 
