@@ -135,10 +135,11 @@ def interleave(found: Sequence[Candidate]) -> list[Candidate]:
     order = sorted(found, key=_order)
     partial = [candidate for candidate in order if candidate.family in PARTIAL]
     left_out = partial[max(1, len(order) - len(partial)) :]
-    for candidate in (one for one in order if one not in left_out):
+    kept = [candidate for candidate in order if candidate not in left_out]
+    for candidate in kept:
         families.setdefault(candidate.family, []).append(candidate)
     if many := families.get("when"):
-        families["when"] = many[: max(1, (len(found) - len(many)) // 3)]
+        families["when"] = many[: max(1, (len(kept) - len(many)) // 3)]
     turns = zip_longest(*families.values())
     return [one for turn in turns for one in turn if one is not None]
 
