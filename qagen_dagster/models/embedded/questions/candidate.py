@@ -36,7 +36,9 @@ _POINTING = re.compile(
     r"again|another|only|similar|contrast|respective|in question|aforementioned|latter|former|(?:do|does|did|is|are|was|were|can|may|will|shall|must) (?:its|their)|a different|additional|further|the (?:same|present|other|one|following|relevant|corresponding|associated)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
-_REFERRING = re.compile(r"\b(?:such(?! as)|we|our|your?)\b", re.IGNORECASE)  # the same in the answer of a definition
+_REFERRING = re.compile(
+    r"\b(?:such(?! as)|we|our|your?)\b", re.IGNORECASE
+)  # the same in the answer of a definition
 # A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
@@ -259,7 +261,13 @@ def _clipped(candidate: Candidate, context: Context) -> bool:
     return candidate.family in PARTIAL and sum(word in told for word in words) < _LEAST_TOLD * len(words)
 
 
-_CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (_pointing, _answer_shown, _bad_form, _anywhere, _clipped)
+_CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
+    _pointing,
+    _answer_shown,
+    _bad_form,
+    _anywhere,
+    _clipped,
+)
 
 
 def refusal(candidate: Candidate, context: Context) -> str | None:

@@ -215,9 +215,10 @@ def _askable(row: Row, cell: str) -> bool:
 
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
-_COLON = re.compile(r":(?:\s|$)")  # another label in the value
 _OF_FORMS = word_set("phone date name address type status number title place day")  # labels of letterheads
-_PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
+_PLAIN_KEY = re.compile(
+    r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+([\d$€£].*)$"
+)  # other values are often headings or text
 
 
 def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
@@ -228,7 +229,7 @@ def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
         if not key or times[key] > 1 or not 1 <= len(value.split()) <= 8 or len(key.split()) > 5:
             continue
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if name and not plural and not _COLON.search(value) and key.lower() not in _OF_FORMS:
+        if name and not plural and key.lower() not in _OF_FORMS:
             quotes, frame = (block.passage.quote(),), context.frame(block.section)
             yield Candidate(f"what is the {name}?", value, quotes, "key", type_of(value), 0.65, frame)
 

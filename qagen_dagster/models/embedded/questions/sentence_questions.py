@@ -169,7 +169,9 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         or (inner[0].lower_ in ("the", "an", "a") and len(inner) == 2 and noun.pos_ == "NOUN")
     ):
         return "", ""
-    if noun.pos_ == "NOUN" and (sum(map(_is_full, inner)) < 2 or (len(inner) < 4 and inner[0].lower_ != "the")):
+    if noun.pos_ == "NOUN" and (
+        sum(map(_is_full, inner)) < 2 or (len(inner) < 4 and inner[0].lower_ != "the")
+    ):
         return "", ""  # "the Secretary", "values", "remarkable performance"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
@@ -182,8 +184,8 @@ def who(clause: Clause) -> Iterator[Found]:
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
-    unsure = wh == "Who" and noun.ent_type_ == "ORG" and " " not in answer  # may be software: "Sass"
-    does = wh == "Who" and not unsure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
+    sure = wh == "Who" and " " in answer  # a single word may be software: "Sass"
+    does = sure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
     if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
@@ -283,7 +285,11 @@ _OF_OTHERS = word_set(
 def _told(clause: Clause) -> str:
     """The question for all that follows the verb; empty if the sentence does not begin with its subject."""
     first = clause.within(clause.subject)[0]
-    return ask(clause, "What", {index for index in clause.kept if index > clause.root.i}) if first == clause.kept[0] else ""
+    return (
+        ask(clause, "What", {index for index in clause.kept if index > clause.root.i})
+        if first == clause.kept[0]
+        else ""
+    )
 
 
 def definition(clause: Clause) -> Iterator[Found]:
@@ -294,7 +300,9 @@ def definition(clause: Clause) -> Iterator[Found]:
     is_a = plain and root.lower_ in ("is", "are") and not clause.auxiliaries and len(subject.text) > 1
     for noun in root.children if is_a else ():
         phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
-        told = phrase and (doc[phrase[0]].lower_ in ("a", "an") or (root.lower_ == "are" and doc[phrase[0]].lower_ != "the"))
+        told = phrase and (
+            doc[phrase[0]].lower_ in ("a", "an") or (root.lower_ == "are" and doc[phrase[0]].lower_ != "the")
+        )
         if told and sum(_is_full(doc[index]) for index in phrase) > 3:
             yield _told(clause), solid(doc, phrase), "definition", "factual", 0.95
 
@@ -307,12 +315,19 @@ def property_of(clause: Clause) -> Iterator[Found]:
     doc, subject, root = clause.doc, clause.subject, clause.root
     phrase = clause.within(subject)
     after = [index for index in clause.kept if index > root.i]
-    while after and doc[after[-1]].is_punct and doc[after[-1]].text not in ")]\"":
+    while after and doc[after[-1]].is_punct and doc[after[-1]].text not in ')]"':
         after = after[:-1]
     of = any(child.lower_ in ("of", "for") for child in subject.children)
     if not after or root.lemma_ != "be" or clause.auxiliaries or not of or doc[phrase[0]].lower_ != "the":
         return
-    good = doc[after[0]].lower_ not in ("a", "an", "not") and doc[after[0]].pos_ in ("NUM", "DET", "NOUN", "PROPN", "PART", "SYM")
+    good = doc[after[0]].lower_ not in ("a", "an", "not") and doc[after[0]].pos_ in (
+        "NUM",
+        "DET",
+        "NOUN",
+        "PROPN",
+        "PART",
+        "SYM",
+    )
     if good and any(child.i > root.i and child.dep_ in ("attr", "xcomp", "ccomp") for child in root.children):
         yield _told(clause), solid(doc, after), "property", "factual", 0.9
 
