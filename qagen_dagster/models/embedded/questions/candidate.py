@@ -36,16 +36,14 @@ _POINTING = re.compile(
     r"again|another|only|similar|contrast|respective|in question|aforementioned|latter|former|(?:do|does|did|is|are|was|were|can|may|will|shall|must) (?:its|their)|a different|additional|further|the (?:same|present|other|one|following|relevant|corresponding|associated)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
-_REFERRING = re.compile(
-    r"\b(?:such(?! as)|we|our|your?)\b", re.IGNORECASE
-)  # the same in the answer of a definition
+_REFERRING = re.compile(r"\b(?:such(?! as)|we|our|your?)\b", re.IGNORECASE)  # the same in what tells much
 # A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
     r"- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _TELLING = frozenset({"definition", "property", "purpose"})  # their answers are mostly good
-PARTIAL = frozenset({"object", "complement", "who"})  # they may leave out what matters in the sentence
+PARTIAL = frozenset({"object", "agent", "who"})  # they may leave out what matters in the sentence
 _LEAST_TOLD = 0.55  # share of the words of the sentence that such a question and its answer must have
 STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
@@ -224,7 +222,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family in ("complement", "purpose")  # "what is it based on?"
+    stranded = candidate.family in ("agent", "purpose")  # "what is it based on?"
     broken = (
         (_CUT.search(asked) and not stranded)
         or _CUT.search(answer)
@@ -261,13 +259,8 @@ def _clipped(candidate: Candidate, context: Context) -> bool:
     return candidate.family in PARTIAL and sum(word in told for word in words) < _LEAST_TOLD * len(words)
 
 
-_CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (
-    _pointing,
-    _answer_shown,
-    _bad_form,
-    _anywhere,
-    _clipped,
-)
+_Check = Callable[[Candidate, Context], bool]
+_CHECKS: tuple[_Check, ...] = (_pointing, _answer_shown, _bad_form, _anywhere, _clipped)
 
 
 def refusal(candidate: Candidate, context: Context) -> str | None:

@@ -190,22 +190,17 @@ def who(clause: Clause) -> Iterator[Found]:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
 
-# Prepositions that may stand at the end of a question, directly after the verb.
-_STRANDED = word_set("for on")
 _OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
 
 
-def complement(clause: Clause) -> Iterator[Found]:
-    """The noun after the preposition that belongs to the verb: "What is it based on?", "Who was it built by?"."""
-    for child in _parts(clause, "agent", "prep"):
-        if child.dep_ == "prep" and (child.i != clause.root.i + 1 or child.lower_ not in _STRANDED):
-            continue
+def agent(clause: Clause) -> Iterator[Found]:
+    """Questions for who acts in a passive clause: "Who was it built by?"."""
+    for child in _parts(clause, "agent"):
         for noun in child.children:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
-            right = wh == "Who" if child.dep_ == "agent" else bool(wh)
-            if right and noun.ent_type_ not in _TIMES and number_of(noun) is None:
+            if wh == "Who":
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "complement", "factual", 0.8
+                yield ask(clause, wh, gap), answer, "agent", "factual", 0.8
 
 
 def thing(clause: Clause) -> Iterator[Found]:
@@ -313,22 +308,13 @@ _PURPOSE = word_set("use design intend")
 def property_of(clause: Clause) -> Iterator[Found]:
     """Questions for a property of something: "What is the aim of the project?"."""
     doc, subject, root = clause.doc, clause.subject, clause.root
-    phrase = clause.within(subject)
-    after = [index for index in clause.kept if index > root.i]
-    while after and doc[after[-1]].is_punct and doc[after[-1]].text not in ')]"':
-        after = after[:-1]
-    of = any(child.lower_ in ("of", "for") for child in subject.children)
-    if not after or root.lemma_ != "be" or clause.auxiliaries or not of or doc[phrase[0]].lower_ != "the":
-        return
-    good = doc[after[0]].lower_ not in ("a", "an", "not") and doc[after[0]].pos_ in (
-        "NUM",
-        "DET",
-        "NOUN",
-        "PROPN",
-        "PART",
-        "SYM",
+    of = doc[clause.within(subject)[0]].lower_ == "the" and any(
+        child.lower_ == "of" for child in subject.children
     )
-    if good and any(child.i > root.i and child.dep_ in ("attr", "xcomp", "ccomp") for child in root.children):
+    after = [index for index in clause.kept if index > root.i]
+    told = any(child.i > root.i and child.dep_ in ("attr", "xcomp", "ccomp") for child in root.children)
+    known = of and told and root.lemma_ == "be" and not clause.auxiliaries
+    if known and doc[after[0]].lower_ not in ("a", "an", "not"):
         yield _told(clause), solid(doc, after), "property", "factual", 0.9
 
 
@@ -344,7 +330,7 @@ def purpose(clause: Clause) -> Iterator[Found]:
             yield asked and f"{asked[:-1]} for?", solid(doc, clause.within(child)), "purpose", "factual", 0.9
 
 
-RULES = (definition, property_of, purpose, who, thing, complement, when, how_many, why)
+RULES = (definition, property_of, purpose, who, thing, agent, when, how_many, why)
 _POINTING = word_set("this that these those")
 
 
