@@ -331,14 +331,15 @@ def purpose(clause: Clause) -> Iterator[Found]:
 
 
 RULES = (definition, property_of, purpose, who, thing, agent, when, how_many, why)
-_POINTING = word_set("this that these those")
+_DEMONSTRATIVES = word_set("this that these those")
 
 
 def questions(clause: Clause) -> Iterator[Found]:
     """The questions of all rules for one clause, none if it denies something, or refers to earlier text by a word like "this"."""
     denied = any(child.dep_ == "neg" for child in clause.root.children)
     if denied or any(
-        clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept
+        clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _DEMONSTRATIVES
+        for index in clause.kept
     ):
         return
     for rule in RULES:
