@@ -121,7 +121,6 @@ def section(prompt: str, label: str) -> str:
 
 _TITLE = re.compile(r"^title:[ \t]*(\S.*)$", re.MULTILINE | re.IGNORECASE)
 _FILE = re.compile(r"^file:[ \t]*(\S.*)$", re.MULTILINE)
-_LINES = re.compile(r"^lines:[ \t]*(\d+)$", re.MULTILINE)
 _SECTION = re.compile(r"^ {2,6}line (\d+): (\S.*)$", re.MULTILINE)
 
 
@@ -132,19 +131,13 @@ class Card:
     title: str = ""
     file: str = ""
     headings: dict[int, str] = field(default_factory=dict[int, str])  # by line
-    lines: int = 0
 
 
 def card(prompt: str) -> Card:
     """The document card of a prompt."""
-    title, file, lines = _TITLE.search(prompt), _FILE.search(prompt), _LINES.search(prompt)
+    title, file = _TITLE.search(prompt), _FILE.search(prompt)
     headings = {int(number): name.strip() for number, name in _SECTION.findall(prompt)}
-    return Card(
-        title.group(1).strip() if title else "",
-        file.group(1).strip() if file else "",
-        headings,
-        int(lines.group(1)) if lines else 0,
-    )
+    return Card(title.group(1).strip() if title else "", file.group(1).strip() if file else "", headings)
 
 
 _FRAME = re.compile(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from qagen_dagster.english.dates import MONTHS
 from qagen_dagster.english.words import content_stems, named_words, word_set
 from qagen_dagster.models.embedded.conversation import Card, Line, quoted
+from qagen_dagster.models.embedded.text.grammar import is_dictionary_noun
 from qagen_dagster.models.embedded.text.passages import Quote, balanced
 
 # Nouns that name a property, so that "what is the <noun> of X" is idiomatic.
@@ -29,18 +30,21 @@ _GENERIC_TITLE = re.compile(
     r"(?:\w+ )?(?:university|institute|department|college)(?: of [\w ]+)?|.*\.(?:pdf|docx?|txt|md|tex|html?)",
     re.IGNORECASE,
 )
-LONG = 1_500  # lines; a longer document has many subjects
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
     r"again|another|only|similar|contrast|respective|in question|aforementioned|latter|former|(?:do|does|did|is|are|was|were|can|may|will|shall|must) (?:its|their)|a different|additional|further|the (?:same|present|other|one|following|relevant|corresponding|associated)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
+_REFERRING = re.compile(r"\b(?:such(?! as)|we|our|your?)\b", re.IGNORECASE)  # the same in what tells much
 # A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
     r"- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
+_TELLING = frozenset({"definition", "property", "purpose"})  # their answers are mostly good
+PARTIAL = frozenset({"object", "agent", "who"})  # they may leave out what matters in the sentence
+_LEAST_TOLD = 0.55  # share of the words of the sentence that such a question and its answer must have
 STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
 _MAX_ANSWER_WORDS = 30
@@ -54,7 +58,6 @@ class Context:
     plain: frozenset[str] = frozenset()  # words that occur in lower case
     names: frozenset[str] = frozenset()  # words that are capitalised inside a sentence, stored in lower case
     headings: tuple[tuple[int, str], ...] = ()  # (line number, title)
-    long: bool = False  # if true, a question made from a sentence must pass `names_something`
 
     def inner(self, section: tuple[str, ...]) -> str:
         """The innermost heading that is not a part of the title; empty if there is none."""
@@ -107,7 +110,7 @@ def read_context(about: Card, lines: Sequence[Line]) -> Context:
     title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
     if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines, 3 if about.title else 1):
         title = ""
-    return Context(title, headings=tuple(about.headings.items()), long=about.lines > LONG)
+    return Context(title, headings=tuple(about.headings.items()))
 
 
 def plain_words(lines: Sequence[Line]) -> frozenset[str]:
@@ -199,8 +202,10 @@ def row_words(first: str, label: str, context: Context) -> str:
 
 def _pointing(candidate: Candidate, context: Context) -> bool:
     """Whether the question or its answer has a word whose meaning depends on the text around the sentence."""
-    words = f"{candidate.asked} {candidate.answer}"
-    return candidate.family not in STRUCTURED and bool(_POINTING.search(words))
+    asked, answer = candidate.asked, candidate.answer
+    if candidate.family in _TELLING:
+        return bool(_POINTING.search(asked) or _REFERRING.search(answer))
+    return candidate.family not in STRUCTURED and bool(_POINTING.search(f"{asked} {answer}"))
 
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
@@ -217,7 +222,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family == "complement"  # "what is it based on?"
+    stranded = candidate.family in ("agent", "purpose")  # "what is it based on?"
     broken = (
         (_CUT.search(asked) and not stranded)
         or _CUT.search(answer)
@@ -233,27 +238,29 @@ _NO_NAME = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|\b[Tt]he [A-Z][a-z]+\b(?! [A
 
 def names_something(asked: str, context: Context) -> bool:
     """Whether the question has a name, a code or a term in backticks. The names of months do not count, nor do words that the
-    document also writes in lower case, such as those of "the Finance Committee", nor single words such as "the User"."""
-    return any(one[0].lower() not in context.plain for one in _NAME.finditer(_NO_NAME.sub("", asked)))
+    document also writes in lower case or that are nouns of a dictionary, such as those of "the Finance Committee"."""
+    names = [one[0].lower() for one in _NAME.finditer(_NO_NAME.sub("", asked))]
+    return any(name not in context.plain and not is_dictionary_noun(name) for name in names)
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:
-    """Whether the question could be asked of any document: it has too few words, or it has no name and the title in its frame is not enough."""
+    """Whether the question could be asked of any document: it names neither the document nor anything else, or has too few words."""
+    if candidate.family in STRUCTURED:
+        return not candidate.frame
     named = names_something(candidate.asked, context)
-    if candidate.family in (*STRUCTURED, "definition"):
-        return not candidate.frame and (candidate.family in STRUCTURED or not named)
-    words = len(set(content_stems(candidate.asked)))
-    if named or (candidate.frame and _NAME.search(candidate.asked)):
-        return words < 3 and candidate.family in ("object", "complement", "when", "who")
-    return (
-        words < (3 if candidate.family == "who" else 4)
-        or not candidate.frame
-        or context.long
-        or candidate.asked.lower().startswith(("what", "why"))
-    )
+    few = len(set(content_stems(candidate.asked))) < (3 if named else 4)
+    return (few and candidate.family not in _TELLING) or not (candidate.frame or named)
 
 
-_CHECKS: tuple[Callable[[Candidate, Context], bool], ...] = (_pointing, _answer_shown, _bad_form, _anywhere)
+def _clipped(candidate: Candidate, context: Context) -> bool:
+    """Whether the question and the answer leave out much of their sentence."""
+    told = set(content_stems(f"{candidate.asked} {candidate.answer}"))
+    words = content_stems(candidate.quotes[0].text)
+    return candidate.family in PARTIAL and sum(word in told for word in words) < _LEAST_TOLD * len(words)
+
+
+_Check = Callable[[Candidate, Context], bool]
+_CHECKS: tuple[_Check, ...] = (_pointing, _answer_shown, _bad_form, _anywhere, _clipped)
 
 
 def refusal(candidate: Candidate, context: Context) -> str | None:

@@ -16,6 +16,7 @@ from qagen_dagster.english.words import content_stems, word_set
 from qagen_dagster.models.embedded.conversation import Line, quoted
 from qagen_dagster.models.embedded.questions.candidate import (
     HEAD_NOUNS,
+    PARTIAL,
     PLAIN_NUMBER,
     PREPOSITION,
     STRUCTURED,
@@ -51,7 +52,7 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 CACHED_WINDOWS = 256
 
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
-_SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
+_SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})+\.?|[A-Z][\w /&-]{2,30}:) (?=[A-Z])")
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
@@ -76,7 +77,7 @@ def candidates(
 
 def _framed(draft: Candidate, context: Context) -> Candidate:
     """The candidate, with the phrase that names the document if nothing else says what the question is about."""
-    if draft.frame or (draft.family not in ("key", "cell") and names_something(draft.asked, context)):
+    if draft.frame or (draft.family not in STRUCTURED and names_something(draft.asked, context)):
         return draft
     return replace(draft, frame=context.frame())
 
@@ -103,10 +104,10 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         sentence
         for block in blocks
         if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
-        for sentence in split(block.passage)
-        if is_prose(sentence)
+        for whole in split(block.passage)
+        if is_prose(sentence := replace(whole, text=_SECTION_NUMBER.sub("", whole.text, 1)))
     ]
-    docs = parse([_SECTION_NUMBER.sub("", sentence.text.rstrip(";"), 1) for sentence in found])
+    docs = parse([sentence.text.rstrip(";") for sentence in found])
     stems = [frozenset(content_stems(sentence.text)) for sentence in found]
     for place, (sentence, doc) in enumerate(zip(found, docs, strict=True)):
         clause = read_clause(doc)
@@ -129,12 +130,16 @@ def _one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> lis
 
 def interleave(found: Sequence[Candidate]) -> list[Candidate]:
     """The candidates of all families in turn, the best of each family first and spread over the lines. At
-    most a quarter asks for a date, because people ask for dates less often."""
+    most a quarter asks for a date, because people ask for dates less often, and at most half is of PARTIAL families."""
     families: dict[str, list[Candidate]] = {}
-    for candidate in sorted(found, key=_order):
+    order = sorted(found, key=_order)
+    partial = [candidate for candidate in order if candidate.family in PARTIAL]
+    left_out = partial[max(1, len(order) - len(partial)) :]
+    kept = [candidate for candidate in order if candidate not in left_out]
+    for candidate in kept:
         families.setdefault(candidate.family, []).append(candidate)
     if many := families.get("when"):
-        families["when"] = many[: max(1, (len(found) - len(many)) // 3)]
+        families["when"] = many[: max(1, (len(kept) - len(many)) // 3)]
     turns = zip_longest(*families.values())
     return [one for turn in turns for one in turn if one is not None]
 
@@ -211,7 +216,9 @@ def _askable(row: Row, cell: str) -> bool:
 
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
 _OF_FORMS = word_set("phone date name address type status number title place day")  # labels of letterheads
-_PLAIN_KEY = re.compile(r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+(\S.*)$")
+_PLAIN_KEY = re.compile(
+    r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+([\d$€£].*)$"
+)  # other values are often headings or text
 
 
 def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
@@ -222,7 +229,7 @@ def _keyed(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
         if not key or times[key] > 1 or not 1 <= len(value.split()) <= 8 or len(key.split()) > 5:
             continue
         name, plural = property_name(key, context), key.endswith("s") and not key.endswith(("ss", "us", "is"))
-        if name and not plural and not context.long and key.lower() not in _OF_FORMS:
+        if name and not plural and key.lower() not in _OF_FORMS:
             quotes, frame = (block.passage.quote(),), context.frame(block.section)
             yield Candidate(f"what is the {name}?", value, quotes, "key", type_of(value), 0.65, frame)
 

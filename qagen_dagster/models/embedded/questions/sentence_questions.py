@@ -169,8 +169,10 @@ def _thing(clause: Clause, noun: Token) -> tuple[str, str]:
         or (inner[0].lower_ in ("the", "an", "a") and len(inner) == 2 and noun.pos_ == "NOUN")
     ):
         return "", ""
-    if noun.pos_ == "NOUN" and sum(map(_is_full, inner)) < 2:
-        return "", ""  # "the Secretary", "values"
+    if noun.pos_ == "NOUN" and (
+        sum(map(_is_full, inner)) < 2 or (len(inner) < 4 and inner[0].lower_ != "the")
+    ):
+        return "", ""  # "the Secretary", "values", "remarkable performance"
     acts = noun.dep_ == "nsubj" and clause.root.lemma_ != "be"  # then an organisation is also a "who"
     if is_named(noun) or (noun.pos_ == "PROPN" and noun.ent_type_ in ("PERSON", "ORG")[: 1 + acts]):
         return "Who" if all(map(_is_of_persons, answer.split())) else "What", answer
@@ -182,28 +184,23 @@ def who(clause: Clause) -> Iterator[Found]:
     root, noun = clause.root, clause.subject
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
-    acts = wh == "Who" or (noun.dep_ == "nsubj" and noun.ent_type_ in ("PERSON", "ORG"))
-    unsure = wh == "Who" and noun.ent_type_ == "ORG" and " " not in answer  # may be software: "Sass"
-    does = acts and not unsure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
+    sure = wh == "Who" and " " in answer  # a single word may be software: "Sass"
+    does = sure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
     if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
 
-# Prepositions that may stand at the end of a question, directly after the verb.
-_STRANDED = word_set("for on from of with after")
 _OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
 
 
-def agent_or_complement(clause: Clause) -> Iterator[Found]:
-    """The noun after the preposition that belongs to the verb: "What is it based on?", "Who was it built by?"."""
-    for child in _parts(clause, "agent", "prep"):
-        if child.dep_ == "prep" and (child.i != clause.root.i + 1 or child.lower_ not in _STRANDED):
-            continue
+def agent(clause: Clause) -> Iterator[Found]:
+    """Questions for who acts in a passive clause: "Who was it built by?"."""
+    for child in _parts(clause, "agent"):
         for noun in child.children:
             wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
-            if wh and noun.ent_type_ not in _TIMES and number_of(noun) is None:
+            if wh == "Who":
                 gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "complement", "factual", 0.8
+                yield ask(clause, wh, gap), answer, "agent", "factual", 0.8
 
 
 def thing(clause: Clause) -> Iterator[Found]:
@@ -280,20 +277,60 @@ _OF_OTHERS = word_set(
 )  # no kinds
 
 
+def _told(clause: Clause) -> str:
+    """The question for all that follows the verb; empty if the sentence does not begin with its subject."""
+    first = clause.within(clause.subject)[0]
+    return (
+        ask(clause, "What", {index for index in clause.kept if index > clause.root.i})
+        if first == clause.kept[0]
+        else ""
+    )
+
+
 def definition(clause: Clause) -> Iterator[Found]:
     """Questions for what the subject is, if "is a ..." tells it in at least four words with a meaning of their own."""
     doc, root, subject = clause.doc, clause.root, clause.subject
-    told = [doc[index] for index in clause.within(subject)]
-    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in told)
-    is_a = plain and root.lower_ == "is" and not clause.auxiliaries and len(subject.text) > 1
+    names = [doc[index] for index in clause.within(subject)]
+    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in names)
+    is_a = plain and root.lower_ in ("is", "are") and not clause.auxiliaries and len(subject.text) > 1
     for noun in root.children if is_a else ():
         phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
-        if sum(_is_full(doc[index]) for index in phrase) > 3 and doc[phrase[0]].lower_ in ("a", "an"):
-            gap = {index for index in clause.kept if index > root.i}
-            yield ask(clause, "What", gap), solid(doc, phrase), "definition", "factual", 0.75
+        told = phrase and (
+            doc[phrase[0]].lower_ in ("a", "an") or (root.lower_ == "are" and doc[phrase[0]].lower_ != "the")
+        )
+        if told and sum(_is_full(doc[index]) for index in phrase) > 3:
+            yield _told(clause), solid(doc, phrase), "definition", "factual", 0.95
 
 
-RULES = (definition, who, thing, agent_or_complement, when, how_many, why)
+_PURPOSE = word_set("use design intend")
+
+
+def property_of(clause: Clause) -> Iterator[Found]:
+    """Questions for a property of something: "What is the aim of the project?"."""
+    doc, subject, root = clause.doc, clause.subject, clause.root
+    of = doc[clause.within(subject)[0]].lower_ == "the" and any(
+        child.lower_ == "of" for child in subject.children
+    )
+    after = [index for index in clause.kept if index > root.i]
+    told = any(child.i > root.i and child.dep_ in ("attr", "xcomp", "ccomp") for child in root.children)
+    known = of and told and root.lemma_ == "be" and not clause.auxiliaries
+    if known and doc[after[0]].lower_ not in ("a", "an", "not"):
+        yield _told(clause), solid(doc, after), "property", "factual", 0.9
+
+
+def purpose(clause: Clause) -> Iterator[Found]:
+    """Questions for what the subject is used for."""
+    doc, root = clause.doc, clause.root
+    if root.lemma_ not in _PURPOSE or clause.subject.dep_ != "nsubjpass":
+        return
+    for child in root.children:
+        to = child.dep_ in ("xcomp", "advcl") and child.i > root.i and child.left_edge.lower_ == "to"
+        if to and child.left_edge.i == root.i + 1:
+            asked = _told(clause)
+            yield asked and f"{asked[:-1]} for?", solid(doc, clause.within(child)), "purpose", "factual", 0.9
+
+
+RULES = (definition, property_of, purpose, who, thing, agent, when, how_many, why)
 _DEMONSTRATIVES = word_set("this that these those")
 
 

@@ -34,6 +34,17 @@ def _english() -> Language:
     return english
 
 
+@lru_cache(maxsize=1)
+def _dictionary() -> frozenset[str]:
+    lemmatizer: Any = _english().get_pipe("lemmatizer")
+    return frozenset(lemmatizer.lookups.get_table("lemma_index")["noun"])
+
+
+def is_dictionary_noun(word: str) -> bool:
+    """Whether a word in lower case is a noun of the dictionary, or its plural."""
+    return word in _dictionary() or word.removesuffix("s") in _dictionary()
+
+
 def is_english(text: str) -> bool:
     """Whether the text is English, or too short to tell."""
     return not is_foreign(text, "en")

@@ -90,8 +90,11 @@ def test_a_question_says_what_it_is_about_and_names_the_document_only_if_nothing
         ("The Orford Treaty was signed in 1911.", "In what year was the Orford Treaty signed?", "1911"),
         ("The Orford Treaty was signed on 3 May 1911.", "When was the Orford Treaty signed?", "3 May 1911"),
         ("Martha Kellogg repaired twelve walls at Selby.", "How many walls did Martha Kellogg repair at Selby?", "twelve"),
-        ("The Orford Treaty was based on the principle of equal shares.", "What was the Orford Treaty based on?", "the principle of equal shares"),
         ("The Orford Treaty was signed in 1911 and printed at Selby.", "In what year was the Orford Treaty signed?", "1911"),
+        ("The aim of MillBench is to count all dry walls.", "What is the aim of MillBench?", "to count all dry walls"),
+        ("The tide pump of Selby is used to drain the upper fields.", "What is the tide pump of Selby used for?", "to drain the upper fields"),
+        ("MillBench nodes are small computers that measure the flow of water.", "What are MillBench nodes?", "small computers that measure the flow of water"),
+        ("Purpose: MillBench is a small set of programs for old mills.", "What is MillBench?", "a small set of programs for old mills"),
     ],
 )  # fmt: skip
 def test_questions_are_short_and_of_the_kinds_that_people_ask(
@@ -234,6 +237,8 @@ def test_filler_text_and_paragraphs_in_another_language_are_not_asked_about() ->
         "The tables above list nine walls of Selby.",
         "Section 6 of the report shows four examples of the walls.",
         "The wall of Selby is old because it is long, see the map of the abbey.",
+        "The mill of Selby shows remarkable progress after the flood.",
+        "The mill of Selby grinds the summer wheat, although the town council had long refused the permits for which bakers asked.",
         "The second wall is a pile of stones that holds soil.",
     ],
 )
@@ -242,12 +247,17 @@ def test_sentences_that_say_too_little_are_not_asked_about(sentence: str) -> Non
     assert not all_questions(Paper(text))
 
 
-def test_a_long_document_is_asked_only_about_what_has_a_name_or_a_number() -> None:
-    facts = "Martha Kellogg wrote sadly of a wall of stones. Martha Kellogg designed the pump in March 1987."
-    for lines, asked in ((10, 2), (1_600, 1)):
-        paper = Paper(f"# Pumps: a Report\n\n{facts}\n" + "\nWell, well.\n" * (lines // 2))
-        found = list(all_questions(paper))
-        assert len(found) == asked, found
+def test_at_most_half_of_the_questions_may_leave_out_a_part_of_their_sentence() -> None:
+    works = ("mill", "quay", "wall", "tower", "sluice", "bridge")
+    for facts, kept in (
+        ("", 1),
+        ("A gantry is a steel frame that carries a crane. The aim of the survey is to count walls.", 2),
+    ):
+        text = "\n\n".join(f"Martha Kellogg repaired the old {work} of Selby." for work in works)
+        found = all_questions(Paper(f"# Works\n\n{text}\n\n{facts}\n"))
+        assert sum("Martha Kellogg" in asked or "hich person" in asked for asked in found) == kept, list(
+            found
+        )
 
 
 def test_a_question_with_two_answers_is_dropped() -> None:
