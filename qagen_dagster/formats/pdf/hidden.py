@@ -164,9 +164,7 @@ def _kind(argb: int, flags: int) -> str:
     return "seen" if min(colour) < _LIGHT else "doubtful"
 
 
-def _runs(
-    n: int, size: int, letters: Sequence[Letter], states: list[str], marks: Sequence[_Mark]
-) -> list[_Run]:
+def _runs(n: int, size: int, letters: list[Letter], states: list[str], marks: Sequence[_Mark]) -> list[_Run]:
     """The runs of the line of fragment `n`; none if all letters are visible."""
     if marks:
         pairs = zip(states, letters, strict=True)
