@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from qagen_dagster.index.chunk_store import ChunkTable
 from qagen_dagster.index.search import Searcher, embed_document
-from qagen_dagster.index.store import ChunkTable
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import ChunkHit, Ranking

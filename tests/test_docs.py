@@ -21,10 +21,10 @@ from pydantic import BaseModel
 from qagen_dagster.catalog.database import TABLES
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, SHIPPED, Profile, Role
 from qagen_dagster.formats.registry import FORMATS
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Budget
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.providers import PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import (
     AnsweringOptions,
     BatchOptions,

@@ -44,7 +44,7 @@ CASES = (
     Case("malformed embeddings", "they are asked for again, and never replayed", "models/wires/test_openai_embeddings.py test_a_malformed_answer_is_asked_for_again_and_never_replayed"),
     Case("an empty set over published questions", "it replaces them only on demand", "loop/questions/publication/test_publish.py test_an_empty_set_replaces_questions_only_on_demand"),
     Case("malformed responses and `qagen ledger prune`", "they are named, and can be removed", "loop/test_ledger.py test_entries_that_no_run_can_use_are_named_and_go"),
-    Case("arrays as JSON text, encoded twice, in prose", "they are read", "models/test_json_reply.py test_arguments_in_another_shape_are_read test_no_guess_is_made_about_arguments"),
+    Case("arrays as JSON text, encoded twice, in prose", "they are read", "models/test_structured_output.py test_arguments_in_another_shape_are_read test_no_guess_is_made_about_arguments"),
     Case("the same refused call again and again", "three of them end the agent's run", "agents/test_refusals.py test_a_refusal_that_goes_on_ends_the_run"),
     Case("documents without a reply of use", "they cost little, and are asked again", "loop/questions/test_unusable_replies.py test_a_document_without_a_reply_of_use_is_unfinished_and_cheap test_a_reply_that_the_server_could_not_finish_is_a_failed_request"),
     Case("prompts refused as too long, in any words", "a smaller part is shown; without one the document is unfinished", "loop/questions/test_unusable_replies.py test_a_long_prompt_that_is_refused_is_answered_with_a_smaller_part test_a_document_of_which_no_prompt_was_accepted_is_unfinished"),
@@ -71,7 +71,7 @@ CASES = (
     Case("turns with nothing but faulty calls", "five of them end the agent's run", "agents/test_runner.py test_turns_with_nothing_but_faulty_calls_end_the_run test_a_call_that_can_be_run_ends_a_row_of_faulty_turns"),
     Case("more tool calls than an agent may make", "the run ends before they are run", "agents/test_runner.py test_too_many_tool_calls_end_the_run_before_they_are_run"),
     Case("useless replies over many documents", "the model is stopped", "models/test_ledger.py test_a_row_of_useless_replies_stops_the_model"),
-    Case("a page of JSON, deep or cut off, as a reply", "JSON that cannot be read is told to the model", "models/test_json_reply.py test_faults_say_what_is_wrong test_arguments_in_all_their_forms test_any_text_gives_an_object_or_a_value_error"),
+    Case("a page of JSON, deep or cut off, as a reply", "JSON that cannot be read is told to the model", "models/test_structured_output.py test_faults_say_what_is_wrong test_arguments_in_all_their_forms test_any_text_gives_an_object_or_a_value_error"),
     # 6: forged fields
     Case("a value that imitates a label of a prompt", "a forged line does not begin like a label", "agents/test_forgeries.py test_no_value_begins_a_line_like_a_label_or_closes_a_fence test_a_text_outside_of_tags_has_one_line"),
     Case("a problem that closes its tags", "forged tags stay inside", "agents/test_forgeries.py test_problems_cannot_close_their_tags_or_imitate_their_numbers"),
@@ -96,7 +96,7 @@ CASES = (
     Case("`exam run --items 2` after `--items 42`", "nothing is taken from the bank", "cli/exams/test_run.py test_a_smaller_goal_takes_nothing_and_replace_does"),
     Case("an exam run that fails", "it changes nothing", "cli/exams/test_run.py test_a_run_that_fails_changes_nothing"),
     Case("a run over a bank of problems", "it adds, and removes only when told", "cli/problems/test_process.py test_a_bank_is_added_to_and_only_replaced_when_told"),
-    Case("a scan whose mark, letter and box disagree", "it is refused", "loop/problems/test_text_faults.py test_the_mark_the_letter_and_the_box_agree"),
+    Case("a scan whose mark, letter and box disagree", "it is refused", "loop/problems/test_item_faults.py test_the_mark_the_letter_and_the_box_agree"),
     Case("an expression that is a program", "the item is rejected in five seconds", "loop/exams/test_planted_faults.py test_a_hostile_form_rejects_its_item_in_five_seconds_and_nothing_else_happens"),
     # 9: tools and the store
     Case("a phrase that is slow to search", "the search ends in seconds, and says where to go on", "toolkit/test_matching.py test_a_phrase_that_costs_too_much_ends_in_seconds test_a_phrase_search_out_of_time_says_where_to_go_on"),

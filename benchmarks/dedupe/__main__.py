@@ -18,9 +18,10 @@ from benchmarks.dedupe.pairs import Pair, pairs, questions_of
 from qagen_dagster.agents.questions.deduplicator import Compared
 from qagen_dagster.loop.questions.duplicates import similarity
 from qagen_dagster.models import embedders as embedding
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.spec import ModelSpec
 
 DESCRIBED = 0.85
 SPLITS = ("tuning", "held_out")

@@ -15,7 +15,7 @@ from qagen_dagster.agents.questions import generator
 from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.evidence.quote_search import skeleton
 from qagen_dagster.agents.questions.validator import judge, rejection
-from qagen_dagster.loop.questions import controls
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.state import Controlled, Validate
@@ -97,7 +97,7 @@ def _validated(planted: Planted, candidate: Candidate, context: QAContext) -> Ou
     limits = QALimits(target_count=3, max_consecutive_failures=3, max_attempts=9)
     work = DocumentWork(COMBINATION, context, limits, "")
     step, models = Validate(candidate=candidate, attempt=1), QAModels(model, model, model)
-    judged = controls.control(step, work, models, judge(context, model, candidate, 1))
+    judged = model_checks.control(step, work, models, judge(context, model, candidate, 1))
     if isinstance(judged, Controlled):
         return Outcome(planted, "blind", judged.reason.value, judged.detail)
     fault = None if judged.verdict is None else rejection(judged.verdict)

@@ -12,6 +12,7 @@ NUDGE_NO_CALL = (
     "Nothing was done: your reply called no tool. Go on with one of the tools, or end with {terminals}."
 )
 NUDGE_CUT = "Your reply was cut off by its length limit, so nothing was done. Be brief: call one tool now."
+LAST_TURN_COUNT = 3  # turns that are left when the agent is first told
 LAST_TURNS = "[{left} of your turns are left: end soon with {terminals}.]"
 
 

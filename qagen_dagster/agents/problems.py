@@ -17,25 +17,14 @@ from qagen_dagster.agents.prompts import Prompt, load_prompt
 from qagen_dagster.agents.runner import call_summaries, raw_text, run_agent, unfinished
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ToolError
-from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.json_reply import fitted
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image, Request, Response
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import fitted
 from qagen_dagster.records.base import Record, Unable
 from qagen_dagster.records.blind import BlindSolution
+from qagen_dagster.records.problems import submissions
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd
-from qagen_dagster.records.problems.submissions import (
-    AlternateResult,
-    Breach,
-    ClassificationResult,
-    ConversionResult,
-    IdeaResult,
-    PageResult,
-    QuestionKind,
-    ScanResult,
-    TikzResult,
-    VariantKind,
-    VariantResult,
-)
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import block, fence
 from qagen_dagster.toolkit.tool import Tool, explain, is_misfit
@@ -72,7 +61,7 @@ class Asking(Generic[ResultT]):
 
     model: Model
     account: str
-    judge: Callable[[ResultT], tuple[Breach, ...]] = lambda _: ()
+    judge: Callable[[ResultT], tuple[submissions.Breach, ...]] = lambda _: ()
     compile: Callable[[ResultT], Compiled | None] = lambda _: None
     must_compile: Callable[[ResultT], bool] = lambda _: False
     settle: Callable[[ResultT], ResultT] = lambda result: result
@@ -88,8 +77,8 @@ class Reply(Generic[ResultT]):
     end: TaskEnd
     result: ResultT | None
     detail: str
-    breaches: tuple[Breach, ...]
-    repaired: tuple[Breach, ...]
+    breaches: tuple[submissions.Breach, ...]
+    repaired: tuple[submissions.Breach, ...]
     compiled: Compiled | None
     prompt: str
     raw: str
@@ -99,7 +88,7 @@ class Reply(Generic[ResultT]):
 class Refused(Record):
     """The result that ends a run after two outputs that broke properties."""
 
-    breaches: tuple[Breach, ...]
+    breaches: tuple[submissions.Breach, ...]
 
 
 @dataclass
@@ -108,7 +97,7 @@ class _Strikes:
 
     turn: int = 0
     struck_in: int = 0
-    breaches: tuple[Breach, ...] = ()
+    breaches: tuple[submissions.Breach, ...] = ()
     compiled_in: int = 0
     compiled: Compiled | None = None
     last: Record | None = None
@@ -127,7 +116,7 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
             result = self.asking.settle(fitted(self.job.kind, arguments, ignore_unknown=True))
         except ValidationError as error:
             reason = explain(error, self.name)
-            breach = Breach(property=self.job.shape, detail=reason)
+            breach = submissions.Breach(property=self.job.shape, detail=reason)
             if not is_misfit(reason, self.name):
                 return self._struck((breach,))
             self.strikes.breaches = self.strikes.breaches or (breach,)
@@ -145,10 +134,10 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
         if compiled is not None and failed and self.asking.must_compile(result):
             self.strikes.last = result
             reason = f"it does not compile: {' '.join(compiled.message.split())[:300]}"
-            return Refused(breaches=(Breach(property=self.job.shape, detail=reason),))
+            return Refused(breaches=(submissions.Breach(property=self.job.shape, detail=reason),))
         return result
 
-    def _struck(self, breaches: tuple[Breach, ...]) -> Record:
+    def _struck(self, breaches: tuple[submissions.Breach, ...]) -> Record:
         if self.strikes.struck_in not in (0, self.strikes.turn):
             return Refused(breaches=breaches)
         self.strikes.struck_in, self.strikes.breaches = self.strikes.turn, breaches
@@ -211,12 +200,12 @@ def ask(
 
 def _end(
     end: next_step.Finish | next_step.GiveUp, job: Assignment[ResultT], last: ResultT | None
-) -> tuple[TaskEnd, ResultT | None, str, tuple[Breach, ...]]:
+) -> tuple[TaskEnd, ResultT | None, str, tuple[submissions.Breach, ...]]:
     """The end of the task, its result, a detail, and the properties that the result breaks."""
     if isinstance(end, next_step.GiveUp):
         detail = str(end)
         if end.reason in _SHAPELESS:
-            return TaskEnd.REJECTED, last, detail, (Breach(property=job.shape, detail=detail),)
+            return TaskEnd.REJECTED, last, detail, (submissions.Breach(property=job.shape, detail=detail),)
         return TaskEnd.FAILED, None, detail, ()
     if isinstance(end.result, Refused):
         detail = "; ".join(str(one) for one in end.result.breaches)
@@ -226,18 +215,18 @@ def _end(
     return TaskEnd.DONE, job.kind.model_validate(end.result), "", ()
 
 
-FIND = Assignment(Role.CLASSIFIER, "submit_problems", PageResult, 13)
+FIND = Assignment(Role.CLASSIFIER, "submit_problems", submissions.PageResult, 13)
 SOLVE = Assignment(Role.SOLVER, "submit_solution", BlindSolution, 16)
 ASSIGNMENTS: dict[Stage, Assignment[Any]] = {
-    Stage.CLASSIFY: Assignment(Role.CLASSIFIER, "submit_classification", ClassificationResult, 1),
-    Stage.SCAN: Assignment(Role.SCANNER, "submit_scan", ScanResult, 3),
-    Stage.DIAGRAM: Assignment(Role.TIKZ, "submit_tikz", TikzResult, 4),
-    Stage.IDEA: Assignment(Role.IDEA, "submit_ideas", IdeaResult, 5),
-    Stage.ALTERNATE: Assignment(Role.ALTERNATE, "submit_alternate", AlternateResult, 6),
-    Stage.VARIANT: Assignment(Role.VARIANT, "submit_variant", VariantResult, 9),
-    Stage.CONVERT: Assignment(Role.CONVERTER, "submit_conversion", ConversionResult, 11),
+    Stage.CLASSIFY: Assignment(Role.CLASSIFIER, "submit_classification", submissions.ClassificationResult, 1),
+    Stage.SCAN: Assignment(Role.SCANNER, "submit_scan", submissions.ScanResult, 3),
+    Stage.DIAGRAM: Assignment(Role.TIKZ, "submit_tikz", submissions.TikzResult, 4),
+    Stage.IDEA: Assignment(Role.IDEA, "submit_ideas", submissions.IdeaResult, 5),
+    Stage.ALTERNATE: Assignment(Role.ALTERNATE, "submit_alternate", submissions.AlternateResult, 6),
+    Stage.VARIANT: Assignment(Role.VARIANT, "submit_variant", submissions.VariantResult, 9),
+    Stage.CONVERT: Assignment(Role.CONVERTER, "submit_conversion", submissions.ConversionResult, 11),
 }
-_FALLBACK = QuestionKind.MCQ_SC  # unknown kinds use the scanner's prompt of this kind
+_FALLBACK = submissions.QuestionKind.MCQ_SC  # unknown kinds use the scanner's prompt of this kind
 _NONE = "(none)"
 _PROMPTS = {
     Role.CLASSIFIER: "classify",
@@ -259,8 +248,8 @@ def prompts() -> tuple[Prompt, ...]:
     return (
         find_prompt(),
         *map(role_prompt, _PROMPTS),
-        *(scan_prompt(kind.value) for kind in QuestionKind),
-        *(variant_prompt(kind) for kind in VariantKind),
+        *(scan_prompt(kind.value) for kind in submissions.QuestionKind),
+        *(variant_prompt(kind) for kind in submissions.VariantKind),
     )
 
 
@@ -271,11 +260,11 @@ def role_prompt(role: Role) -> Prompt:
 
 def scan_prompt(kind: str) -> Prompt:
     """The scanner's prompt for a kind of question; for an unknown kind, the prompt for single-correct multiple choice."""
-    known = kind if kind in {one.value for one in QuestionKind} else _FALLBACK.value
+    known = kind if kind in {one.value for one in submissions.QuestionKind} else _FALLBACK.value
     return load_prompt(f"problems/scan_{known}")
 
 
-def variant_prompt(kind: VariantKind) -> Prompt:
+def variant_prompt(kind: submissions.VariantKind) -> Prompt:
     """The prompt for a kind of variant."""
     return load_prompt(f"problems/variant_{kind.value}")
 
@@ -301,7 +290,7 @@ def material(name: str, text: str, *, pictured: bool = False) -> str:
     return fence(name, shown(text))
 
 
-def shown_ideas(ideas: IdeaResult | None) -> str:
+def shown_ideas(ideas: submissions.IdeaResult | None) -> str:
     """The ideas as text, one field after another."""
     if ideas is None:
         return _NONE

@@ -19,6 +19,7 @@ from pydantic import JsonValue
 
 from qagen_dagster import errors
 from qagen_dagster.agents.next_step import (
+    LAST_TURN_COUNT,
     LAST_TURNS,
     Finish,
     GiveUp,
@@ -32,10 +33,13 @@ from qagen_dagster.agents.next_step import (
 )
 from qagen_dagster.agents.spec import AgentSpec, Terminal
 from qagen_dagster.configuration.yaml_files import read_text
-from qagen_dagster.models import json_reply, messages
-from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import cost_of, usd
+from qagen_dagster.models import messages
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.budget import cost_of
 from qagen_dagster.models.ledger import fault_of
+from qagen_dagster.models.prices import usd
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import read_object
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.tool import Tool, is_misfit
@@ -225,10 +229,10 @@ def _value(text: str) -> JsonValue:
     if not text.lstrip().startswith("{"):
         return read_text(text)
     try:
-        return json_reply.read_object(text)
+        return read_object(text)
     except ValueError:
         # A backslash that begins no JSON escape belongs to LaTeX.
-        return json_reply.read_object(_STRAY_BACKSLASH.sub(lambda sign: sign[0] if sign[1] else "\\\\", text))
+        return read_object(_STRAY_BACKSLASH.sub(lambda sign: sign[0] if sign[1] else "\\\\", text))
 
 
 @dataclass(frozen=True)
@@ -405,7 +409,7 @@ def _act(
         _with_note(result, _REPEATED) if again and not result.is_error else result
         for result, again in zip(outcome.results, repeated, strict=True)
     ]
-    if left <= 3:
+    if left <= LAST_TURN_COUNT:
         results[-1] = _with_note(results[-1], LAST_TURNS.format(left=left, terminals=spec.ends))
     state.messages.append(response.message)
     state.messages.append(messages.ToolMessage(results=tuple(results)))

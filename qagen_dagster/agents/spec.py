@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from qagen_dagster.agents.prompts import Prompt
 from qagen_dagster.errors import ToolError
-from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import ToolSpec
+from qagen_dagster.models.structured_output import fitted
 from qagen_dagster.records.base import Record
 from qagen_dagster.toolkit.tool import explain, schema_of
 

@@ -135,7 +135,7 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
         connection.begin()  # not one commit per statement
         for table in (*TABLES, _REMOVED):
             _raw_view(connection, table, scratch)
-        for statements in (sql("load_calls"), sql("load"), sql("load_history")):
+        for statements in (sql("counted_calls"), sql("load"), sql("load_history")):
             connection.execute(statements)
             connection.commit()
             connection.execute("CHECKPOINT")  # until then all new rows are in memory

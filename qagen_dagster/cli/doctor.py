@@ -18,8 +18,8 @@ from qagen_dagster.formats.ocr import tesseract_available
 from qagen_dagster.latex.engine import MISSING, find_engine
 from qagen_dagster.latex.limited_program import network_closed
 from qagen_dagster.loop import ledger
-from qagen_dagster.loop.instance_home import open_home
-from qagen_dagster.loop.model_checkup import checkup
+from qagen_dagster.loop.dagster_home import open_home
+from qagen_dagster.loop.profile_checkup import checkup
 from qagen_dagster.loop.questions.limits import room_notes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders

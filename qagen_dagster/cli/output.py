@@ -39,6 +39,16 @@ def slashed(key: str) -> str:
     return key.replace("/", "/\n") if Terminal().width < _WIDE else key
 
 
+def money(value: float) -> str:
+    """US dollars of an estimate: cents from one dollar on, else four decimals."""
+    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
+
+
+def exact_money(usd: float | None) -> str:
+    """US dollars that were paid, with four decimals; None: a price is unknown."""
+    return "unknown" if usd is None else f"${usd:.4f}"
+
+
 def print_json(value: object) -> None:
     echo(as_json_text(value))
 

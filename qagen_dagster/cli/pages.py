@@ -20,7 +20,7 @@ from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import Selection, combination_options, json_option
 from qagen_dagster.cli.output import OUTPUT, file_to_write, print_json, write_output
 from qagen_dagster.errors import ConfigError, StoreError
-from qagen_dagster.loop.instance_home import open_home
+from qagen_dagster.loop.dagster_home import open_home
 from qagen_dagster.loop.judges import LEAST, Proposal, judged_questions, proposals
 from qagen_dagster.loop.review import accepted_by_all, decisions_of, state_of
 from qagen_dagster.loop.workspace import Workspace

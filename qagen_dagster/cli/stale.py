@@ -9,8 +9,8 @@ from rich.table import Table
 
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.options import json_option
-from qagen_dagster.cli.output import Terminal, print_json, warn
-from qagen_dagster.cli.questions.estimate import money, range_text
+from qagen_dagster.cli.output import Terminal, money, print_json, warn
+from qagen_dagster.cli.questions.estimate import range_text
 from qagen_dagster.configuration.problems import find_problem_set
 from qagen_dagster.loop.estimate.combinations import Estimate, estimate
 from qagen_dagster.loop.problems.bank import plan_problem_set

@@ -10,7 +10,7 @@ from pydantic import Field
 from qagen_dagster.defs.config_versions import observe_launch
 from qagen_dagster.defs.layout import Layout, path_of
 from qagen_dagster.defs.run_records import PARTITION_TAG, close_record, open_record, planned_assets
-from qagen_dagster.loop.instance_home import check_owner
+from qagen_dagster.loop.dagster_home import check_owner
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.settings import OPTIONAL, PARSER_MEMORY_MB, PARSER_SECONDS, Settings

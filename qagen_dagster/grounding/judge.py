@@ -20,8 +20,9 @@ from qagen_dagster.errors import ContextOverflowError, ModelError, RequestRefuse
 from qagen_dagster.grounding.grade_by_code import GROUNDED_CONFIDENCE
 from qagen_dagster.grounding.no_claim import is_generic
 from qagen_dagster.grounding.source import Source
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.grading import AnswerGrade, JudgeVerdict, SentenceGrade, SentenceStatus, Verdict
 from qagen_dagster.records.questions.submissions import GroundingVerdict
 from qagen_dagster.records.run import CallSummary

@@ -1,7 +1,7 @@
 """Prepares documents for search, and searches their chunks by both embeddings and words.
 
 A document is searched in the corpus' index, or else in its text, which is embedded on demand. `ranking.py` computes the scores, and
-`store.py` keeps the chunks.
+`chunk_store.py` keeps the chunks.
 """
 
 import json
@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 
 from qagen_dagster.english.sentences import Sentence, split
+from qagen_dagster.index.chunk_store import SHARD_VERSION, ChunkTable, EmbeddedDocument
 from qagen_dagster.index.chunks import CHUNKING_VERSION, chunks_of
 from qagen_dagster.index.ranking import WORDS_VERSION, words_of
-from qagen_dagster.index.store import SHARD_VERSION, ChunkTable, EmbeddedDocument
 from qagen_dagster.models import embedders as minilm
 from qagen_dagster.models.embedders import Embedder, EmbedderSpec
 from qagen_dagster.records.corpus_options import IndexOptions

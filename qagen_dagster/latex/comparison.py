@@ -12,7 +12,7 @@ from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environmen
 from qagen_dagster.mathematics.siunitx import written_out
 from qagen_dagster.mathematics.units import joined_ohms
 from qagen_dagster.mathematics.value_reading import known_unit
-from qagen_dagster.mathematics.values import close, equal, known_value, rounds_to
+from qagen_dagster.mathematics.values import CLOSE, ROUNDED, close, equal, known_value, rounds_to
 from qagen_dagster.records.data_files import read_table
 
 _OPTION = r"[ \t]*\[[^\]\n]{0,300}\]"
@@ -93,8 +93,6 @@ _STOP = re.compile(
 _AFTER = re.compile(
     r"[ \t~]*((?:\\text\{|\\mathrm\{|[A-Za-z\u03a9\u00b5\u00b0/%^0-9{}-]|\\[,;]){1,24})(?=[\s.,;$)]|$)"
 )
-_ROUNDED = 0.05  # relative difference up to which one answer may be the rounded value of the other
-CLOSE = 0.005  # relative difference allowed between two roundings of one answer
 
 
 def without_pictures(latex: str) -> str:
@@ -347,7 +345,7 @@ def same_answer(left: str, right: str) -> bool | None:
     return (
         equal(mine, theirs)
         or close(mine, theirs, CLOSE)
-        or (close(mine, theirs, _ROUNDED) and (rounds_to(mine, theirs) or rounds_to(theirs, mine)))
+        or (close(mine, theirs, ROUNDED) and (rounds_to(mine, theirs) or rounds_to(theirs, mine)))
     )
 
 

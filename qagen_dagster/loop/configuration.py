@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
 
 NONE = "none"
 OTHER_VERSION = "its settings, its prompts or the version of this program changed"

@@ -11,11 +11,12 @@ from typing import cast
 from pydantic import Field
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import Provider
 from qagen_dagster.models.batch_records import JobBook, JobState
 from qagen_dagster.models.file_locks import lock, unlock
 from qagen_dagster.models.ledger import Entry, Ledger, unseal
 from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.openai_embeddings import read_embeddings
 from qagen_dagster.records.base import Record
 from qagen_dagster.store import Blobs, Store

@@ -11,12 +11,13 @@ from qagen_dagster.configuration.profiles import Profile, Role, load_profile
 from qagen_dagster.errors import StoreError
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.models import embedders
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.batch_records import JobBook
 from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.embedders import Encode
 from qagen_dagster.models.ledger import Breaker, Ledger
 from qagen_dagster.models.providers import build_model
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode
 from qagen_dagster.settings import Settings, secret

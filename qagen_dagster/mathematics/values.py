@@ -12,8 +12,13 @@ from qagen_dagster.mathematics.evaluator import evaluate, parse_form
 from qagen_dagster.mathematics.units import ONE, Unit
 from qagen_dagster.mathematics.value_reading import Reading, read_value
 
+# Relative differences up to which two answers count as the same
+CLOSE = 0.005  # between two roundings of one answer
+ROUNDED = 0.05  # if one answer may be the rounded value of the other
+SOLVED = 0.021  # between the key and a solver's answer: rounded, or with g = 9.8 instead of g = 10
+EXPORTED = 0.02  # in exports, for values with a unit; solvers may differ about as much from the key
 _CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
-_CLOSE = Decimal("1e-40")
+_EXACT = Decimal("1e-40")
 _NOTHING = Decimal("1e-100")
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 
@@ -55,7 +60,7 @@ def known_value(text: str) -> Quantity | None:
 def equal(left: Quantity, right: Quantity) -> bool:
     """Whether both are the same value. A quantity without a unit is compared by its number. If the other quantity
     is in per cent or degrees, this number may also be a share or in radians."""
-    return _compare(left, right, _CLOSE, Decimal(0))
+    return _compare(left, right, _EXACT, Decimal(0))
 
 
 def close(left: Quantity, right: Quantity, relative: float) -> bool:

@@ -24,13 +24,14 @@ from typing import TypeVar
 
 from qagen_dagster import errors
 from qagen_dagster.models import retry
-from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, ModelSpec, Provider
+from qagen_dagster.models.base import BatchProvider, BatchResult, JobStatus, Provider
 from qagen_dagster.models.batch_records import Job, JobBook
 from qagen_dagster.models.budget import TALLY
 from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, request_key
 from qagen_dagster.models.messages import Request, Response, ToolChoice, UserMessage
 from qagen_dagster.models.rate_limits import RateLimits, shared_limiter
 from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.forcing import as_accepted, refuses_forcing
 
 T = TypeVar("T")

@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import Provider
 from qagen_dagster.models.budget import TALLY, Meter, Spent, cost_of
 from qagen_dagster.models.embedders import EmbedderSpec
 from qagen_dagster.models.file_locks import lock, unlock
 from qagen_dagster.models.messages import Request, Response, Stop, Usage
-from qagen_dagster.models.rate_limits import at_most
 from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.tokens import at_most
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs

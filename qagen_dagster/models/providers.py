@@ -10,12 +10,13 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.models.base import Model, ModelSpec, Provider
+from qagen_dagster.models.base import Model, Provider
 from qagen_dagster.models.batcher import Batcher, Batchers, BatchModel, LimitedBatch
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Embedder, EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.ledger import Breaker, Ledger, LedgeredModel, LocalModel
 from qagen_dagster.models.rate_limits import limited
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.emulation import EmulatedTools
 from qagen_dagster.models.wires.forcing import ForcedTools
 

@@ -1,8 +1,9 @@
 """The rate and concurrency limits of a model, shared by all threads and processes of one user on one machine.
 
-This module has the buckets of requests and of tokens, the small locked file with the state that all processes share, the estimated size of
-a request, waiting, and the slowing down of all callers after a refusal. The semaphore is in `file_locks.py`, and `retry.py` decides whether
-to try again. Calls of a model without limits do not wait for each other, but a pause that its server asks for delays them all.
+This module has the buckets of requests and of tokens, the small locked file with the state that all processes share, waiting, and the
+slowing down of all callers after a refusal. The semaphore is in `file_locks.py`, `tokens.py` estimates the tokens of a request, and
+`retry.py` decides whether to try again. Calls of a model without limits do not wait for each other, but a pause that its server asks for
+delays them all.
 
 The state of a model is in a few small files. Their names have a hash of provider, address, model and key variable, and of the endpoint if
 it has a limiter of its own. If the files are lost, the use of the last minute, a lowered rate and a pause are forgotten. A bucket is stored
@@ -17,7 +18,7 @@ import os
 import random
 import stat
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -26,10 +27,12 @@ from typing import Any, TypeVar
 from pydantic import ConfigDict, Field, ValidationError
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError, RateLimitedError, TransientModelError
-from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
+from qagen_dagster.models.base import Provider, Wrapper
 from qagen_dagster.models.file_locks import Semaphore, lock, unlock
-from qagen_dagster.models.messages import Message, Request, Text, ToolCall, ToolMessage, Usage
+from qagen_dagster.models.messages import Request
 from qagen_dagster.models.retry import call_ends
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.tokens import estimate
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 
@@ -175,49 +178,10 @@ def _load(file: int, now: float) -> RateState:
 
 
 T = TypeVar("T")
-TOKEN_CHARACTERS = 4  # characters of English per token; in estimates of a request, bytes per token
-_FEWEST_BYTES = 2  # bytes per token in text that takes many tokens
-PICTURE_TOKENS = 1_500  # tokens of a picture of about a megapixel
 _POLL = 1.0  # seconds after which a waiting attempt looks again, because the rate may have changed
 _SOON = 1e-6  # seconds; a shorter wait counts as none
-_LONGEST_OUTPUT = 1_024  # maximum of output tokens in an estimate; most answers are far shorter
 _SPREAD = 0.5  # seconds over which requests of a model without limits start after a pause
 _CHANCE = random.SystemRandom()
-
-
-def estimate(request: Request, spec: ModelSpec) -> int:
-    """The probable tokens of an attempt at `request`, input and output together."""
-    return _input(request, spec, TOKEN_CHARACTERS) + min(spec.max_output_tokens, _LONGEST_OUTPUT)
-
-
-def at_most(request: Request, spec: ModelSpec) -> Usage:
-    """The tokens that an attempt at `request` will hardly exceed. Servers enforce the limit of the output."""
-    tokens = _input(request, spec, _FEWEST_BYTES)
-    return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
-
-
-def _input(request: Request, spec: ModelSpec, characters: int) -> int:
-    """Tokens of input, if a token has `characters` bytes."""
-    size, pictures = len(request.system.encode()), 0
-    for tool in request.tools:
-        size += len(tool.description.encode()) + len(json.dumps(tool.parameters))
-    for part in _parts(request.messages):
-        if isinstance(part, Text):
-            size += len(part.text.encode())
-        elif isinstance(part, ToolCall):
-            size += len(json.dumps(part.arguments))
-        elif part.type == "image" and spec.images:
-            pictures += 1
-    return size // characters + pictures * PICTURE_TOKENS
-
-
-def _parts(messages: Iterable[Message]) -> Generator[Any]:
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            for result in message.results:
-                yield from result.content
-        else:
-            yield from message.content
 
 
 def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provider:

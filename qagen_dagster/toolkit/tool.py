@@ -14,8 +14,8 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_model
 
 from qagen_dagster.errors import ToolError
-from qagen_dagster.models.json_reply import fitted
 from qagen_dagster.models.messages import Content, Text, ToolSpec
+from qagen_dagster.models.structured_output import fitted
 
 ToolReturn = str | tuple[Content, ...]
 _NOT_RUN = "{name} was not run: "

@@ -10,8 +10,8 @@ from qagen_dagster.formats.base import PageImage
 from qagen_dagster.latex.engine import compile_document, find_engine
 from qagen_dagster.loop.exams.bank import FILES, Bank, gather, item_texts
 from qagen_dagster.loop.exams.code_checks import flaws_of
-from qagen_dagster.loop.exams.edited import edited_item, fields_of
 from qagen_dagster.loop.exams.responses import latest_statistics, sittings
+from qagen_dagster.loop.exams.review import edited_item, fields_of
 from qagen_dagster.loop.exams.state_machine import finding_of
 from qagen_dagster.loop.figures import Drawing, draw_figures, first_page
 from qagen_dagster.loop.review import edit_on

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from qagen_dagster.formats.base import PageImage
+from qagen_dagster.latex.answer_key import stated_answer
 from qagen_dagster.latex.engine import find_engine
-from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import question_of
 from qagen_dagster.loop.figures import draw_figures, rendering
 from qagen_dagster.loop.problems.bank import FILES, drawing, items_of
-from qagen_dagster.loop.problems.edited import edited_latex
 from qagen_dagster.loop.problems.plan import picture_key
+from qagen_dagster.loop.problems.review import edited_latex
 from qagen_dagster.loop.review import edit_on
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.markup import with_mathml

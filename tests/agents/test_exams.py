@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents import exams
 from qagen_dagster.agents.exams import ExamContext, shown_ideas, solve, verify
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.submissions import (
     BlindSolution,

@@ -17,9 +17,10 @@ from qagen_dagster.index.search import ChunkSource
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.answering import corpus_place
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Text, Thinking, ToolCall
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.answer import AnswerSource, ProxyCallbackResult, QAError, SemanticSearchAnswer
 from qagen_dagster.records.corpus_options import AnsweringOptions, FulltextOptions, IndexOptions

@@ -287,7 +287,7 @@ def test_every_table_is_loaded() -> None:
     folder = Path(database.__file__).parent / "sql"
     text = "".join(
         (folder / f"{name}.sql").read_text(encoding="utf-8")
-        for name in ("load_calls", "load", "load_history")
+        for name in ("counted_calls", "load", "load_history")
     )
     assert all(f"INSERT INTO {table} BY NAME" in text for table in TABLES)
 

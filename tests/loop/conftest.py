@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import Encode
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Outcome
 from qagen_dagster.records.ids import Combination, Mode, content_hash
 from qagen_dagster.settings import Settings

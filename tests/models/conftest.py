@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.models.base import Model, ModelSpec, Provider
+from qagen_dagster.models.base import Model, Provider
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
 from qagen_dagster.models.messages import (
     AssistantMessage,
@@ -19,6 +19,7 @@ from qagen_dagster.models.messages import (
     UserMessage,
 )
 from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.spec import ModelSpec
 from tests.support.blobs import MemoryBlobs
 from tests.support.wire_server import WireServer
 

@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import MalformedResponseError, PermanentModelError, StoreError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import (
     STOP_AFTER,
     Blobs,
@@ -44,6 +43,7 @@ from qagen_dagster.models.messages import (
     ToolCall,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.settings import PROJECT_ROOT
 from qagen_dagster.store import Store

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.embedded_version import embedded_version
 from qagen_dagster.models.ledger import Ledger, LedgeredModel, LocalModel
 from qagen_dagster.models.providers import PROVIDERS, build_model, build_provider
+from qagen_dagster.models.spec import ModelSpec
 from tests.models.conftest import KEY, ask
 from tests.support.blobs import MemoryBlobs
 from tests.support.wire_server import Reply, WireServer
@@ -71,26 +70,6 @@ def test_an_unknown_script_is_refused() -> None:
 def test_an_address_that_is_none_is_refused(provider: str, url: str) -> None:
     with pytest.raises(ConfigError, match="is not an http"):
         build_provider(ModelSpec(provider=provider, model="m", base_url=url), lambda _: KEY)
-
-
-def test_an_embedded_model_is_identified_by_its_rules_too() -> None:
-    assert ModelSpec(provider="embedded", model="rules").identity()["version"] == embedded_version("rules")
-    assert "version" not in ModelSpec(provider="openai", model="rules").identity()
-
-
-def test_prices_and_time_outs_do_not_change_what_a_model_says() -> None:
-    spec = ModelSpec(provider="openai", model="m")
-    cheaper = spec.model_copy(
-        update={
-            "usd_per_million_input": 1.0,
-            "timeout_seconds": 5.0,
-            "max_attempts": 1,
-            "execution": "batch",
-            "batch_discount": 0.3,
-        }
-    )
-    assert cheaper.identity() == spec.identity()
-    assert spec.model_copy(update={"temperature": 0.5}).identity() != spec.identity()
 
 
 @pytest.mark.parametrize(

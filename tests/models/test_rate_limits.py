@@ -14,16 +14,16 @@ import pytest
 
 from qagen_dagster.errors import ConfigError, PermanentModelError, RateLimitedError, TransientModelError
 from qagen_dagster.models import retry
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.batcher import LimitedBatch
 from qagen_dagster.models.ledger import Ledger, LedgeredModel
-from qagen_dagster.models.messages import Request, Response, UserMessage
+from qagen_dagster.models.messages import Request, Response
 from qagen_dagster.models.providers import build_model, build_provider
-from qagen_dagster.models.rate_limits import LimitedProvider, Limiter, RateLimits, estimate, limited
+from qagen_dagster.models.rate_limits import LimitedProvider, Limiter, RateLimits, limited
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.anthropic import AnthropicBatch
 from qagen_dagster.models.wires.openai import OpenAIBatch
 from qagen_dagster.settings import PROJECT_ROOT
-from tests.models.conftest import KEY, ProviderMaker, ask, long_conversation, picture
+from tests.models.conftest import KEY, ProviderMaker, ask
 from tests.support.batches.bench import echo, question
 from tests.support.batches.server import BatchServer
 from tests.support.blobs import MemoryBlobs
@@ -248,18 +248,6 @@ def test_a_paid_answer_is_kept_though_the_file_system_fails(tmp_path: Path, cloc
         (tmp_path / "shared.json").mkdir()
         limiter.answered(1, 5)
         limiter.refused(RateLimitedError("busy"), started)
-
-
-def test_an_estimate_counts_words_pictures_and_an_answer() -> None:
-    spec = ModelSpec(provider="openai", model="m", max_output_tokens=100)
-    short, long = estimate(ask(""), spec), estimate(ask("word" * 1_000), spec)
-    assert 100 < short < 400
-    assert long - short == 1_000
-    shown = ask(messages=(UserMessage(content=(picture(), picture())),))
-    assert estimate(shown, spec) - short == 3_000
-    assert estimate(shown, spec.model_copy(update={"images": False})) == short
-    assert estimate(ask(""), spec.model_copy(update={"max_output_tokens": 100_000})) - short < 1_000
-    assert estimate(long_conversation(), spec) > 3_000
 
 
 def _model(server: WireServer, wire: str, state: Path, naps: list[float], **fields: Any) -> LedgeredModel:

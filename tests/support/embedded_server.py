@@ -11,7 +11,6 @@ import threading
 from functools import cache
 from typing import Any
 
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import (
     AssistantMessage,
@@ -24,6 +23,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from tests.support.wire_server import Call, Reply, Seen, Step, WireServer
 
 _PLAYERS = {  # by the tool that ends the task

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import Entry, Ledger, LedgeredModel, unseal
 from qagen_dagster.models.messages import AssistantMessage, Request, Text, UserMessage
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs, Store

@@ -8,9 +8,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Meter, Spent
-from qagen_dagster.models.json_reply import read_arguments
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Message,
@@ -22,6 +20,8 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     Usage,
 )
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import read_arguments
 from qagen_dagster.records.questions.submissions import Comparison
 
 Turn = AssistantMessage | Response | Exception

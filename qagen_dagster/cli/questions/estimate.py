@@ -18,7 +18,7 @@ from qagen_dagster.cli.options import (
     model_options,
     target_option,
 )
-from qagen_dagster.cli.output import Terminal, slashed, warn
+from qagen_dagster.cli.output import Terminal, money, slashed, warn
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.estimate.amounts import Amounts, Range
 from qagen_dagster.loop.estimate.combinations import BudgetEnd, CombinationEstimate, Estimate
@@ -198,10 +198,6 @@ def range_text(span: Range, shown: Callable[[float], str]) -> str:
     """A range on one line. `shown` formats its ends."""
     low, high = shown(span.low), shown(span.high)
     return low if low == high else f"{low} to {high}"
-
-
-def money(value: float) -> str:
-    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"
 
 
 def _time(seconds: float) -> str:

@@ -15,7 +15,7 @@ from qagen_dagster.cli.questions.run import materialize
 from qagen_dagster.english.words import shared_words
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.head_start import Work
-from qagen_dagster.loop.questions.imported.coverage import keep_log, measure, read_log
+from qagen_dagster.loop.questions.imported import keep_log, measure, read_log
 from qagen_dagster.loop.questions.plan import RunOptions, check_usable
 from qagen_dagster.loop.refresh.products import Scope
 from qagen_dagster.loop.workspace import Workspace

@@ -10,7 +10,7 @@ from rich.table import Table
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.options import OneOf, Selection, combination_options, json_option
-from qagen_dagster.cli.output import Terminal, print_json
+from qagen_dagster.cli.output import Terminal, exact_money, print_json
 from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome, Wanted, listed, rejected_question
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import normalise
@@ -145,7 +145,7 @@ def _print_former(console: Terminal, former: queries.Row, *, as_json: bool) -> N
 
 def _facts(found: queries.Row) -> Table:
     table = Table.grid(padding=(0, 2))
-    usd = "unknown" if found.usd is None else f"${found.usd:.4f}"
+    usd = exact_money(found.usd)
     hashes: dict[str, str] = found.prompt_hashes or {}
     prompts = ", ".join(f"{name} {hashed}" for name, hashed in hashes.items())
     for name, value in (

@@ -11,7 +11,7 @@ from rich.table import Table
 from qagen_dagster.catalog import stats as queries
 from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.options import Selection, combination_options, json_option
-from qagen_dagster.cli.output import Terminal, print_json, slashed
+from qagen_dagster.cli.output import Terminal, exact_money, print_json, slashed
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import Settings
 from qagen_dagster.store import Store
@@ -81,7 +81,7 @@ def _costs(chosen: Sequence[queries.Row]) -> Table:
     ):  # fmt: skip
         table.add_column(name, justify="right")
     for row in chosen:
-        each = "-" if row.usd is not None and not row.accepted else _exact(row.usd_per_accepted)
+        each = "-" if row.usd is not None and not row.accepted else exact_money(row.usd_per_accepted)
         tokens = "-" if row.tokens_per_accepted is None else f"{row.tokens_per_accepted:,.0f}"
         unknown = row.unknown_price_share if row.calls else 0.0
         table.add_row(
@@ -126,9 +126,9 @@ def runs(settings: Settings, chosen: Selection, as_json: bool) -> None:
         table.add_column(name, overflow="fold")
     for row in found:
         started = "-" if row.started is None else row.started.strftime("%Y-%m-%d %H:%M")
-        each = "-" if not row.added else _exact(row.usd_per_added)
+        each = "-" if not row.added else exact_money(row.usd_per_added)
         cells = (row.run_id[:8], slashed(row.combination), started, row.status or "-", str(row.added))
-        table.add_row(*cells, _exact(row.usd), each)
+        table.add_row(*cells, exact_money(row.usd), each)
     Terminal().print(table)
 
 
@@ -228,8 +228,4 @@ def _cost(row: queries.Row, unknown_share: float) -> str:
 def _money(usd: float | None, unknown_share: float) -> str:
     if usd is None:
         return "unknown"
-    return f"{_exact(usd)} + {unknown_share:.0%} unknown" if unknown_share else _exact(usd)
-
-
-def _exact(usd: float | None) -> str:
-    return "unknown" if usd is None else f"${usd:.4f}"
+    return f"{exact_money(usd)} + {unknown_share:.0%} unknown" if unknown_share else exact_money(usd)

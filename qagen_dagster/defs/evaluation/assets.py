@@ -15,8 +15,8 @@ from qagen_dagster.defs.resources import WorkspaceResource
 from qagen_dagster.defs.spending import ModelConfig, spending_id
 from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.closed_book import check_closed_book
-from qagen_dagster.loop.evaluation.labels import measure_labels
 from qagen_dagster.loop.evaluation.panel import ask_panel
+from qagen_dagster.loop.evaluation.relevance_labels import measure_labels
 from qagen_dagster.loop.evaluation.retrieval_baseline import measure_retrieval
 from qagen_dagster.loop.evaluation.run_questions import Evaluation, Progress, open_evaluation, report_version
 from qagen_dagster.loop.grading.grade_set import RunMark

@@ -30,7 +30,7 @@ from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.before_run import why_kept
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.head_start import Work
-from qagen_dagster.loop.questions.plan import RunOptions, collect, keep_plan
+from qagen_dagster.loop.questions.plan import RunOptions, collect, keep_plan, results_of
 from qagen_dagster.loop.questions.publication.exports import (
     FOLDER,
     SetExports,
@@ -39,7 +39,7 @@ from qagen_dagster.loop.questions.publication.exports import (
     store_exports,
 )
 from qagen_dagster.loop.questions.publication.publish import Published, broken_evidence, publish
-from qagen_dagster.loop.questions.validated_set import results_of, validate_set
+from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.review import decisions_of, facts_of, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders

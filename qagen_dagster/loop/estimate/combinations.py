@@ -33,15 +33,16 @@ from qagen_dagster.loop.estimate.documents import (
     past_run,
     visual_count,
 )
-from qagen_dagster.loop.evaluation.labels import labels_setup
 from qagen_dagster.loop.evaluation.panel import answerers
+from qagen_dagster.loop.evaluation.relevance_labels import labels_setup
 from qagen_dagster.loop.evaluation.run_questions import configured_evaluation
 from qagen_dagster.loop.questions.fingerprint import specs_of
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, finished, plan
 from qagen_dagster.loop.questions.run_document import why_unusable
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance
+from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination

@@ -11,9 +11,9 @@ from statistics import quantiles
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.estimate import amounts
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.models.rate_limits import TOKEN_CHARACTERS
+from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.tokens import TOKEN_CHARACTERS
 from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.document import CorpusIndex, IndexEntry, VisualManifest
 from qagen_dagster.records.ids import Combination, Mode

@@ -8,8 +8,8 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_settings
 from qagen_dagster.loop.evaluation.answer_baseline import answers_setup, plan_answers
 from qagen_dagster.loop.evaluation.closed_book import closed_book_setup, plan_closed_book
-from qagen_dagster.loop.evaluation.labels import labels_setup, plan_labels
 from qagen_dagster.loop.evaluation.panel import panel_setup, plan_panel
+from qagen_dagster.loop.evaluation.relevance_labels import labels_setup, plan_labels
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint, retrieval_setup
 from qagen_dagster.loop.evaluation.run_questions import (
     Evaluation,

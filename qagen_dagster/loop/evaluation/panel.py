@@ -18,13 +18,14 @@ from qagen_dagster.english.answers import Match, match
 from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import mark_answer
-from qagen_dagster.loop.evaluation.labels import closeness
 from qagen_dagster.loop.evaluation.ranking_measures import NAMES
+from qagen_dagster.loop.evaluation.relevance_labels import closeness
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index import CorpusSearch, open_index
-from qagen_dagster.loop.response_matrix import Scores
-from qagen_dagster.models.base import Model, ModelSpec
-from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.loop.statistics import Scores
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import DocumentEvaluation, Kind, PanelAnswer, PanelQuestion, PanelReport
 from qagen_dagster.records.ids import Mode

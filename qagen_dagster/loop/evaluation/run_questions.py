@@ -21,8 +21,9 @@ from qagen_dagster.loop.parallel import FailuresInARow, counter, map_in_parallel
 from qagen_dagster.loop.questions.publication.publish import dropped
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.document import Document, IndexEntry
 from qagen_dagster.records.evaluation import (
     REPORTS,

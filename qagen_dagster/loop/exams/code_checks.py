@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from qagen_dagster.latex import equalities
-from qagen_dagster.latex.choices import equal_options, option_faults, without_figure
+from qagen_dagster.latex import equalities, question_faults
 from qagen_dagster.latex.comparison import boxed_answers, named_options, without_layout
-from qagen_dagster.latex.possible import impossible_values
 from qagen_dagster.latex.structure import structure_faults
 from qagen_dagster.loop.exams import computed_key
 from qagen_dagster.mathematics import sandbox as sandboxes
@@ -275,10 +273,14 @@ def _content(case: _Case) -> Iterator[Fault]:
     """Values that are impossible, options that are no answers, and a figure that is not there."""
     question = case.package.question
     for place, text in (("the stem", question.stem), ("the solution", case.package.solution.reasoning)):
-        yield from (_fixable(IMPOSSIBLE, f"{place}: {fault}") for fault in impossible_values(text))
-    for fault in option_faults(question.stem, {**question.options}, frozenset((question.correct_option,))):
+        yield from (
+            _fixable(IMPOSSIBLE, f"{place}: {fault}") for fault in question_faults.impossible_values(text)
+        )
+    for fault in question_faults.option_faults(
+        question.stem, {**question.options}, frozenset((question.correct_option,))
+    ):
         yield _fixable(computed_key.POOR_OPTION, fault)
-    for fault in without_figure(question.stem):
+    for fault in question_faults.without_figure(question.stem):
         yield _fixable(NO_FIGURE, fault)
 
 
@@ -327,7 +329,7 @@ def flaws_of(package: QuestionPackage, style: StyleReport | None = None) -> dict
         found.setdefault(name, detail)
     if _disordered([*asked.options.values()]):
         found["lost_sequence"] = "the numbers of the options are in no order"
-    if same := next(equal_options({**asked.options}), ""):
+    if same := next(question_faults.equal_options({**asked.options}), ""):
         found["more_than_one_correct"] = same
     return found | {one.criterion: one.detail for one in (style.flaws if style is not None else ())}
 

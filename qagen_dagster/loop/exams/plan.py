@@ -20,10 +20,11 @@ from qagen_dagster.loop.exams.state_machine import ExamEvent, ExamJournal, ItemL
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.embedded.exams.roles import different_items
 from qagen_dagster.models.providers import PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.exams.bank import Examination, Given, PartSet, SlotResult
 from qagen_dagster.records.exams.config import MOST_ITEMS, MOST_SEED
 from qagen_dagster.records.exams.submissions import ExamPart, ExamSchema, QuestionPackage

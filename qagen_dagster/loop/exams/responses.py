@@ -18,8 +18,7 @@ import numpy as np
 
 from qagen_dagster.errors import ConfigError, TooLargeError
 from qagen_dagster.loop.exams.paper import papers
-from qagen_dagster.loop.response_matrix import Floats, Scores, over
-from qagen_dagster.loop.statistics import wilson
+from qagen_dagster.loop.statistics import Floats, Scores, over, wilson
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem

@@ -30,8 +30,8 @@ from qagen_dagster.loop.grading import grade_answers
 from qagen_dagster.loop.parallel import worker_count
 from qagen_dagster.loop.shared_budget import effective_budget, metered, partition_meter
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import NoAnswerKind
 from qagen_dagster.records.document import Document, joined
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport, Method

@@ -9,8 +9,8 @@ from qagen_dagster.configuration.problems import CONFIG_NAME, ProblemSet, find_p
 from qagen_dagster.configuration.profiles import problem_specs
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage, Source
+from qagen_dagster.latex.answer_key import stated_answer
 from qagen_dagster.latex.engine import USUAL_LIBRARIES, packages_of, sign_declarations
-from qagen_dagster.latex.keyed import stated_answer
 from qagen_dagster.latex.structure import options_of, question_of, solution_of
 from qagen_dagster.loop.configuration import is_free_for_paid, model_names
 from qagen_dagster.loop.figures import NOT_DRAWN, QUIET, SMALL, Drawing, draw_figures, undrawn

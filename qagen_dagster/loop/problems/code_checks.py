@@ -2,7 +2,7 @@
 
 Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, which items are selected, what is written. Each of the
 others concerns one output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property that its docstring states.
-The single rules about texts are in `text_faults.py`, `kept.py` and `latex/`.
+The single rules about texts are in `item_faults.py`, `faithfulness.py` and `latex/`.
 """
 
 import re
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from qagen_dagster.agents.problems import prompts
 from qagen_dagster.errors import ConfigError
+from qagen_dagster.latex.answer_key import keyed_faults, uncheckable
 from qagen_dagster.latex.comparison import (
     boxed_answers,
     final_answer,
@@ -22,7 +23,6 @@ from qagen_dagster.latex.comparison import (
     same_words,
     words_of,
 )
-from qagen_dagster.latex.keyed import keyed_faults, uncheckable
 from qagen_dagster.latex.structure import (
     environments,
     has_environment,
@@ -33,23 +33,7 @@ from qagen_dagster.latex.structure import (
     structure_faults,
     tikz_pictures,
 )
-from qagen_dagster.loop.problems import kept
-from qagen_dagster.loop.problems.text_faults import (
-    LEAST_WORDS,
-    answer_kept,
-    answer_of,
-    asks_number,
-    given_faults,
-    named_constants,
-    other_key,
-    own_document,
-    repeated,
-    right_ones,
-    stepless,
-    undrawn,
-    unlike_options,
-    whole_item,
-)
+from qagen_dagster.loop.problems import faithfulness, item_faults
 from qagen_dagster.mathematics.values import known_value
 from qagen_dagster.records.problems.submissions import (
     AlternateResult,
@@ -111,26 +95,26 @@ def scan_breaches(
     not checked. If `strict`, kinds that need no tasks environment must not have one, and the values are checked, also against those of
     `source`, the TeX that was scanned.
     """
-    faults = whole_item(latex)
+    faults = item_faults.whole_item(latex)
     tasks = has_environment(latex, "tasks")
     if kind is not None and kind.is_mcq and not tasks:
         faults.append(f"a {kind.value} question has its options in a tasks environment")
     if kind is not None and not kind.is_mcq and tasks and strict:
         faults.append(f"a {kind.value} question has no tasks environment")
     if kind is not None and kind.is_mcq and tasks:
-        faults += right_ones(latex, one=kind is QuestionKind.MCQ_SC)
+        faults += item_faults.right_ones(latex, one=kind is QuestionKind.MCQ_SC)
     if tasks:
-        faults += other_key(latex)
+        faults += item_faults.other_key(latex)
     if strict:
         faults += _scan_faults(latex, kind, source)
     return _breaches(3, faults)
 
 
 def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator[str]:
-    yield from kept.value_faults(latex, source, drawn_later=not source)
-    yield from unlike_options(latex)
+    yield from item_faults.value_faults(latex, source, drawn_later=not source)
+    yield from item_faults.unlike_options(latex)
     if source:
-        yield from kept.text_kept(source, latex)
+        yield from faithfulness.text_kept(source, latex)
     yield from keyed_faults(kind or "", latex)
 
 
@@ -147,12 +131,16 @@ def diagram_breaches(
         return _breaches(4, ["the TikZ code is empty"])
     pictures = tikz_pictures(tikz_code or "")
     faults = [] if pictures else ["the TikZ code holds no complete tikzpicture environment"]
-    if pictures and all(undrawn(picture) for picture in pictures):
+    if pictures and all(item_faults.undrawn(picture) for picture in pictures):
         faults.append("the tikzpicture draws nothing")
-    faults += [fault for one in pictures for fault in (*kept.too_large(one), *kept.unended_path(one))]
+    faults += [
+        fault for one in pictures for fault in (*item_faults.too_large(one), *item_faults.unended_path(one))
+    ]
     if text:
-        faults += kept.figure_faults("\n".join(pictures), text)
-    return _breaches(4, [*faults, *own_document(tikz_code or ""), *structure_faults(tikz_code or "")])
+        faults += item_faults.figure_faults("\n".join(pictures), text)
+    return _breaches(
+        4, [*faults, *item_faults.own_document(tikz_code or ""), *structure_faults(tikz_code or "")]
+    )
 
 
 def idea_breaches(ideas: IdeaResult) -> tuple[Breach, ...]:
@@ -168,19 +156,23 @@ def alternate_breaches(
     text = alternate.solution.strip()
     if not (text.startswith(r"\begin{solution}") and text.endswith(r"\end{solution}")):
         return _breaches(6, [r"the solution must run from \begin{solution} to \end{solution}"])
-    faults = [*structure_faults(text), *own_document(text), *stepless(solution_of(text))]
+    faults = [
+        *structure_faults(text),
+        *item_faults.own_document(text),
+        *item_faults.stepless(solution_of(text)),
+    ]
     if len(environments(text, "solution")) > 1:
         faults.append("it must be one solution environment")
     if same_words(text, solution_of(item)) and same_numbers(text, solution_of(item)):
         faults.append("it is the original solution, word for word")
-    faults += repeated(text, earlier)
+    faults += item_faults.repeated(text, earlier)
     if not faults:
-        faults += kept.same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
-    known = set(kept.solution_faults(solution_of(item)))
-    faults += [fault for fault in kept.solution_faults(solution_of(text)) if fault not in known]
+        faults += faithfulness.same_method(solution_of(text), [solution_of(item), *map(solution_of, earlier)])
+    known = set(item_faults.solution_faults(solution_of(item)))
+    faults += [fault for fault in item_faults.solution_faults(solution_of(text)) if fault not in known]
     faults += _other_letters(solution_of(item), text)
-    if not any(other_key(item)):  # otherwise the fault is in the item, not in this solution
-        faults += other_key(f"\\item {statement_of(item)}\n{text}")
+    if not any(item_faults.other_key(item)):  # otherwise the fault is in the item, not in this solution
+        faults += item_faults.other_key(f"\\item {statement_of(item)}\n{text}")
     faults += _other_answers(item, alternate)
     return _breaches(6, faults)
 
@@ -191,7 +183,7 @@ def variant_breaches(
     """Properties 7, 8 and 9: a variant changes only what its kind may change, differs from the `earlier` variants of its kind,
     and has a complete solution.
     """
-    again = repeated(statement_of(variant), [statement_of(one) for one in earlier])
+    again = item_faults.repeated(statement_of(variant), [statement_of(one) for one in earlier])
     complete = _complete(kind, source, variant)
     match kind:
         case VariantKind.NUMERICAL:
@@ -199,7 +191,7 @@ def variant_breaches(
         case VariantKind.CONTEXT:
             return (*_breaches(8, (*_context(source, variant), *again)), *_breaches(9, complete))
         case VariantKind.CALCULUS:
-            return _breaches(9, (*complete, *again, *kept.without_calculus(variant)))
+            return _breaches(9, (*complete, *again, *faithfulness.without_calculus(variant)))
         case _:
             return _breaches(9, (*complete, *again))
 
@@ -211,15 +203,19 @@ def combined_breaches(
 
     It also differs from the `earlier` ones.
     """
-    faults = whole_item(variant)
+    faults = item_faults.whole_item(variant)
     if has_environment(variant, "tasks"):
-        faults += [*right_ones(variant, one=False), *unlike_options(variant), *other_key(variant)]
-    faults += repeated(statement_of(variant), [statement_of(one) for one in earlier])
+        faults += [
+            *item_faults.right_ones(variant, one=False),
+            *item_faults.unlike_options(variant),
+            *item_faults.other_key(variant),
+        ]
+    faults += item_faults.repeated(statement_of(variant), [statement_of(one) for one in earlier])
     statement = statement_of(variant)
     words = _joined(statement)
     for number, source in enumerate(sources, 1):
         own = _joined(statement_of(source))
-        if len(own.split()) >= LEAST_WORDS and own in words:
+        if len(own.split()) >= item_faults.LEAST_WORDS and own in words:
             faults.append(f"problem {number} stands in it word for word")
     if len(_HEADED.findall(statement)) > 1 or _ASIDE.search(statement):
         faults.append("it is divided into several problems")
@@ -227,34 +223,37 @@ def combined_breaches(
     pool = [_joined(statement_of(source)) for source in sources]
     if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
         faults.append("every sentence is taken from a source")
-    faults += [*kept.value_faults(variant, "\n".join(sources)), *kept.only_joined(sources, variant)]
-    return _breaches(10, [*faults, *stepless(solution_of(variant))])
+    faults += [
+        *item_faults.value_faults(variant, "\n".join(sources)),
+        *faithfulness.only_joined(sources, variant),
+    ]
+    return _breaches(10, [*faults, *item_faults.stepless(solution_of(variant))])
 
 
 def conversion_breaches(source: str, target: Format, converted: str) -> tuple[Breach, ...]:
     """Property 11: a conversion has the structure of the target format, and keeps the answer of its source."""
-    faults = whole_item(converted)
+    faults = item_faults.whole_item(converted)
     tasks = has_environment(converted, "tasks")
     if target.is_mcq and not tasks:
         faults.append(f"{target.value} needs its options in a tasks environment")
     if target.is_mcq and tasks:
-        faults += right_ones(converted, one=target is Format.MCQ_SC)
-        faults += [*unlike_options(converted), *other_key(converted)]
+        faults += item_faults.right_ones(converted, one=target is Format.MCQ_SC)
+        faults += [*item_faults.unlike_options(converted), *item_faults.other_key(converted)]
     if not target.is_mcq and tasks:
         faults.append(f"{target.value} has no tasks environment")
     if target is Format.INTEGER:
-        faults += asks_number(converted)
+        faults += item_faults.asks_number(converted)
     if target.is_keyed:
         faults += [*uncheckable(target, converted), *keyed_faults(target, converted)]
     else:
-        faults += [*kept.which_of_nothing(converted), *kept.leaked_answer(source, converted)]
-    faults += [*kept.value_faults(converted, source), *_figures_kept(source, converted)]
+        faults += [*item_faults.which_of_nothing(converted), *faithfulness.leaked_answer(source, converted)]
+    faults += [*item_faults.value_faults(converted, source), *_figures_kept(source, converted)]
     faults += [
-        *kept.givens_kept(source, converted, listed=target.is_keyed),
-        *kept.stale_givens(source, converted),
-        *kept.conditions_kept(source, converted),
+        *faithfulness.givens_kept(source, converted, listed=target.is_keyed),
+        *faithfulness.stale_givens(source, converted),
+        *faithfulness.conditions_kept(source, converted),
     ]
-    return _breaches(11, [*faults, *answer_kept(source, target, converted)])
+    return _breaches(11, [*faults, *faithfulness.answer_kept(source, target, converted)])
 
 
 def _breaches(number: int, faults: Iterable[str]) -> tuple[Breach, ...]:
@@ -279,31 +278,31 @@ def _drawing(item: str) -> list[list[str]]:
 def _context(source: str, variant: str) -> Iterator[str]:
     before, after = statement_of(source), statement_of(variant)
     added = Counter(numbers_of(after)) - Counter(numbers_of(before))
-    added -= Counter(set(named_constants(before, solution_of(source), after)))
+    added -= Counter(set(faithfulness.named_constants(before, solution_of(source), after)))
     lost = Counter(numbers_of(before)) - Counter(numbers_of(after))
     if added or lost:
         faults = [f"{listed(lost.elements())} of the source is not there"] if lost else []
         faults += [f"{listed(added.elements())} is not in the source"] if added else []
         yield f"the numbers of the statement and its options must be those of the source: {', and '.join(faults)}"
     else:
-        yield from given_faults(before, after)
-    yield from kept.same_scene(source, variant)
+        yield from faithfulness.given_faults(before, after)
+    yield from faithfulness.same_scene(source, variant)
     if same_words(before, after):
         yield "the scenario is the source's, word for word"
-    old, new = answer_of(source), answer_of(variant)
+    old, new = item_faults.answer_of(source), item_faults.answer_of(variant)
     if old is not None and new is not None and same_answer(old, new) is False:
         yield f"the answer must stay {old}; here it is {new}"
 
 
 def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
-    yield from whole_item(variant)
+    yield from item_faults.whole_item(variant)
     old, new = solution_of(source), solution_of(variant)
-    yield from stepless(new)
-    yield from kept.value_faults(variant, source)
+    yield from item_faults.stepless(new)
+    yield from item_faults.value_faults(variant, source)
     yield from _figures_kept(source, variant)
-    yield from kept.leaked_answer(source, variant)
+    yield from faithfulness.leaked_answer(source, variant)
     if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT):
-        yield from kept.stale_givens(source, variant)
+        yield from faithfulness.stale_givens(source, variant)
     if kind is not VariantKind.CONTEXT and same_words(old, new) and same_numbers(old, new):
         yield "the solution is the source's: work it out anew for the variant"
     elif kind is VariantKind.NUMERICAL and numbers_of(old) and same_numbers(old, new):
@@ -322,22 +321,24 @@ def _figures_kept(source: str, result: str) -> Iterator[str]:
     known = tikz_pictures(source)
     for picture in tikz_pictures(result):
         if picture not in known:
-            yield from (*kept.too_large(picture), *kept.unended_path(picture))
-    yield from kept.figure_faults("\n".join(tikz_pictures(question_of(result))), statement_of(result), source)
+            yield from (*item_faults.too_large(picture), *item_faults.unended_path(picture))
+    yield from item_faults.figure_faults(
+        "\n".join(tikz_pictures(question_of(result))), statement_of(result), source
+    )
 
 
 def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
     before, after = options_of(source), options_of(variant)
-    yield from right_ones(variant, one=sum(option.right for option in before) == 1)
-    yield from unlike_options(variant)
-    yield from other_key(variant)
+    yield from item_faults.right_ones(variant, one=sum(option.right for option in before) == 1)
+    yield from item_faults.unlike_options(variant)
+    yield from item_faults.other_key(variant)
     if kind in (VariantKind.NUMERICAL, VariantKind.CONTEXT) and len(before) != len(after):
         yield f"the source has {len(before)} options, the variant has {len(after)}"
 
 
 def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
     """Faults: an alternate solution does not reach the final answer, or one of several boxed answers (in any order)."""
-    original, several = answer_of(item), boxed_answers(solution_of(item))
+    original, several = item_faults.answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return
     boxes, stated = boxed_answers(alternate.solution), alternate.final_answer

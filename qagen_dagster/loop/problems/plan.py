@@ -18,9 +18,10 @@ from qagen_dagster.loop.problems.run_problem import BLIND, TaskResults
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes, tasks_of
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance, Budget
 from qagen_dagster.models.messages import Image, Request, Response
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.ids import check_name, content_hash, store_key
 from qagen_dagster.records.problems.result import ProblemRecord, Stage, TaskResult
 from qagen_dagster.records.problems.submissions import Picture, Problem

@@ -16,7 +16,7 @@ from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
 from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.questions import controls
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.no_answer import stage
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.result import result_of
@@ -131,7 +131,7 @@ class AcrossStage(stage.JournaledStage):
             if again:
                 why = f"without {hidden.document.id} the validator answered {found[:300]!r}"
                 return judged.model_copy(update={"failure": why})
-        return controls.without_document(step, self.work, self.models, judged)
+        return model_checks.without_document(step, self.work, self.models, judged)
 
     def _answer(
         self, step: Validate, members: list[across.Member]
@@ -160,7 +160,7 @@ class AcrossStage(stage.JournaledStage):
         )
         if run.submitted is None or not run.submitted.answerable:
             return "", False, run.calls
-        same, _, calls = controls.same_fact(step, self.work, self.models, run.submitted.answer)
+        same, _, calls = model_checks.same_fact(step, self.work, self.models, run.submitted.answer)
         return run.submitted.answer, same, (*run.calls, *calls)
 
 

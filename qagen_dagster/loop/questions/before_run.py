@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Role
 from qagen_dagster.errors import ModelError, PermanentModelError
-from qagen_dagster.loop.model_checkup import key_of
 from qagen_dagster.loop.parallel import map_in_parallel
+from qagen_dagster.loop.profile_checkup import key_of
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.shared_budget import BudgetMeter, RunSpending, effective_budget, metered
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import FREE_PROVIDERS
-from qagen_dagster.models.probe import HELLO, short, unreachable
+from qagen_dagster.models.checkup import HELLO, short, unreachable
+from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.models.providers import key_variable
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.published import CorpusGenerationResult
 from qagen_dagster.records.questions.results import CandidateSet

@@ -20,10 +20,11 @@ from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.shared_budget import metered
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Meter
 from qagen_dagster.models.embedders import Encode
 from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.ids import Combination, Mode, digest
 from qagen_dagster.records.questions.results import RejectedQA

@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.batch import answerer, one_reply, questioner
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.grounding import claim_rules, judge
 from qagen_dagster.index.search import index_fingerprint
-from qagen_dagster.models.base import OPENING_CHARACTERS, ModelSpec
+from qagen_dagster.models.spec import OPENING_CHARACTERS, ModelSpec
 from qagen_dagster.records.corpus_options import (
     BatchOptions,
     Complexity,

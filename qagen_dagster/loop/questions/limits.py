@@ -11,8 +11,8 @@ from qagen_dagster.agents.questions.batch import questioner
 from qagen_dagster.agents.questions.requirements import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import FREE_PROVIDERS
+from qagen_dagster.models.prices import FREE_PROVIDERS
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records import corpus_options
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Method
@@ -23,6 +23,7 @@ Wanted = tuple[tuple[corpus_options.QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
 # The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
+MOST_USELESS = 3  # a document ends after this many attempts without a usable reply
 
 
 # approximate output tokens of one item, with its quotes, in a reply with several items

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.questions.validated_set import results_of
+from qagen_dagster.loop.questions.plan import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import Combination, normalise, question_id

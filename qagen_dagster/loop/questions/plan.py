@@ -4,7 +4,7 @@ The name of a stored result contains a fingerprint of everything that the result
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,10 +26,12 @@ from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.budget import FREE_PROVIDERS, Allowance, Budget
+from qagen_dagster.models.budget import Allowance, Budget
+from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.records.corpus_options import ScenarioConfig, Staged, Strategy, Style
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
 from qagen_dagster.records.questions.imported import QuestionLog
 from qagen_dagster.records.questions.results import (
@@ -385,3 +387,13 @@ def _parts(one: RunPlan | CandidateSet) -> dict[str, str]:
 
 def _run_texts(one: RunPlan) -> dict[str, str]:
     return {name: str(getattr(one, field)) for name, field in _TEXTS.items()}
+
+
+def results_of(workspace: Workspace, candidates: results.CandidateSet) -> Iterator[results.GenerationResult]:
+    """The results of the documents in a candidate set, in document order. Raises StoreError.
+
+    They are read one at a time, because all results of a large corpus together would take too much memory.
+    """
+    for document in candidates.documents:
+        if document.result_key is not None:
+            yield workspace.store.read(document.result_key, results.GenerationResult)

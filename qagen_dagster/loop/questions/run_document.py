@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.context import History, QAContext
 from qagen_dagster.agents.questions.validator import Replies
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.loop.questions import controls, state_machine
+from qagen_dagster.loop.questions import model_checks, state_machine
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
@@ -135,7 +135,7 @@ class DocumentSteps:
                 started, self._answer = self._answer, None
                 found = started.result() if started is not None else None
                 writer = self._writer(step.attempt)
-                return controls.judge(step, state, self._work, self._models, writer, found)
+                return model_checks.judge(step, state, self._work, self._models, writer, found)
             case qa.Mend():
                 return self._mend(step, state)
             case qa.Done():
@@ -149,9 +149,9 @@ class DocumentSteps:
     def _compare(self, step: qa.Dedupe, state: qa.QAState) -> qa.Compared:
         def answer() -> None:
             if self._models.overlap:
-                self._answer = self._threads.submit(controls.answer_blind, step, self._work, self._models)
+                self._answer = self._threads.submit(model_checks.answer_blind, step, self._work, self._models)
 
-        found = controls.compare(step, state, self._work, self._models, before_asking=answer)
+        found = model_checks.compare(step, state, self._work, self._models, before_asking=answer)
         if found.duplicate_of is None:
             return found
         return found.model_copy(update={"calls": (*found.calls, *self._unused_answer())})

@@ -9,10 +9,9 @@ from qagen_dagster.agents.next_step import GiveUpReason, ended_by, is_unusable
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.loop.questions import state as qa
-from qagen_dagster.loop.questions.limits import QALimits
+from qagen_dagster.loop.questions.limits import MOST_USELESS, QALimits
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
 
-MOST_USELESS = 3  # a document ends after this many attempts without a usable reply
 _UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
 
 

@@ -1,231 +1,22 @@
-"""Makes the validated set of a combination from its candidates: applies the decisions of reviewers, and removes duplicates across documents.
+"""Makes the validated set of a combination from its candidates: applies the decisions of reviewers, and removes duplicates across documents."""
 
-A rejected question leaves the set. An edited question is a new candidate: the evidence check and the validator decide on it, and it
-is compared with the other questions afterwards.
-"""
-
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from qagen_dagster.agents.questions.deduplicator import Compared
-from qagen_dagster.agents.questions.evidence.answer_support import unsupported
-from qagen_dagster.agents.questions.evidence.widening import look, surroundings
-from qagen_dagster.agents.questions.validator import judge, rejection
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.parallel import map_in_parallel, run_in_parallel, worker_count
-from qagen_dagster.loop.questions.combination_run import CombinationRun
-from qagen_dagster.loop.questions.document_work import DocumentPool, QAModels, question_models
+from qagen_dagster.loop.parallel import run_in_parallel, worker_count
+from qagen_dagster.loop.questions.document_work import question_models
 from qagen_dagster.loop.questions.duplicates import similarity
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.no_answer.stage import distrust
-from qagen_dagster.loop.questions.plan import RunOptions, plan
-from qagen_dagster.loop.questions.state import Judged
-from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of
+from qagen_dagster.loop.questions.plan import results_of
+from qagen_dagster.loop.questions.review import apply_decisions, left_out
 from qagen_dagster.loop.shared_budget import effective_budget, partition_meter
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_options import Strategy
-from qagen_dagster.records.ids import Combination, Mode, fingerprint, normalise, question_id
+from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.history import REMOVED
-from qagen_dagster.records.review import Decision
-
-_Reviews = Mapping[str, QuestionReview]
-
-
-@dataclass(frozen=True)
-class _Reviewed:
-    """The questions that remain. `edited` has the ids of the new questions that a reviewer's edits made."""
-
-    pairs: Sequence[results.QAPair]
-    removed: tuple[results.RejectedQA, ...] = ()
-    edited: frozenset[str] = frozenset()
-    undecided: int = 0
-    calls: tuple[results.CallSummary, ...] = ()
-    review: results.AppliedReview | None = None
-
-
-@dataclass(frozen=True)
-class _Outcome:
-    """The outcome for one question: the pair that remains, if any, and the rejected candidates."""
-
-    pair: results.QAPair | None
-    removed: tuple[results.RejectedQA, ...] = ()
-    verdict: results.VerdictRecord | None = None
-    is_edited: bool = False
-    undecided: bool = False
-    calls: tuple[results.CallSummary, ...] = ()
-
-
-def _apply_decisions(
-    workspace: Workspace,
-    candidates: results.CandidateSet,
-    pairs: Sequence[results.QAPair],
-    models: QAModels,
-    workers: int,
-) -> _Reviewed:
-    """Apply all stored decisions of the combination. Raises StoreError, ConfigError or ModelError."""
-    combination = candidates.combination
-    decisions = decisions_of(workspace, combination.key)
-    if not decisions:
-        return _Reviewed(pairs)
-    planned = plan(
-        workspace, combination, RunOptions(profile=candidates.profile, target_count=candidates.target_count)
-    )
-    run = CombinationRun(workspace, planned, (), candidates.run_id, candidates.run_id, DocumentPool(1))
-    reviews = {name: state_of(some) for name, some in decisions.items()}
-    judge = _Judge(run, models, reviews)
-    found = map_in_parallel(judge.decide, pairs, workers=workers)
-    kept = [(one.pair, one) for one in found if one.pair is not None]
-    return _Reviewed(
-        pairs=[pair for pair, _ in kept],
-        removed=tuple(rejected for one in found for rejected in one.removed),
-        edited=frozenset(pair.id for pair, one in kept if one.is_edited),
-        undecided=sum(one.undecided for one in found),
-        calls=tuple(call for one in found for call in one.calls),
-        review=results.AppliedReview(
-            decisions=tuple(sorted(one.id for some in decisions.values() for one in some)),
-            approved=tuple(pair.id for pair, one in kept if _is_approved(one, reviews.get(pair.id))),
-            verdicts={pair.id: one.verdict for pair, one in kept if one.verdict is not None},
-        ),
-    )
-
-
-def left_out(
-    pair: results.QAPair, reason: results.RejectionReason, why: str, of: str | None = None
-) -> results.RejectedQA:
-    """The record of an accepted question that is left out of the set for a `reason`."""
-    return results.RejectedQA(
-        **pair.shared(results.RejectedQA),
-        rejection_reason=reason,
-        rejection_detail=why,
-        duplicate_of=of,
-        attempt_number=pair.generation_metadata.attempt_number,
-    )
-
-
-def _is_approved(one: _Outcome, review: QuestionReview | None) -> bool:
-    state = ReviewState.UNREVIEWED if review is None else review.state
-    return state is ReviewState.ACCEPTED or (
-        one.is_edited and state in (ReviewState.UNREVIEWED, ReviewState.EDITED)
-    )
-
-
-@dataclass(frozen=True)
-class _Judge:
-    run: CombinationRun
-    models: QAModels
-    reviews: _Reviews
-
-    def decide(self, pair: results.QAPair) -> _Outcome:
-        final, edits = self._edited(pair)
-        before = tuple(
-            left_out(
-                old,
-                results.RejectionReason.EDITED_BY_REVIEWER,
-                _why(edit, f"replaced by: {edit.new_question}"),
-            )
-            for old, edit in edits
-        )
-        review = self.reviews.get(final.id)
-        if review is not None and review.state is ReviewState.REJECTED and review.last is not None:
-            row = left_out(final, results.RejectionReason.REJECTED_BY_REVIEWER, _why(review.last))
-            return _Outcome(None, (*before, row))
-        return self._checked(final, before, edits[-1][1].document_id) if edits else _Outcome(pair)
-
-    def _edited(self, pair: results.QAPair) -> tuple[results.QAPair, list[tuple[results.QAPair, Decision]]]:
-        """The question after all its edits, and for each edit, the question before it. An edited question may be edited again."""
-        edits: list[tuple[results.QAPair, Decision]] = []
-        seen: set[str] = set()
-        while pair.id not in seen:
-            seen.add(pair.id)
-            review = self.reviews.get(pair.id)
-            if review is None or review.state is not ReviewState.EDITED or review.last is None:
-                break
-            edits.append((pair, review.last))
-            pair = self._with_texts(pair, review.last)
-        return pair, edits
-
-    def _with_texts(self, pair: results.QAPair, edit: Decision) -> results.QAPair:
-        combination = self.run.planned.combination
-        made = pair.generation_metadata.model_copy(
-            update={"validator_model": self.models.validator.spec.name}
-        )
-        update = {
-            "id": question_id(combination, edit.document_id, edit.new_question, edit.new_answer),
-            "question": edit.new_question,
-            "answer": edit.new_answer,
-            "generation_metadata": made,
-        }
-        return pair.model_copy(update=update)
-
-    def _checked(
-        self, pair: results.QAPair, before: tuple[results.RejectedQA, ...], edited_in: str
-    ) -> _Outcome:
-        """The outcome for an edited question. `edited_in` is the id that its document had when it was edited."""
-        fault = None if pair.no_answer is None else "an edit of a question without an answer cannot be proved"
-        fault = fault or self._unsupported(pair)
-        if fault is not None:
-            row = left_out(pair, results.RejectionReason.ANSWER_NOT_SUPPORTED, fault)
-            return _Outcome(None, (*before, row))
-        try:
-            judged, calls = self._judged(pair, edited_in)
-        except BudgetExhaustedError as error:
-            row = left_out(
-                pair,
-                results.RejectionReason.VALIDATION_FAILED,
-                f"not validated ({error}); the next run decides",
-            )
-            return _Outcome(None, (*before, row), undecided=True)
-        if judged.verdict is None:
-            row = left_out(pair, results.RejectionReason.VALIDATOR_FAILED, judged.failure)
-            return _Outcome(None, (*before, row), calls=calls)
-        found = rejection(judged.verdict)
-        if found is not None:
-            return _Outcome(None, (*before, left_out(pair, *found)), calls=calls)
-        return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
-
-    def _unsupported(self, pair: results.QAPair) -> str | None:
-        """The reason why the quotes do not support the new answer; None if they do. None in visual mode, where the validator sees the page."""
-        if pair.category is Mode.VISUAL:
-            return None
-        text = "\n".join(place.quote for place in pair.evidence)
-        graded = self.run.planned.strategy is Strategy.BATCH
-        return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
-
-    def _judged(self, pair: results.QAPair, edited_in: str) -> tuple[Judged, tuple[results.CallSummary, ...]]:
-        """The validator's judgement and its calls. It is stored, and reused while the surroundings and visuals of the evidence are the same."""
-        documents = self.run.planned.documents
-        work = self.run.open(next(one for one in documents if one.id == pair.document_id))
-        view, attempt = work.context.view, pair.generation_metadata.attempt_number
-        around = (surroundings(view.document, view.lines, one) for one in pair.evidence)
-        labels = pair.labels if pair.category is Mode.VISUAL else ()
-        looks = (look(view, one) or view.document.version for one in view.visuals if one.label in labels)
-        version = fingerprint([work.fingerprint, pair.question, pair.answer, *around, *looks])
-        key = results.GenerationResult.journal_key(work.combination, edited_in, version)
-        journal = DocumentJournal(self.run.workspace.store, key, version)
-        known = next((event for event in journal.events if isinstance(event, Judged)), None)
-        if known is None:
-            edited = pair.candidate().model_copy(update={"computation": ""})
-            known = judge(work.context, self.models.validator, edited, attempt)
-            journal.append(known)
-        return known, known.calls
-
-
-def _why(decision: Decision, what: str = "") -> str:
-    """The reviewer, the reason and `what` followed, in one text."""
-    return ": ".join(part for part in (decision.reviewer, decision.reason, what) if part)
-
-
-def results_of(workspace: Workspace, candidates: results.CandidateSet) -> Iterator[results.GenerationResult]:
-    """The results of the documents in a candidate set, in document order. Raises StoreError.
-
-    They are read one at a time, because all results of a large corpus together would take too much memory.
-    """
-    for document in candidates.documents:
-        if document.result_key is not None:
-            yield workspace.store.read(document.result_key, results.GenerationResult)
 
 
 def validate_set(
@@ -258,7 +49,7 @@ def validate_set(
     workers = worker_count(
         models.deduplicator, workspace.settings.document_workers, unlimited=budget.unlimited
     )
-    reviewed = _apply_decisions(workspace, candidates, pairs, models, workers)
+    reviewed = apply_decisions(workspace, candidates, pairs, models, workers)
     kept, removed, calls = deduplicate(
         reviewed.pairs,
         models.deduplicator,

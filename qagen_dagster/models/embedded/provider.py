@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.answering.reader import read
 from qagen_dagster.models.embedded.conversation import Action, Conversation, read_conversation
 from qagen_dagster.models.embedded.exams import roles as exams
@@ -11,6 +10,7 @@ from qagen_dagster.models.embedded.problems import roles as problems
 from qagen_dagster.models.embedded.questions.generator import propose
 from qagen_dagster.models.embedded.questions.matcher import judge_duplicate
 from qagen_dagster.models.messages import AssistantMessage, Request, ToolCall, Usage
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 
 Mechanism = Callable[[Conversation], list[Action]]  # decides the next tool calls from the conversation alone

@@ -16,8 +16,8 @@ from anthropic.types.messages import batch_create_params
 from pydantic import AwareDatetime, ConfigDict
 
 from qagen_dagster.errors import TransientModelError
-from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus, ModelSpec
+from qagen_dagster.models import structured_output
+from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus
 from qagen_dagster.models.messages import (
     AssistantMessage,
     AssistantPart,
@@ -34,6 +34,7 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
 from qagen_dagster.models.wires.server_errors import failure_in
@@ -204,7 +205,7 @@ def _part(block: _Block) -> list[AssistantPart]:
     if block.type in ("thinking", "redacted_thinking"):
         return [Thinking(text=block.thinking, wire=_WIRE, payload=block.model_dump(exclude_unset=True))]
     if block.type == "tool_use":
-        arguments, fault = json_reply.read_arguments(block.input)
+        arguments, fault = structured_output.read_arguments(block.input)
         return [ToolCall(id=block.id, name=block.name, arguments=arguments, fault=fault)]
     return []
 

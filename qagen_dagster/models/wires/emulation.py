@@ -1,7 +1,7 @@
 """Tool calls for models that have no native tool calls: the prompt asks for one JSON action, and results are sent as text.
 
 `EmulatedTools` wraps the provider of a wire. This module writes tools, calls and results as text, and reads the actions in
-replies. It does not know the wire, or what a tool does. `json_reply.py` reads the JSON.
+replies. It does not know the wire, or what a tool does. `structured_output.py` reads the JSON.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 from typing import Any, cast
 
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.models import json_reply
+from qagen_dagster.models import structured_output
 from qagen_dagster.models.base import Wrapper
 from qagen_dagster.models.messages import (
     AssistantMessage,
@@ -116,11 +116,11 @@ def _plain_message(message: Message) -> Message:
 def _action(text: str, call_id: str, names: list[str]) -> tuple[AssistantPart, ...]:
     """The tool call of a reply. For an unreadable reply, the parts are the beginning of its text and a call that has a fault."""
     try:
-        name, arguments = _name_and_arguments(json_reply.read_object(text), names)
+        name, arguments = _name_and_arguments(structured_output.read_object(text), names)
     except ValueError as error:
         named = _NAMED.search(text)
         fault = f'{error}. Reply with one JSON object: {{"tool": "<name>", "arguments": {{...}}}}'
-        whole = _arguments({"arguments": json_reply.whole_items(text).get("arguments", {})})
+        whole = _arguments({"arguments": structured_output.whole_items(text).get("arguments", {})})
         call = ToolCall(id=call_id, name=named[1] if named else "unreadable", arguments=whole, fault=fault)
         return Text(text=text[:_KEPT_OF_FAULT]), call
     return (ToolCall(id=call_id, name=name, arguments=arguments),)
@@ -145,7 +145,7 @@ def _arguments(rest: dict[str, Any]) -> dict[str, Any]:
     for key in _ARGUMENT_KEYS:
         value = rest.get(key)
         if isinstance(value, str) and value.lstrip().startswith("{"):
-            return json_reply.read_object(value)
+            return structured_output.read_object(value)
         if isinstance(value, dict):
             return cast("dict[str, Any]", value)
         if value is None and key in rest:

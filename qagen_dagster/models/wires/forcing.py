@@ -1,7 +1,7 @@
 """Repeats a request without forcing a tool call, if the server refuses to force one.
 
 Some servers refuse `tool_choice: required` for models that think. If the call is not forced, the prompt still asks for it, and
-an agent asks again if the model answers without a call. The findings of `doctor` on forcing are in `probe.py`.
+an agent asks again if the model answers without a call. The findings of `doctor` on forcing are in `checkup.py`.
 """
 
 import logging
@@ -10,8 +10,9 @@ import threading
 from typing import Any
 
 from qagen_dagster.errors import ContextOverflowError, ModelError, RateLimitedError, RequestRefusedError
-from qagen_dagster.models.base import ModelSpec, Provider, Wrapper
+from qagen_dagster.models.base import Provider, Wrapper
 from qagen_dagster.models.messages import Request, ToolChoice
+from qagen_dagster.models.spec import ModelSpec
 
 _ABOUT = re.compile(r"tool.?choice|function.?call|\brequired\b|\bforc(?:e|ed|ing)\b", re.IGNORECASE)
 _LOG = logging.getLogger(__name__)

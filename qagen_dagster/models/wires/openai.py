@@ -15,8 +15,8 @@ import openai
 from pydantic import BeforeValidator, ConfigDict
 
 from qagen_dagster.errors import MalformedResponseError, TransientModelError
-from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus, ModelSpec
+from qagen_dagster.models import structured_output
+from qagen_dagster.models.base import CLOCKS_DIFFER, UNKNOWN_JOB, BatchResult, JobStatus
 from qagen_dagster.models.messages import (
     AssistantPart,
     Content,
@@ -31,6 +31,7 @@ from qagen_dagster.models.messages import (
     Usage,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.sdk_client import SdkClient, SdkErrors, expected, result_lines
 from qagen_dagster.models.wires.server_errors import failure_in, from_status
@@ -208,7 +209,7 @@ def _content(part: Content) -> dict[str, Any]:
 def _parts(item: _Item) -> list[AssistantPart]:
     """The parts of one output item, or an empty list for a kind of item that is never requested."""
     if item.type == "function_call":
-        arguments, fault = json_reply.read_arguments(item.arguments)
+        arguments, fault = structured_output.read_arguments(item.arguments)
         return [ToolCall(id=item.call_id, name=item.name, arguments=arguments, fault=fault)]
     if item.type == "reasoning":
         text = "\n\n".join(piece.text for piece in (*item.summary, *item.pieces))

@@ -11,8 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue
 
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models import structured_output
 from qagen_dagster.models.messages import (
     AssistantPart,
     Content,
@@ -26,6 +25,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires import sdk_client, workarounds
 from qagen_dagster.models.wires.openai import OpenAIClient, usage_of
 from qagen_dagster.records.ids import digest
@@ -205,7 +205,7 @@ def _calls(message: _ReplyMessage, body_digest: str) -> list[ToolCall]:
     """The tool calls. A call without an id of its own gets an id that is made from the digest of the body."""
     calls: list[ToolCall] = []
     for number, item in enumerate(message.tool_calls or ()):
-        arguments, fault = json_reply.read_arguments(item.function.arguments)
+        arguments, fault = structured_output.read_arguments(item.function.arguments)
         call_id = item.id or ""
         if not call_id or any(call.id == call_id for call in calls):
             call_id = f"call_{body_digest[:16]}_{number}"

@@ -15,10 +15,11 @@ import numpy as np
 
 from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.models import rate_limits
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.budget import Meter, Spent
 from qagen_dagster.models.embedders import EmbedderSpec, EmbeddingUse, Vectors
 from qagen_dagster.models.ledger import Entry, Ledger
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.tokens import TOKEN_CHARACTERS
 from qagen_dagster.models.wires import sdk_client
 from qagen_dagster.models.wires.openai import OpenAIClient
 from qagen_dagster.records.ids import digest
@@ -73,7 +74,7 @@ class PaidEmbedder:
         """The vectors of texts that fit into one request, from the ledger or paid for. Raises ModelError."""
         identity = json.dumps(self._spec.identity(), sort_keys=True)
         key = digest("embeddings", identity, "0", *texts)
-        estimated = sum(len(text.encode()) for text in texts) // rate_limits.TOKEN_CHARACTERS
+        estimated = sum(len(text.encode()) for text in texts) // TOKEN_CHARACTERS
         vectors, entry, replayed = self._ledger.obtain(
             key,
             lambda: self._limiter.call(

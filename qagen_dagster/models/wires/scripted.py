@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop, Usage
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.settings import scripts
 
 Script = Callable[[Request], AssistantMessage]

@@ -30,8 +30,8 @@ from qagen_dagster.errors import (
     TransientModelError,
     UnreachableError,
 )
-from qagen_dagster.models import json_reply, retry
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models import retry, structured_output
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.server_errors import failure_in, from_error_body, from_status, scrub
 from qagen_dagster.settings import is_loopback, network_faults, outside_ascii
 
@@ -45,7 +45,7 @@ def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]
     if secret and len(secret) >= _SHORTEST_IN_BODY:
         text = text.replace(secret, "[key]")
     try:  # a NaN in an unused field is no reason to fail
-        body = json_reply.loads(text, nan_is_null=True)
+        body = structured_output.loads(text, nan_is_null=True)
     except ValueError:
         said = f"not JSON: {text[:120]!r}" if text.strip() else "the body is empty"
         raise TransientModelError(scrub(f"{name}: {said}", secret)) from None

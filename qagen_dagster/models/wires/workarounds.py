@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 from qagen_dagster.models import messages
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.spec import ModelSpec
 
 
 class ResultImages(StrEnum):

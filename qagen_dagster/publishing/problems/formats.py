@@ -7,7 +7,7 @@ from itertools import groupby
 from lxml import etree
 
 from qagen_dagster.mathematics.units import ONE
-from qagen_dagster.mathematics.values import Quantity, known_value
+from qagen_dagster.mathematics.values import EXPORTED, Quantity, known_value
 from qagen_dagster.publishing import markup
 from qagen_dagster.publishing.exporter import Exporter
 from qagen_dagster.publishing.problems.tex_project import tex_project
@@ -24,7 +24,6 @@ _BREAK = re.compile(r"\\\\(?:\[[^\]\n]*\])?|\\newline(?![A-Za-z])")
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SPACED = re.compile(r"\s*([\^{}/-])\s*")
 _UPRIGHT = re.compile(r"\\(?:mathrm|text|textrm|rm|unit|si|SI|qty|degree|circ|%|Omega|ohm)|[\u00b0%\u03a9]")
-_TOLERANCE = 0.02  # relative, for values with a unit; solvers may differ about as much from the key
 _SHARES = {
     1: "100", 2: "50", 3: "33.33333", 4: "25", 5: "20", 6: "16.66667", 7: "14.28571", 8: "12.5", 9: "11.11111", 10: "10",
 }  # fmt: skip  # the fractions that Moodle accepts
@@ -91,7 +90,7 @@ def _value(answer: str) -> Quantity | None:
 
 def _number(question: markup.Element, value: Quantity) -> None:
     number = float(value.numbers[0] or 0)
-    allowed = abs(number) * _TOLERANCE if value.unit != ONE else float(value.last_place or 0) / 2
+    allowed = abs(number) * EXPORTED if value.unit != ONE else float(value.last_place or 0) / 2
     answer = etree.SubElement(question, "answer", {"fraction": "100", "format": "moodle_auto_format"})
     markup.add_settings(answer, text=f"{number:.12g}", tolerance=f"{allowed:.3g}")
     if value.unit == ONE:

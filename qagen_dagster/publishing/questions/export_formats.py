@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from qagen_dagster.publishing.exporter import json_file, json_lines
-from qagen_dagster.publishing.questions import tables
+from qagen_dagster.publishing.questions import huggingface, tables
 from qagen_dagster.publishing.questions.exported_set import ExportedRow, ExportedSet, ExportFormat, Place
 from qagen_dagster.records.evaluation import RELEVANT
 
@@ -291,7 +291,7 @@ EXPORT_FORMATS = (
         "ragchecker",
         each("checking_inputs.json", ragchecker_result, lambda cases: json_file({"results": cases})),
     ),
-    ExportFormat("huggingface", tables.huggingface_files),
+    ExportFormat("huggingface", huggingface.huggingface_files),
     ExportFormat("csv", tables.csv_file),
     ExportFormat("xlsx", tables.xlsx_file),
 )

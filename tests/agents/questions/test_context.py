@@ -10,8 +10,8 @@ from qagen_dagster.agents.questions.generator import propose
 from qagen_dagster.agents.questions.validator import answer_blind
 from qagen_dagster.agents.runner import AgentRun, call_summaries
 from qagen_dagster.errors import RequestRefusedError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Text, Usage
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.document import Metadata, Section
 from qagen_dagster.records.ids import Mode

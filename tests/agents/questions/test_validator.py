@@ -8,10 +8,10 @@ import pytest
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.validator import Judged, judge, rejection
 from qagen_dagster.errors import PermanentModelError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import Candidate, Evidence, RejectionReason, VerdictRecord
 from tests.support.documents import context_of, visual_context

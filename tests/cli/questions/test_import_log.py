@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.cli.conftest import Command
-from tests.loop.questions.imported.test_import import ASKED, CORPUS, TEXT, UNKNOWN
+from tests.loop.questions.test_imported import ASKED, CORPUS, TEXT, UNKNOWN
 
 KNOWN, OTHER = list(ASKED)[:2]
 NEAR = "Who paid for the filters of the Harbour Pump?"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.loop.estimate.amounts import Amounts, Range, Use, price, total, use_of
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.run import CallSummary
 
 

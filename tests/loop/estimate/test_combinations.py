@@ -15,13 +15,14 @@ from qagen_dagster.ingest.parsing import build_manifests, parse_corpus
 from qagen_dagster.loop.catalog import rebuild_catalog
 from qagen_dagster.loop.estimate.amounts import NOTHING, Amounts, Range, Use, use_of
 from qagen_dagster.loop.estimate.combinations import CombinationEstimate, budget_ends, estimate, run_time
-from qagen_dagster.loop.questions.imported.coverage import keep_log
+from qagen_dagster.loop.questions.imported import keep_log
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
 from qagen_dagster.loop.questions.validated_set import validate_set
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.budget import Allowance, usd
+from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Usage
+from qagen_dagster.models.prices import usd
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.evaluation import EvaluationReport, Kind
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.imported import LoggedQuestion

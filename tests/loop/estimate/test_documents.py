@@ -22,7 +22,7 @@ from qagen_dagster.loop.estimate.documents import (
     document_of,
     kind_of,
 )
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import Strategy
 from qagen_dagster.records.document import IndexEntry, Outcome
 from qagen_dagster.records.ids import Mode

@@ -9,8 +9,9 @@ from qagen_dagster.loop.evaluation.run_questions import Evaluation, open_evaluat
 from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.ids import Mode, question_id
 from qagen_dagster.records.questions.results import (
     CandidateSet,

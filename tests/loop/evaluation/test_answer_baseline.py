@@ -9,9 +9,10 @@ from qagen_dagster.loop.evaluation.answer_baseline import measure_answers
 from qagen_dagster.loop.evaluation.kinds import is_evaluated
 from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.index import build_index
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Request
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.answer import QAError
 from qagen_dagster.records.evaluation import AnswerReport, Kind
 from qagen_dagster.records.questions.results import Evidence

@@ -11,8 +11,9 @@ from qagen_dagster.loop.evaluation.panel import answerers, ask_panel, confirmed,
 from qagen_dagster.loop.index import build_index
 from qagen_dagster.loop.questions.publication.publish import publish
 from qagen_dagster.loop.questions.publication.published_set import read_published
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import AssistantMessage, Request
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import Drop, Publish, ScenarioConfig
 from qagen_dagster.records.evaluation import Kind, PanelAnswer, PanelQuestion
 from qagen_dagster.records.questions.results import Evidence

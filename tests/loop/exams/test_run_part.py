@@ -13,8 +13,9 @@ from qagen_dagster.loop.exams.plan import ExamOptions, PartPlan, plan_part
 from qagen_dagster.loop.exams.run_part import part_plans, part_results, run_part
 from qagen_dagster.loop.shared_budget import RunSpending
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.exams.bank import SlotEnd, SlotResult
 from qagen_dagster.records.exams.submissions import ExamPart

@@ -13,9 +13,10 @@ from qagen_dagster.loop.grading.grade_set import RunMark, grade_set, grades_vers
 from qagen_dagster.loop.grading.run_summary import described_outputs
 from qagen_dagster.loop.questions.plan import RunOptions
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.messages import Stop
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.grading import Grade, GroundingReport, Method, SentenceStatus
 from qagen_dagster.records.questions.results import (

@@ -24,7 +24,7 @@ from qagen_dagster.loop.problems.code_checks import (
     select_range,
     variant_breaches,
 )
-from qagen_dagster.loop.problems.text_faults import answer_kept
+from qagen_dagster.loop.problems.faithfulness import answer_kept
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.problems.submissions import (
     AlternateResult,

@@ -21,8 +21,9 @@ from qagen_dagster.loop.problems.plan import (
 from qagen_dagster.loop.problems.run_set import gather_bank, run_stages
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Request
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.problems.result import ProblemEnd, Stage
 from qagen_dagster.records.problems.submissions import Problem, VariantKind
 from qagen_dagster.settings import Settings

@@ -13,9 +13,15 @@ from qagen_dagster.loop.index import build_index
 from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.questions.combination_run import SemanticSearch
 from qagen_dagster.loop.questions.fingerprint import work_fingerprint
-from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, collect, plan, unfinished
+from qagen_dagster.loop.questions.plan import (
+    CombinationPlan,
+    RunOptions,
+    collect,
+    plan,
+    results_of,
+    unfinished,
+)
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date
-from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.models.embedders import EmbedderSpec

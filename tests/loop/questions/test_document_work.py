@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from qagen_dagster.loop.questions.document_work import DocumentPool
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import AssistantMessage, Request, Response, Stop
+from qagen_dagster.models.spec import ModelSpec
 
 SECONDS = 60
 

@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.agents import prompts
 from qagen_dagster.configuration.profiles import QUESTION_ROLES, Profile, Role
 from qagen_dagster.loop.questions.fingerprint import LOOP_VERSION, prompt_hashes, work_fingerprint
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import Audience, CorpusConfig, Strategy, Style
 from qagen_dagster.records.ids import Mode, fingerprint
 

@@ -19,9 +19,9 @@ from qagen_dagster.loop.questions.plan import (
     collect,
     plan,
     plan_without_documents,
+    results_of,
     unfinished,
 )
-from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.document import CorpusIndex
 from qagen_dagster.records.ids import Combination, Mode

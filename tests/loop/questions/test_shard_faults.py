@@ -13,10 +13,11 @@ from qagen_dagster.configuration.profiles import QUESTION_ROLES
 from qagen_dagster.loop.parallel import WorkOutcome
 from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, plan
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.ledger import STOP_AFTER, Ledger, LedgeredModel
 from qagen_dagster.models.providers import build_provider
 from qagen_dagster.models.rate_limits import limited
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.questions.results import DocumentEnd, GenerationResult
 from qagen_dagster.settings import Settings
 from tests.loop.conftest import COMBINATION, put_documents

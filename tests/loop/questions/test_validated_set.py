@@ -15,12 +15,12 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions.publication.publish import broken_evidence
 from qagen_dagster.loop.questions.validated_set import deduplicate
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.batch_records import JobBook
 from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request
 from qagen_dagster.models.providers import build_model
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.document import Document
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, GenerationMetadata, QAPair, RejectionReason

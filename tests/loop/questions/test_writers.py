@@ -10,9 +10,8 @@ from pydantic import ValidationError
 from qagen_dagster.configuration.profiles import Profile
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.questions.document_work import QAModels
-from qagen_dagster.loop.questions.plan import RunOptions, collect, plan
-from qagen_dagster.loop.questions.validated_set import results_of
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.loop.questions.plan import RunOptions, collect, plan, results_of
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import ScenarioConfig
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from qagen_dagster.agents.prompts import load_prompt
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import (
     Message,
@@ -19,6 +18,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 
 TERMINALS = {
     "submit_qa",

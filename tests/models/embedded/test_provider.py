@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from qagen_dagster.errors import ConfigError, MalformedResponseError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Stop, Text, ToolSpec, UserMessage
+from qagen_dagster.models.spec import ModelSpec
 
 
 def request(text: str) -> Request:

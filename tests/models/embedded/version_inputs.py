@@ -12,10 +12,10 @@ from typing import Any
 
 from qagen_dagster.agents.answering import prompt as answerer_prompt
 from qagen_dagster.models import embedded_version as versions
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.roles import FAMILIES
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.exams.submissions import sample_of
 from qagen_dagster.records.ids import digest
 from qagen_dagster.records.problems.submissions import Format

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Image,
@@ -22,6 +21,7 @@ from qagen_dagster.models.messages import (
     UserMessage,
 )
 from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.emulation import EmulatedTools, in_words
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from tests.models.conftest import ModelMaker, ask, long_conversation

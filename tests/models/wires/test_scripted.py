@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import (
     Message,
@@ -16,6 +15,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.questions.batch import SubmitGroundedAnswers, SubmitQuestions, SubmitRewrite

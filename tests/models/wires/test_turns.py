@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import Provider
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Message,
@@ -23,6 +23,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires import anthropic, openai, openai_compatible
 from tests.models.conftest import ProviderMaker, ask, picture, result
 from tests.support.wire_server import Call, Fault, Reply, Step, WireServer

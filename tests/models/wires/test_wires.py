@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from qagen_dagster.errors import MalformedResponseError
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Stop,
@@ -25,6 +24,7 @@ from qagen_dagster.models.messages import (
     Usage,
 )
 from qagen_dagster.models.providers import build_provider
+from qagen_dagster.models.spec import ModelSpec
 from tests.models.conftest import KEY, WIRES, ProviderMaker, ask, long_conversation, result
 from tests.support.wire_server import Call, Reply, WireServer, wire_body
 

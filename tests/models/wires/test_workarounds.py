@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import (
     AssistantMessage,
     Image,
@@ -15,6 +14,7 @@ from qagen_dagster.models.messages import (
     ToolMessage,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.workarounds import ResultImages, fit, wire_name
 from tests.models.conftest import ask, picture, result
 

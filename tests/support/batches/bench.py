@@ -12,13 +12,14 @@ from typing import Any
 
 from qagen_dagster.errors import BudgetExhaustedError, ModelError
 from qagen_dagster.models import batcher as batch
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.batch_records import Job, JobBook
 from qagen_dagster.models.batcher import Batcher, Batchers, BatchModel
 from qagen_dagster.models.budget import Spent
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request, Response, ToolChoice, ToolSpec
 from qagen_dagster.models.providers import build_model, build_provider
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.anthropic import AnthropicBatch
 from qagen_dagster.models.wires.openai import OpenAIBatch
 from qagen_dagster.store import Store

@@ -10,12 +10,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.batch_records import JobBook
 from qagen_dagster.models.batcher import Batchers
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import Request, Text, UserMessage
 from qagen_dagster.models.providers import build_model
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.store import Store
 
 

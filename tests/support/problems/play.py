@@ -11,8 +11,8 @@ from qagen_dagster.errors import TransientModelError
 from qagen_dagster.loop.problems.inputs import NO_ENGINE, Compiler, ProblemWork, References
 from qagen_dagster.loop.problems.run_problem import TaskResults
 from qagen_dagster.loop.problems.state_machine import Wishes, tasks_of
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.messages import Image, Request, ToolMessage
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.problems.submissions import Format, Picture, Problem, ProblemInput, VariantKind
 from qagen_dagster.store import Store
 from tests.support.models import FakeModel, Turn, call, told

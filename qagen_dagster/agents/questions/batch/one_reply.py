@@ -18,10 +18,10 @@ from qagen_dagster.agents.questions.batch.shown_text import Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.runner import AgentRun, call_summaries, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec, Beginning, Terminal
-from qagen_dagster.models import json_reply
+from qagen_dagster.models import structured_output
 from qagen_dagster.models.base import Model
-from qagen_dagster.models.budget import FREE_PROVIDERS
 from qagen_dagster.models.messages import Stop
+from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.questions.batch import (
     DraftQuestion,
@@ -80,7 +80,7 @@ def answer(texts: Iterable[str]) -> SubmitGroundedAnswer | None:
 
 def _from_json(text: str) -> tuple[DraftQuestion, ...]:
     try:
-        return SubmitQuestions.model_validate(json_reply.read_object(text)).questions
+        return SubmitQuestions.model_validate(structured_output.read_object(text)).questions
     except (ValidationError, ValueError):
         return ()
 
@@ -97,7 +97,7 @@ def _from_lines(text: str, default: QuestionType | None) -> tuple[DraftQuestion,
 
 def _answer(text: str) -> SubmitGroundedAnswer | None:
     try:
-        return SubmitGroundedAnswer.model_validate(json_reply.read_object(text))
+        return SubmitGroundedAnswer.model_validate(structured_output.read_object(text))
     except (ValidationError, ValueError):
         pass
     sections = _EVIDENCE.split(text, maxsplit=1)

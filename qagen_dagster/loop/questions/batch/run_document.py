@@ -21,7 +21,7 @@ from qagen_dagster.grounding.grade import grade_answer, grade_question
 from qagen_dagster.grounding.judge import Judge
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.grading.grade_answers import quoted_lines
-from qagen_dagster.loop.questions import controls
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
 from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, rule_of, transition
@@ -118,7 +118,7 @@ class DocumentRun:
 
     @perform.register
     def _compare(self, step: qa.Dedupe, state: batch.BatchState) -> qa.Compared:
-        return controls.compare(step, state.qa, self.work, self.models)
+        return model_checks.compare(step, state.qa, self.work, self.models)
 
     @perform.register
     def _grade_question(self, step: batch.GradeQuestion, _state: batch.BatchState) -> batch.QuestionGraded:
@@ -257,7 +257,9 @@ class DocumentRun:
         compared = None if pair is None else state.compared.get(pair.key)
         rule, writer = rule_of(one), self._answerer
         guess = state.guesses.get(one.question, "")
-        return controls.judge(step, state.qa, self.work, self.models, writer, found, rule, compared, guess)
+        return model_checks.judge(
+            step, state.qa, self.work, self.models, writer, found, rule, compared, guess
+        )
 
     @perform.register
     def _mend(self, step: qa.Mend, state: batch.BatchState) -> batch.Reanswered:

@@ -20,7 +20,7 @@ from qagen_dagster.english.words import content_stems, says_all
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
 from qagen_dagster.ingest.files import stored_text
 from qagen_dagster.loop.index import build_index, open_index
-from qagen_dagster.loop.questions import controls
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Validate
 from qagen_dagster.loop.workspace import Workspace
@@ -243,7 +243,7 @@ class Prover:
             reading_answer = self._blind(one.question, attempt)
             as_candidate = candidate.model_copy(update={"question": one.question, "answer": one.answer})
             step = Validate(candidate=as_candidate, attempt=attempt)
-            same, _, calls = controls.same_fact(step, self.work, self.models, reading_answer.answer)
+            same, _, calls = model_checks.same_fact(step, self.work, self.models, reading_answer.answer)
             self.calls += calls
             if not (reading_answer.answerable and same):
                 why = f"to the reading {one.question!r} the validator answered {_said(reading_answer)}"

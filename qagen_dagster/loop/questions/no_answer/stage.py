@@ -16,8 +16,8 @@ from qagen_dagster.agents.questions import no_answer, validator
 from qagen_dagster.agents.questions.requirements import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import Journal, JournalFile
-from qagen_dagster.loop.questions.controls import compare
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
+from qagen_dagster.loop.questions.model_checks import compare
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages, Decided, Prover
 from qagen_dagster.loop.questions.result import pairs_of, rejections_of, shortfalls
 from qagen_dagster.loop.questions.state import Accepted, Dedupe, Judged, QAState, Rejected, Validate

@@ -18,16 +18,8 @@ from qagen_dagster.ingest.files import parse_options, source_of
 from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.grade_set import is_graded
-from qagen_dagster.loop.questions.plan import (
-    CombinationPlan,
-    RunOptions,
-    finished,
-    made_questions,
-    plan_without_documents,
-    wanted_questions,
-)
+from qagen_dagster.loop.questions import plan
 from qagen_dagster.loop.questions.publication.published_rows import PublishedRows, set_facts
-from qagen_dagster.loop.questions.validated_set import results_of
 from qagen_dagster.loop.review import decision_ids, review_facts
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SET_FILES, EvalSet
@@ -110,7 +102,7 @@ def publish(
     return Published(eval_set, version, tuple(paths), tuple(changed))
 
 
-def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOptions) -> bool:
+def is_up_to_date(workspace: Workspace, combination: Combination, options: plan.RunOptions) -> bool:
     """Whether another run of the combination would change nothing. The set must be published and graded.
 
     A set with a damaged record is not up to date. Raises ConfigError.
@@ -118,17 +110,17 @@ def is_up_to_date(workspace: Workspace, combination: Combination, options: RunOp
     return not why_outdated(workspace, combination, options) and is_graded(workspace, combination)
 
 
-def why_outdated(workspace: Workspace, combination: Combination, options: RunOptions) -> tuple[str, ...]:
+def why_outdated(workspace: Workspace, combination: Combination, options: plan.RunOptions) -> tuple[str, ...]:
     """The reasons why another run would change the published set, in one line each. Raises ConfigError."""
     index = CorpusIndex.key(combination.corpus)
     if workspace.store.find_head(index, CorpusIndex, IndexEntry) is None:
         return ("its documents were never parsed",)
-    planned = plan_without_documents(workspace, combination, options)
+    planned = plan.plan_without_documents(workspace, combination, options)
     made = workspace.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     if made is None:
         return ("it was never made",)
-    wanted = wanted_questions(workspace, combination, options)
-    made_with = made_questions(workspace, combination, wanted)
+    wanted = plan.wanted_questions(workspace, combination, options)
+    made_with = plan.made_questions(workspace, combination, wanted)
     changed = () if made_with is None else what_changed(made_with, wanted)
 
     def documents() -> Iterator[IndexEntry]:
@@ -139,7 +131,7 @@ def why_outdated(workspace: Workspace, combination: Combination, options: RunOpt
 
 
 def _document_changes(
-    workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
+    workspace: Workspace, planned: plan.CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
 ) -> Iterator[str]:
     lines = workspace.store.rows(CandidateSet.key(planned.combination), CandidateSet, CandidateDocument)
     before = {one.document_id: (one.document_version, one.result_key) for one in lines}
@@ -164,10 +156,10 @@ def _document_changes(
 
 
 def _unfinished_work(
-    workspace: Workspace, planned: CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
+    workspace: Workspace, planned: plan.CombinationPlan, made: CandidateSet, documents: Iterable[IndexEntry]
 ) -> Iterator[str]:
     """The work that the last run left undone, if its configuration and documents have not changed since."""
-    unfinished = (one.id for one in documents if finished(workspace, planned, one) is None)
+    unfinished = (one.id for one in documents if plan.finished(workspace, planned, one) is None)
     yield from counted("unfinished documents", unfinished)
     combination = planned.combination
     validated = workspace.store.find_head(ValidatedSet.key(combination), ValidatedSet, QAPair)
@@ -264,7 +256,7 @@ def _eval_set(workspace: Workspace, combination: Combination, validated: Validat
         retired=rows.retired(),
         made=None
         if rows.candidates is None
-        else set_facts(workspace, rows.candidates, validated, results_of(workspace, rows.candidates)),
+        else set_facts(workspace, rows.candidates, validated, plan.results_of(workspace, rows.candidates)),
         evaluated=_evaluated_metrics(workspace.store, combination),
         timestamp=datetime.fromisoformat(before.timestamp) if before and same else datetime.now(UTC),
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from qagen_dagster.agents.questions.requirements import hops
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.no_answer.stage import KINDS, is_across
-from qagen_dagster.loop.questions.validated_set import results_of
+from qagen_dagster.loop.questions.plan import results_of
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.publishing.questions.set_files import SetFacts
 from qagen_dagster.records.corpus_options import Span, Strategy

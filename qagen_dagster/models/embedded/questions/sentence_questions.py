@@ -294,14 +294,15 @@ def definition(clause: Clause) -> Iterator[Found]:
 
 
 RULES = (definition, who, thing, agent_or_complement, when, how_many, why)
-_POINTING = word_set("this that these those")
+_DEMONSTRATIVES = word_set("this that these those")
 
 
 def questions(clause: Clause) -> Iterator[Found]:
     """The questions of all rules for one clause, none if it denies something, or refers to earlier text by a word like "this"."""
     denied = any(child.dep_ == "neg" for child in clause.root.children)
     if denied or any(
-        clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _POINTING for index in clause.kept
+        clause.doc[index].tag_ == "DT" and clause.doc[index].lower_ in _DEMONSTRATIVES
+        for index in clause.kept
     ):
         return
     for rule in RULES:

@@ -12,8 +12,9 @@ from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader, quot
 from qagen_dagster.loop.questions.batch.run_document import DocumentRun
 from qagen_dagster.loop.questions.batch.state import BatchState, Draft, GradeQuestion, QuestionGraded
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Request, Response
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.document import Metadata
 from qagen_dagster.records.grading import Method

@@ -15,11 +15,11 @@ import pytest
 from qagen_dagster.loop.exams.code_checks import examine
 from qagen_dagster.loop.exams.duplicates import find_duplicates
 from qagen_dagster.mathematics.sandbox import Sandbox
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.exams.family import Family
 from qagen_dagster.models.embedded.exams.roles import FAMILIES, different_items, question_of
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.exams.bank import ExamItem, ProofStatus
 from qagen_dagster.records.exams.submissions import (
     BlindSolution,

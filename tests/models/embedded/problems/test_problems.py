@@ -16,7 +16,6 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.models.base import ModelSpec
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import (
     AssistantMessage,
@@ -29,6 +28,7 @@ from qagen_dagster.models.messages import (
     ToolSpec,
     UserMessage,
 )
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.problems.submissions import (
     ClassificationResult,
     ConversionResult,

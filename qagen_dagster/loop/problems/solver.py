@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 from qagen_dagster.latex import comparison
-from qagen_dagster.latex.keyed import lettered_options, stated_answer
+from qagen_dagster.latex.answer_key import lettered_options, stated_answer
 from qagen_dagster.latex.structure import code_of, options_of, question_of, solution_of, statement_of
-from qagen_dagster.mathematics.values import close, value_of
+from qagen_dagster.mathematics.values import SOLVED, close, value_of
 from qagen_dagster.records.blind import LETTERS, BlindSolution
 from qagen_dagster.records.problems.submissions import ANSWER_MARK, DIAGRAM_MARK, ScanResult
 from qagen_dagster.toolkit.excerpt import block
 
-_ABOUT = 0.021  # relative difference of rounded answers, and of those with g = 9.8 and g = 10
 _END = "put it right"
 
 
@@ -100,7 +99,7 @@ def _same(key: str, value: str) -> bool | None:
     return (
         same
         if same is not False
-        else close(value_of(comparison.bare_answer(key)), value_of(comparison.bare_answer(plain)), _ABOUT)
+        else close(value_of(comparison.bare_answer(key)), value_of(comparison.bare_answer(plain)), SOLVED)
     )
 
 

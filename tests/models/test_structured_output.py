@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from qagen_dagster.models import json_reply
-from qagen_dagster.models.base import ModelSpec
-from qagen_dagster.models.json_reply import ask_for, fitted, whole_items
+from qagen_dagster.models import structured_output
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.messages import AssistantMessage, Text
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import ask_for, fitted, whole_items
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.base import Record
 from tests.models.conftest import ModelMaker, ask
@@ -36,20 +36,20 @@ def test_an_object_is_found_in_any_prose(
 ) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False)
     text = f"```json\n{text}\n```" if fence else text
-    assert json_reply.read_object(f"{before}{text}{after}") == value
+    assert structured_output.read_object(f"{before}{text}{after}") == value
 
 
 @given(OBJECTS)
 def test_trailing_commas_are_forgiven(value: dict[str, object]) -> None:
     text = json.dumps({"list": [value, "a,]"], "last": "b,}"})
     spoilt = text.replace('"a,]"]', '"a,]" , \n ]').replace('"b,}"}', '"b,}",}')
-    assert json_reply.read_object(spoilt) == json.loads(text)
+    assert structured_output.read_object(spoilt) == json.loads(text)
 
 
 @given(st.text(max_size=200))
 def test_any_text_gives_an_object_or_a_value_error(text: str) -> None:
     with contextlib.suppress(ValueError):
-        assert isinstance(json_reply.read_object(text), dict)
+        assert isinstance(structured_output.read_object(text), dict)
 
 
 @pytest.mark.parametrize(
@@ -67,19 +67,19 @@ def test_any_text_gives_an_object_or_a_value_error(text: str) -> None:
 )
 def test_faults_say_what_is_wrong(text: str, fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
-        json_reply.read_object(text)
+        structured_output.read_object(text)
 
 
 def test_braces_of_prose_before_the_object_are_passed_over() -> None:
-    assert json_reply.read_object('Use {name} so: {"tool": "x"} or {"tool": "y"}') == {"tool": "x"}
+    assert structured_output.read_object('Use {name} so: {"tool": "x"} or {"tool": "y"}') == {"tool": "x"}
 
 
 def test_raw_newlines_in_strings_are_taken() -> None:
-    assert json_reply.read_object('{"a": "one\ntwo"}') == {"a": "one\ntwo"}
+    assert structured_output.read_object('{"a": "one\ntwo"}') == {"a": "one\ntwo"}
 
 
 def test_half_a_surrogate_pair_becomes_a_mark_that_utf8_can_hold() -> None:
-    (key,) = read = json_reply.loads('{"\\ud83d": ["\\ud83d\\ude00", "\\ude00x"]}')
+    (key,) = read = structured_output.loads('{"\\ud83d": ["\\ud83d\\ude00", "\\ude00x"]}')
     assert (key, read[key]) == ("\ufffd", ["\U0001f600", "\ufffdx"])
 
 
@@ -106,7 +106,7 @@ def test_half_a_surrogate_pair_becomes_a_mark_that_utf8_can_hold() -> None:
     ],
 )
 def test_arguments_in_all_their_forms(raw: object, arguments: dict[str, object], faulty: bool) -> None:
-    read, fault = json_reply.read_arguments(raw)
+    read, fault = structured_output.read_arguments(raw)
     assert (read, fault is not None) == (arguments, faulty)
 
 
@@ -305,7 +305,7 @@ def test_arguments_that_were_encoded_several_times_are_read(times: int) -> None:
     wanted = raw
     for _ in range(times):
         raw = json.dumps(raw)
-    assert json_reply.read_arguments(raw) == (wanted, None)
+    assert structured_output.read_arguments(raw) == (wanted, None)
 
 
 def test_a_reply_in_the_field_for_reasoning_is_named(make_model: ModelMaker) -> None:

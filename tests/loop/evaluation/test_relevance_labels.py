@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.loop.evaluation.kinds import is_evaluated, wanted_evaluation
-from qagen_dagster.loop.evaluation.labels import measure_labels, states
+from qagen_dagster.loop.evaluation.relevance_labels import measure_labels, states
 from qagen_dagster.loop.evaluation.score import given_output, grades_of, score_systems
 from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.loop.index import build_index

@@ -9,7 +9,7 @@ import pytest
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.grading.grade_set import RunMark, grade_set
-from qagen_dagster.loop.questions.imported.coverage import keep_log, measure, read_log
+from qagen_dagster.loop.questions.imported import keep_log, measure, read_log
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan, unfinished
 from qagen_dagster.loop.questions.publication.publish import is_up_to_date, publish, why_outdated
 from qagen_dagster.loop.questions.publication.published_set import read_published

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from qagen_dagster.errors import StoreError
+from qagen_dagster.index.chunk_store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.index.ranking import words_of
 from qagen_dagster.index.search import embed_document
-from qagen_dagster.index.store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Ranking
 from tests.support.embeddings import WordEmbedder, vector

@@ -10,9 +10,9 @@ from typing import Any
 import pymupdf
 import pytest
 
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.models.checkup import TOKENS, Finding, probe, probe_embedder
 from qagen_dagster.models.embedders import EmbedderSpec
-from qagen_dagster.models.probe import TOKENS, Finding, probe, probe_embedder
+from qagen_dagster.models.spec import ModelSpec
 from tests.models.conftest import KEY, WIRES
 from tests.support.embeddings import embeddings
 from tests.support.wire_server import Call, Fault, Hang, Reply, Seen, Step, WireServer

@@ -11,10 +11,11 @@ import pytest
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.bank import gather
-from qagen_dagster.loop.exams.edited import edited_item, fields_of
+from qagen_dagster.loop.exams.review import edited_item, fields_of
 from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.base import Model, ModelSpec
+from qagen_dagster.models.base import Model
+from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.exams.bank import ProofStatus
 from qagen_dagster.records.review import Decision
 from tests.support.exams.items import MOMENTUM as STEM

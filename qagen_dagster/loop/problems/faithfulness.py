@@ -1,31 +1,41 @@
-"""Finds the faults of a text, and what a variant or a conversion should have kept. The words of a fault tell a model what to do.
+"""Checks what a result must keep of its source (givens, conditions, answer), and what it must change (method, scene).
 
 A function that yields strings yields one for each fault.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from difflib import SequenceMatcher
 from fractions import Fraction
 from itertools import product
 
 from qagen_dagster.latex import comparison, structure
-from qagen_dagster.latex.amounts import ROMAN, amounts, without
-from qagen_dagster.latex.keyed import lettered_options, pairs_of
+from qagen_dagster.latex.amounts import ROMAN, Amount, amounts, without
+from qagen_dagster.latex.answer_key import lettered_options, pairs_of
+from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of
+from qagen_dagster.loop.problems import item_faults
 from qagen_dagster.mathematics.units import BASES, ONE, Unit
-from qagen_dagster.mathematics.value_reading import known_unit, read_value
-from qagen_dagster.mathematics.values import Quantity, close, equal, known_value, rounds_to, value_of
+from qagen_dagster.mathematics.value_reading import known_unit
+from qagen_dagster.mathematics.values import CLOSE, Quantity, close, equal, known_value, rounds_to, value_of
+from qagen_dagster.records.data_files import read_table
 from qagen_dagster.records.problems.submissions import Format
 
-LEAST_WORDS = 8  # minimum words of a solution that contains no relation
-_STEP = re.compile(r"=|[<>]|\\(?:implies|Rightarrow|therefore|approx|propto|leq?|geq?|to)(?![A-Za-z])")
-_DOCUMENT = re.compile(r"\\(?:documentclass|usepackage)(?![A-Za-z])|\\(?:begin|end)[ \t]*\{document\}")
-_BOXED = re.compile(r"\\(?:boxed|fbox)(?![A-Za-z])")
-_OWN_LETTER = re.compile(r"\(?[A-Ha-h]\)")
-_LABELLED = re.compile(r"\\task[*!]?\s*(?:\(\d{1,2}\))?\s*\[|\\begin\s*\{tasks\}\s*\[")
-_DRAWS = re.compile(
-    r"\\(?:draw|node|path|fill|filldraw|shade|shadedraw|foreach|addplot|pic|matrix|graph|diagram|datavisualization)(?![A-Za-z])"
+_SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
+_OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
+_SAME_SCENE = 0.9  # share of the words that two statements have in common
+_STRUCTURAL = frozenset(Fraction(one) for one in ("0", "1", "2", "1/2"))
+_MOST_LABEL = 12  # a whole number up to this may be the label of a part
+_CALCULUS = re.compile(
+    r"\\(?:int|iint|oint|dot|ddot|partial|lim|dv|odv|nabla)(?![A-Za-z])|\\[dt]?frac\s*\{\s*(?:\\mathrm\s*\{\s*)?d|\b(?:differentiat|integra|derivative)|"
+    r"\\mathrm\s*\{\s*d\s*\}|(?<![A-Za-z])d[a-z]\s*/\s*d[a-z]|[A-Za-z]'\s*\(",
+    re.IGNORECASE,
 )
+_CONDITIONS = [
+    tuple(re.compile(row.get(name, row["stated"]), re.IGNORECASE) for name in ("stated", "kept"))
+    for row in read_table(__package__, "conditions.toml")["conditions"]
+]
 _DISPLAY = re.compile(r"\\(?:begin|end)[ \t]*\{(?:equation|align|gather|displaymath|multline)\*?\}")
 _FORMULA = re.compile(
     r"\$\$?([^$]{1,400})\$|\\\(((?:[^\\]|\\[^)]){1,400})\\\)|\\\[((?:[^\\]|\\[^\]]){1,400})\\\]"
@@ -45,7 +55,6 @@ _CONSTANT = re.compile(
     r"\s*(?:=|\\approx(?![A-Za-z])|\\simeq(?![A-Za-z]))(?P<value>.+)",
     re.DOTALL,
 )
-_ASKS_NUMBER = re.compile(r"\b(?:integers?|numerical(?:ly)?|numbers?|nearest|digits?)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.?!])(?=\s|$)|\n\s*\n")
 _IN = re.compile(r"\b(?:in|number of)\s+(?:(?:units|multiples) of\s+)?(?=([^.,;?!]{1,80}))", re.IGNORECASE)
 _TEN = re.compile(r"\$?\s*10\s*\^\s*(?:\{\s*(-?\d{1,2})\s*\}|(\d))")
@@ -64,108 +73,143 @@ _RATE = re.compile(  # behind a number: `3 m every second` may be 3 m/s
 )
 
 
-def whole_item(latex: str) -> list[str]:
-    """The faults that `item_faults` finds, and these: a solution of only layout, and commands of a whole document."""
-    faults = [*structure.item_faults(latex), *own_document(latex)]
-    solution = structure.solution_of(latex)
-    if solution and not comparison.words_of(solution) and not comparison.numbers_of(solution):
-        faults.append("its solution says nothing")
-    return faults
+def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
+    """Faults: a given of the source is lost or changed, or a new one is there. Units of another scale are the same given.
+
+    If the conversion is `listed`, its entries may have new amounts, and if only the source has lists, their amounts may be lost.
+    """
+    old = [amount for amount in amounts(question_of(source)) if _is_given(amount)]
+    new = [amount for amount in amounts(statement_of(converted)) if _is_given(amount)]
+    lost = without(old, new)
+    asked = [
+        amount
+        for amount in amounts(question_of(converted))
+        if amount.unit is not None and not _is_power_of_ten(amount.value)
+    ]
+    allowed = [*old, *amounts(solution_of(source))]
+    constants = set(named_constants(question_of(source), solution_of(source), question_of(converted)))
+    added = [one for one in without(asked, allowed) if one.value not in constants]
+    if lost and (listed or not lettered_options(source)):
+        yield f"the given {lost[0].text} of the source is not there"
+    if added and not listed:
+        yield f"{added[0].text} is not a given of the source"
 
 
-def own_document(latex: str) -> Iterator[str]:
-    """Faults: commands that belong in a document, not in an item."""
-    found = _DOCUMENT.search(structure.plain_of(latex))
-    if found:
-        yield f"{found.group()} does not belong here: no preamble and no document environment"
-
-
-def right_ones(latex: str, *, one: bool) -> Iterator[str]:
-    """Faults: fewer than two options, and a wrong number of right options. Exactly one must be right if `one`, else at least one."""
-    options = structure.options_of(latex)
-    right = sum(option.right for option in options)
-    if len(options) < 2:
-        yield "the tasks environment needs at least two options"
-    elif one and right != 1:
-        yield rf"exactly one option ends with \ans, not {right}"
-    elif not one and not right:
-        yield r"no option ends with \ans"
-
-
-def unlike_options(latex: str) -> Iterator[str]:
-    """Faults: options that occur twice."""
-    texts = [option.text for option in structure.options_of(latex)]
-    twice = next((text for text in texts if text and texts.count(text) > 1), None)
-    if twice is not None:
-        yield f"two options are {twice}"
-
-
-def other_key(latex: str) -> Iterator[str]:
-    """Faults: the solution names other letters, or has another answer in its box, than the options that are marked right."""
-    options, solution = structure.options_of(latex), structure.solution_of(latex)
-    right = [option.text for option in options if option.right]
-    lettered = len(structure.environments(latex, "tasks")) == 1 and not _LABELLED.search(latex)
-    lettered = lettered and not any(_OWN_LETTER.match(option.text) for option in options)
-    named = [one for one in comparison.named_options(solution) if right and lettered]
-    marked = frozenset(chr(ord("a") + place) for place, option in enumerate(options) if option.right)
-    wrong = next((one for one in named if not one <= marked or (len(one) > 1 and one != marked)), None)
-    if wrong is not None:
-        yield rf"the solution names option {_letters(wrong)} as right, but \ans marks option {_letters(marked)}"
-    boxed = (
-        comparison.final_answer(solution) if _BOXED.search(comparison.without_pictures(solution)) else None
+def conditions_kept(source: str, converted: str) -> Iterator[str]:
+    """Faults: the source states a condition in words, such as a smooth floor, and the conversion has no words for it."""
+    if lettered_options(source) and not options_of(source):
+        return  # the condition may be that of an entry that is left out
+    asked, there = (
+        comparison.without_pictures(question_of(source)),
+        comparison.without_pictures(statement_of(converted)),
     )
-    if len(right) == 1 and boxed is not None and not comparison.named_options(f"\\boxed{{{boxed}}}"):
-        others = [option.text for option in options if not option.right]
-        if differs(right[0], boxed) or (
-            not exactly(right[0], boxed) and any(exactly(other, boxed) for other in others)
-        ):
-            yield f"the right option says {right[0]}, but the solution ends at {boxed}"
+    for stated, words in _CONDITIONS:
+        found = stated.search(asked)
+        if found and not words.search(there):
+            yield f"the condition '{found.group()}' of the source is not there"
 
 
-def differs(option: str, boxed: str) -> bool:
-    """Whether two answers certainly differ. If only one of them has a unit, only the numbers are compared."""
-    one, other = (known_value(comparison.bare_answer(text)) for text in (option, boxed))
-    if one and other and (one.unit == ONE) != (other.unit == ONE):
-        return one.numbers != other.numbers
-    return comparison.same_answer(option, boxed) is False
+def _is_power_of_ten(value: Fraction) -> bool:
+    return {*str(value.numerator), *str(value.denominator)} == {"0", "1"}
 
 
-def exactly(option: str, boxed: str) -> bool:
-    """Whether two answers are the same value without rounding, or the same words."""
-    one, other = (known_value(comparison.bare_answer(text)) for text in (option, boxed))
-    return equal(one, other) if one and other else comparison.same_answer(option, boxed) is True
+def _is_given(amount: Amount) -> bool:
+    return amount.unit is not None or amount.value > _MOST_LABEL or amount.value.denominator != 1
 
 
-def _letters(letters: Collection[str]) -> str:
-    return ", ".join(f"({letter})" for letter in sorted(letters))
-
-
-def stepless(solution: str) -> Iterator[str]:
-    """Faults: a solution that only names its answer."""
-    text = comparison.without_pictures(solution)
-    if not _STEP.search(text) and len(text.split()) < LEAST_WORDS:
-        yield "the solution shows no steps"
-
-
-def undrawn(picture: str) -> bool:
-    """Whether a picture draws nothing. Comments do not count."""
-    return not _DRAWS.search(structure.plain_of(picture))
-
-
-def repeated(text: str, earlier: Sequence[str]) -> Iterator[str]:
-    """Faults: the text is the same as an earlier one."""
-    for number, earlier_text in enumerate(earlier, 1):
-        if comparison.same_words(text, earlier_text) and comparison.same_numbers(text, earlier_text):
-            yield f"it is number {number} once more: make another one"
+def stale_givens(source: str, result: str) -> Iterator[str]:
+    """Faults: the solution computes with a given of the source that the statement no longer has."""
+    stated, (used, results) = (
+        set(comparison.numbers_of(statement_of(result))),
+        item_faults.computed_numbers(solution_of(result)),
+    )
+    before = Counter(comparison.numbers_of(solution_of(source)))
+    asked = Counter(comparison.numbers_of(question_of(source)))
+    for given in without(amounts(question_of(source)), list(amounts(statement_of(result)))):
+        one = given.value
+        structural = one in _STRUCTURAL or before[one] > asked[one] + 1
+        if one in used and one not in stated | results and not structural:
+            yield f"the solution computes with {float(one):.12g}, a given of the source that the statement does not have"
             return
 
 
-def is_number(answer: str) -> bool:
-    """Whether an answer is a single value without symbols."""
-    try:
-        return not read_value(answer).symbols
-    except ValueError:
-        return False
+def text_kept(source: str, scan: str) -> Iterator[str]:
+    """Faults of a scan of TeX: an amount of the source is not in the scan, or the statement has one that the source does not have."""
+    there, scanned = list(amounts(source)), list(amounts(scan))
+    lost = [one for one in amounts(statement_of(source)) if _is_given(one) and not _is_there(one, scanned)]
+    added = [one for one in amounts(statement_of(scan)) if _is_given(one) and not _is_there(one, there)]
+    if lost:
+        yield f"{lost[0].text} of the source is not in the scan"
+    if added:
+        yield f"{added[0].text} of the scan is not in the source"
+
+
+def _is_there(amount: Amount, others: Sequence[Amount]) -> bool:
+    """Whether a text has the amount or at least its number, because the unit may be written in words."""
+    return any(amount.same(other) or amount.value == other.value for other in others)
+
+
+def leaked_answer(source: str, result: str) -> Iterator[str]:
+    """Faults: the question states the answer as an amount that the question of the source does not state."""
+    found, asked = list(amounts(item_faults.final_formula(result))), question_of(result)
+    if len(found) != 1 or not _is_given(found[0]):
+        return
+    for amount in without(amounts(asked), list(amounts(question_of(source)))):
+        if amount.same(found[0]):
+            yield f"the question gives the answer: {amount.text}"
+            return
+
+
+def same_method(solution: str, others: Sequence[str]) -> Iterator[str]:
+    """Faults: the formulas of a solution are those of another one, so that only its words differ."""
+    mine = _formulas(solution)
+    if not _OPERATIONS & {*mine}:
+        return
+    for other in others:
+        theirs = _formulas(other)
+        alike = SequenceMatcher(None, mine, theirs, autojunk=False).ratio()
+        if min(len(mine), len(theirs)) > 3 and alike >= _SAME_METHOD:
+            yield "it has the formulas of a solution that is there already: use another method"
+            return
+
+
+def _formulas(solution: str) -> list[str]:
+    """The signs of all formulas in order."""
+    text = re.sub(
+        r"\\boxed|\\displaystyle|\\(?:text|mathrm|rm)\s*\{[^{}]*(?:\{[^{}]*\})?[^{}]*\}",
+        " ",
+        comparison.without_layout(comparison.without_pictures(solution)),
+    )
+    return [
+        sign
+        for formula in re.findall(r"\$([^$]+)\$", text)
+        for sign in re.findall(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[^\s{}]", formula)
+    ]
+
+
+def same_scene(source: str, variant: str) -> Iterator[str]:
+    """Faults: nearly all words of the statement are those of the source, in the same order."""
+    before, after = comparison.words_of(statement_of(source)), comparison.words_of(statement_of(variant))
+    if before != after and SequenceMatcher(None, before, after, autojunk=False).ratio() >= _SAME_SCENE:
+        yield "the scene is that of the source with a few words changed: tell another one"
+
+
+def without_calculus(variant: str) -> Iterator[str]:
+    """Faults: neither the statement nor the solution of a calculus variant has a derivative or an integral."""
+    if not _CALCULUS.search(comparison.without_pictures(variant)):
+        yield "there is no derivative and no integral: let a quantity vary, and use calculus"
+
+
+def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
+    """Faults: the combined problem answers each of its sources by itself."""
+    boxes, answers = (
+        comparison.boxed_answers(solution_of(variant)),
+        [item_faults.answer_of(source) for source in sources],
+    )
+    known = [answer for answer in answers if answer is not None]
+    kept = [any(comparison.same_answer(one, box) is True for box in boxes) for one in known]
+    if len(known) == len(sources) and all(kept) and len(boxes) >= len(sources) > 1:
+        yield "it has the answers of its sources one after the other: make one problem with one answer"
 
 
 def named_constants(source: str, solution: str, variant: str) -> Iterator[Fraction]:
@@ -241,36 +285,12 @@ def _pieces(side: str) -> Iterator[str]:
         last = shown
 
 
-def answer_of(item: str) -> str | None:
-    """The final answer of an item as LaTeX: its only right option, or if it has no right option, the answer of its solution.
-
-    Returns None if there are several right options, or no answer is found.
-    """
-    right = [option.text for option in structure.options_of(item) if option.right]
-    if len(right) == 1:
-        return right[0]
-    return None if right else comparison.final_answer(structure.solution_of(item))
-
-
-def asks_number(converted: str) -> Iterator[str]:
-    """Faults: the conversion does not ask for a number, or does not end with a number."""
-    if not _ASKS_NUMBER.search(structure.statement_of(converted)):
-        yield 'the statement must ask for a numerical answer, such as "Give your answer in m as an integer."'
-    answer = answer_of(converted)
-    if (
-        answer is None
-        or not comparison.numbers_of(answer)
-        or (known_value(answer) is not None and not is_number(answer))
-    ):
-        yield r"the solution must end at a number in \boxed{...}"
-
-
 def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
     """Faults: the answer differs from that of the source. Several right statements, pairs and truth values are not compared.
 
     If one text has several answers (a passage), one of them must be that of the other text.
     """
-    old, new = answer_of(source), answer_of(converted)
+    old, new = item_faults.answer_of(source), item_faults.answer_of(converted)
     if (
         target in (Format.MCQ_MC, Format.MATCH, Format.ASSERTION_REASON)
         or old is None
@@ -289,7 +309,9 @@ def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
 
 
 def _keeps(source: str, target: Format, converted: str, old: str, new: str | None) -> bool:
-    if new is None or (target is Format.INTEGER and not (is_number(old) and is_number(new))):
+    if new is None or (
+        target is Format.INTEGER and not (item_faults.is_number(old) and item_faults.is_number(new))
+    ):
         return True
     if target is Format.INTEGER:
         return _same_number(source, converted, old, new)
@@ -325,7 +347,7 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
         equal(mine, rounded_value)
         or rounds_to(mine, rounded_value)
         or rounds_to(rounded_value, loose)
-        or close(mine, rounded_value, comparison.CLOSE)
+        or close(mine, rounded_value, CLOSE)
         for rounded_value in rounded[: 2 if _SIZE.search(asked) else 1]
     )
 
@@ -348,7 +370,7 @@ def _whole(quantity: Quantity) -> int | None:
 def _units_of(asked: str) -> Iterator[Unit]:
     """The units in which a text asks for the answer: `in cm`, `in units of $10^{-3}$ m`, `number of seconds`."""
     for sentence in _SENTENCE.split(_SPACES.sub(" ", asked)):
-        if not (sentence.rstrip().endswith("?") or _ASKS_NUMBER.search(sentence)):
+        if not (sentence.rstrip().endswith("?") or item_faults.ASKS_NUMBER.search(sentence)):
             continue
         for found in _IN.finditer(sentence):
             unit = _unit_of_answer(found.group(1))

@@ -15,9 +15,8 @@ from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 from qagen_dagster import errors
-from qagen_dagster.models.base import ModelSpec, Provider
+from qagen_dagster.models.base import Provider
 from qagen_dagster.models.embedders import Embedder, EmbedderSpec
-from qagen_dagster.models.json_reply import ask_for
 from qagen_dagster.models.ledger import Ledger
 from qagen_dagster.models.messages import (
     Image,
@@ -34,6 +33,8 @@ from qagen_dagster.models.messages import (
     UserMessage,
 )
 from qagen_dagster.models.providers import PROVIDERS, build_embedder, build_provider, key_variable
+from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.structured_output import ask_for
 from qagen_dagster.models.wires.forcing import refuses_forcing
 from qagen_dagster.records.base import Record
 from qagen_dagster.settings import proxy_variable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.latex.keyed import assertion_faults, match_faults, passage_faults, stated_answer
+from qagen_dagster.latex.answer_key import assertion_faults, match_faults, passage_faults, stated_answer
 
 LIST = (
     "\\begin{enumerate}[label=(\\Alph*)]\n\\item Both are true and R explains A.\n\\item Both are true but R does not explain A.\n"

@@ -12,7 +12,7 @@ import pytest
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.questions import controls
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits
@@ -99,7 +99,9 @@ def control(
         Combination(corpus="probes", scenario="service", mode=mode), context, LIMITS, "f" * 16
     )
     models = QAModels(FakeModel([]), reader.model, FakeModel([]))
-    return controls.control(Validate(candidate=candidate, attempt=1), work, models, Judged(verdict=verdict))
+    return model_checks.control(
+        Validate(candidate=candidate, attempt=1), work, models, Judged(verdict=verdict)
+    )
 
 
 def fault(found: Judged | Controlled) -> RejectionReason | None:
@@ -239,7 +241,7 @@ def test_the_rows_of_a_table_and_its_head_are_one_passage() -> None:
     reader = Reader({})
     models = QAModels(FakeModel([]), reader.model, FakeModel([]))
     step = Validate(candidate=candidate, attempt=1)
-    assert fault(controls.control(step, work, models, Judged(verdict=PASSED))) is None
+    assert fault(model_checks.control(step, work, models, Judged(verdict=PASSED))) is None
     assert reader.hidden == []
 
 
@@ -260,7 +262,7 @@ def test_a_passage_is_shown_with_the_title_of_its_section() -> None:
         return NOT
 
     models = QAModels(FakeModel([]), FakeModel(read, "validator"), FakeModel([]))
-    controls.control(Validate(candidate=candidate, attempt=1), work, models, Judged(verdict=PASSED))
+    model_checks.control(Validate(candidate=candidate, attempt=1), work, models, Judged(verdict=PASSED))
     assert "section: Care of the CT-15\n4| B." in seen[0]
     assert "section:" not in seen[1]
 

@@ -12,8 +12,8 @@ from qagen_dagster.loop.problems.code_checks import (
     scan_breaches,
     variant_breaches,
 )
-from qagen_dagster.loop.problems.kept import conditions_kept, figure_faults, too_large
-from qagen_dagster.loop.problems.text_faults import given_faults
+from qagen_dagster.loop.problems.faithfulness import conditions_kept, given_faults
+from qagen_dagster.loop.problems.item_faults import figure_faults, too_large
 from qagen_dagster.records.problems.submissions import (
     AlternateResult,
     Breach,

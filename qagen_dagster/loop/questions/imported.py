@@ -1,12 +1,15 @@
-"""Adds the questions of an imported log to the result of the document that answers them.
+"""Questions that people asked, as a log has them: reads the log, measures how well a set covers it, and adds its questions to a result.
 
 A question is tried on the documents that a search ranks highest, in order. The first document that answers the question gets it. The stages
 of the other documents reach the same result for free, because their requests are equal and the ledger has the responses.
 """
 
-from collections.abc import Callable, Sequence
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer
@@ -14,18 +17,141 @@ from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.english.words import shared_words
-from qagen_dagster.errors import BudgetExhaustedError
-from qagen_dagster.loop.questions import controls
+from qagen_dagster.errors import BudgetExhaustedError, ConfigError, StoreError, TooLargeError
+from qagen_dagster.formats.decoding import decode
+from qagen_dagster.loop.grading.answer_file import MOST_BYTES, lines, read_object
+from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork
+from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
 from qagen_dagster.loop.questions.no_answer import stage as stages
 from qagen_dagster.loop.questions.no_answer.prove import DocumentPassages
+from qagen_dagster.loop.questions.plan import results_of
 from qagen_dagster.loop.questions.state import Judged, Validate
+from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_options import QuestionType
-from qagen_dagster.records.ids import normalise
-from qagen_dagster.records.questions import results
+from qagen_dagster.records.ids import Combination, normalise
+from qagen_dagster.records.questions import imported, results
 from qagen_dagster.records.questions.batch import AnsweredQuestion
 from qagen_dagster.records.questions.imported import NO_DOCUMENT, LoggedQuestion
+from qagen_dagster.records.questions.results import CandidateSet, RejectionReason, ValidatedSet
 from qagen_dagster.records.questions.submissions import EvidenceQuote
+from qagen_dagster.untrusted_file import read_file
+
+# questions with at least this cosine ask for the same, unless numbers, names or kinds of answers differ
+ALIKE = 0.7
+
+
+def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
+    """The questions of a JSON Lines, CSV or TSV file, and a line for each row left out. Raises ConfigError if no question can be read."""
+    found: list[imported.LoggedQuestion] = []
+    faults: list[str] = []
+    try:
+        for number, row in _csv_rows(path) if path.suffix.lower() in (".csv", ".tsv") else lines(path):
+            try:
+                found.append(_logged(row if isinstance(row, Mapping) else read_object(row)))
+            except ValueError as error:
+                faults.append(f"{path}:{number}: {error}")
+    except (OSError, TooLargeError, csv.Error) as error:
+        raise ConfigError(f"cannot be read: {error}", file=path) from None
+    if not found:
+        raise ConfigError(f"it has no question ({'; '.join(faults[:1]) or 'it is empty'})", file=path)
+    return found, faults
+
+
+def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
+    text = decode(read_file(path, MOST_BYTES)).text
+    header = text.partition("\n")[0]
+    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))
+    for row in table:
+        yield table.line_num, row
+
+
+def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
+    """The question of a row. Raises ValueError with a description of the fault."""
+    fields = {str(name).strip().lower(): value for name, value in row.items()}
+    texts = {name: fields.get(name) or "" for name in imported.LoggedQuestion.model_fields}
+    for name, text in texts.items():
+        if not isinstance(text, str | int | float):
+            raise ValueError(f"`{name}` is not text")
+    one = imported.LoggedQuestion(**{name: " ".join(str(text).split()) for name, text in texts.items()})
+    if not one.question:
+        raise ValueError(f"it has no text in `question` (fields: {', '.join(fields) or 'none'})")
+    return one
+
+
+def keep_log(
+    space: Workspace, combination: Combination, new: Iterable[imported.LoggedQuestion], *, forget: bool
+) -> imported.QuestionLog:
+    """Add the questions to those of earlier imports, or replace earlier questions if `forget` holds. A question that is imported again replaces
+    its earlier record. Raises StoreError if there is no question."""
+    found = (
+        None
+        if forget
+        else space.store.find_valid(imported.QuestionLog.key(combination), imported.QuestionLog)
+    )
+    before = found or imported.QuestionLog(questions=())
+    every = {normalise(one.question): one for one in (*before.questions, *new)}
+    if not every:
+        raise StoreError(f"{combination.key} has no imported questions: name a file")
+    log = before.model_copy(update={"questions": tuple(every.values())})
+    space.store.write(imported.QuestionLog.key(combination), log)
+    return log
+
+
+def measure(space: Workspace, combination: Combination, log: imported.QuestionLog) -> imported.Coverage:
+    """The fate of each question of the log, and the gaps of the set. The gaps are stored for the next run. Raises StoreError."""
+    validated = space.store.read(ValidatedSet.key(combination), ValidatedSet)
+    fates = _fates(space, combination, validated)
+    why = "no document that was worked on is likely to answer it"
+    questions = [
+        fates.get(normalise(one.question))
+        or imported.ImportedQuestion(question=one.question, outcome=imported.NOT_TRIED, detail=why)
+        for one in log.questions
+    ]
+    in_set, asked = [pair.question for pair in validated.questions], [one.question for one in questions]
+    subjects: dict[str, list[imported.ImportedQuestion]] = {}
+    for one, same in zip(questions, find_duplicates(asked, in_set, space.encode, ALIKE), strict=True):
+        subjects.setdefault(one.question if same is None else same.of, []).append(one)
+    gaps: list[tuple[str, tuple[str, ...]]] = []
+    missing = {name: list(known) for name, known in log.missing.items()}
+    for about, group in subjects.items():
+        refused = [one for one in group if one.outcome != imported.NOT_TRIED and not one.passages]
+        covered = {imported.PUBLISHED, RejectionReason.DUPLICATE} & {one.outcome for one in group}
+        if about not in in_set and refused and not covered:
+            gaps.append((refused[0].document_id, tuple(one.question for one in group)))
+            missing.setdefault(refused[0].document_id, []).append(refused[0].question)
+    coverage = imported.Coverage(questions=tuple(questions), subjects=len(subjects), gaps=tuple(gaps))
+    space.store.write(imported.Coverage.key(combination), coverage)
+    kept = {name: tuple(dict.fromkeys(known)) for name, known in missing.items()}
+    space.store.write(imported.QuestionLog.key(combination), log.model_copy(update={"missing": kept}))
+    return coverage
+
+
+def _fates(
+    space: Workspace, combination: Combination, validated: ValidatedSet
+) -> dict[str, imported.ImportedQuestion]:
+    """The fates of the imported questions, by their normalised texts."""
+    candidates = space.store.read(CandidateSet.key(combination), CandidateSet)
+    lost = [one for result in results_of(space, candidates) for one in result.rejected]
+    refused = {
+        normalise(one.question): imported.ImportedQuestion(
+            question=one.question,
+            outcome=one.rejection_reason,
+            document_id=one.document_id,
+            detail=one.rejection_detail,
+            passages=one.evidence if one.rejection_detail.startswith(imported.NO_DOCUMENT) else (),
+        )
+        for one in (*lost, *validated.removed)
+        if one.origin == "imported"
+    }
+    return refused | {
+        normalise(one.question): imported.ImportedQuestion(
+            question=one.question, outcome=imported.PUBLISHED, document_id=one.document_id
+        )
+        for one in validated.questions
+        if one.origin == "imported"
+    }
+
 
 DOCUMENTS = 3  # maximum documents on which one question is tried
 _MOST = 600  # characters of a reason
@@ -95,7 +221,7 @@ class ImportStage(stages.JournaledStage):
 
     def _judge(self, step: Validate) -> Judged:
         judged = validator.judge(self.work.context, self.models.validator, step.candidate, step.attempt)
-        return controls.without_document(step, self.work, self.models, judged)
+        return model_checks.without_document(step, self.work, self.models, judged)
 
 
 def _as_logged(work: DocumentWork, logged: LoggedQuestion, found: results.Candidate) -> results.Candidate:

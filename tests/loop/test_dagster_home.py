@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import StoreError
-from qagen_dagster.loop.instance_home import OWNER, open_home
+from qagen_dagster.loop.dagster_home import OWNER, open_home
 from qagen_dagster.settings import Settings, load_settings
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from qagen_dagster.configuration.profiles import Profile, Role, load_profile
-from qagen_dagster.loop.model_checkup import bindings, checkup
-from qagen_dagster.models.base import ModelSpec
+from qagen_dagster.loop.profile_checkup import bindings, checkup
 from qagen_dagster.models.embedders import EmbedderSpec
+from qagen_dagster.models.spec import ModelSpec
 from tests.support.embeddings import embeddings
 from tests.support.wire_server import Call, Fault, Reply, Seen, Step, WireServer
 

@@ -8,7 +8,7 @@ import pytest
 
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.problems.bank import broken_items, export_of, items_of, reviewed
-from qagen_dagster.loop.problems.edited import edited_latex
+from qagen_dagster.loop.problems.review import edited_latex
 from qagen_dagster.loop.problems.run_set import pipeline_result
 from qagen_dagster.loop.review import append
 from qagen_dagster.loop.workspace import Workspace
