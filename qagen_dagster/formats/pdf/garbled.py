@@ -17,6 +17,7 @@ _SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show th
 _HEAD = 400  # characters of a page in which a few words show that its text is meaningful
 _MAX_UNKNOWN = 0.1  # share of characters that could not be read
 _NO_LETTERS = bytes(code for code in range(256) if not (0x61 <= code <= 0x7A))
+_ASCII = bytes(range(128))
 _VOWELS = b"aeiouy"
 _MIN_VOWELS = 0.22  # share of the letters; languages of the Latin script have at least 0.3
 _MIN_ALPHABET = 12  # number of different letters; DNA sequences have fewer
@@ -49,7 +50,9 @@ def is_garbled(texts: Sequence[str]) -> bool:
         return True
     if sample.isascii():
         return _is_noise(texts)
-    strange, latin, indic = (len(rare.findall(sample)) for rare in (_STRANGE, _LATIN_1, _INDIC))
+    # The classes hold no ASCII, and most samples hold little else.
+    rare = sample.encode("utf-8", "replace").translate(None, _ASCII).decode()
+    strange, latin, indic = (len(one.findall(rare)) for one in (_STRANGE, _LATIN_1, _INDIC))
     letters = sum(map(str.isalpha, sample)) if strange + latin + indic > _FEW else 0  # the sum is slow
     if letters < _ENOUGH:
         return _is_noise(texts)

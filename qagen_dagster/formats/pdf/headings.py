@@ -14,7 +14,7 @@ FILE_NAME = re.compile(
     r"(?i)^(microsoft \w+ - |untitled|slide 1|document\d*$)"
     r"|\.(docx?|pptx?|xlsx?|pdf|png|jpe?g|tif|indd|tex|dvi|qxd|eps|ps|rtf|html?|txt)$"
 )
-_CAPTION = re.compile(r"(?:Figure|FIGURE|Fig\.|FIG\.|Table|TABLE|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
+_CAPTION = re.compile(r"(?:(?i:figure|fig\.|table|page)|Tabelle|Abbildung|Abb\.) ?[A-Z]?\d")
 _NO_LETTER = re.compile(r"[\W_]+")
 NUMBERED = re.compile(r"([1-9]\d?(?:\.\d{1,2}){0,3})\.?[ |]+[^\W\d_]")
 _LETTERED = re.compile(r"[A-Z](\.\d{1,2}){0,3}\.?[ |]+[^\W\d_]")
@@ -41,8 +41,9 @@ _MOST = 0.6  # in a font of headings, at least this share of the lines may be he
 _ABOVE_TEXT = 0.25  # and at least this share of these lines stands above running text
 _FULL = 0.8  # times the length of the next line; a line this long belongs to a paragraph
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # occurs in code, formulas and rows of cells
-_LEADERS = (" |", "..", " \u2013", " \u2014")  # before the page number of an entry of contents
+_LEADERS = (" |", "..", "\u2026", "\u2026.", " \u2013", " \u2014")  # before the page number of an entry
 _NO_END = ",;:\uff0c\uff1b\uff1a\u3002"  # no heading ends with these
+_SENTENCE_CHARS = 60  # a longer line with a full stop is a sentence
 _SENTENCE = re.compile(r"[^\W\d_]{3}[.?!] ")  # a sentence ends and the line continues
 
 Block = list[int]  # adjacent lines
@@ -100,7 +101,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The number of the line that shows `title`, or else the beginning of `title`; 0 if there is none. A number may precede the title.
+    """The number of the line that shows `title`, or else shows it in capitals or only its beginning; 0 if there is none.
 
     Only letters and digits are compared.
     """
@@ -110,10 +111,12 @@ def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
         shown = lines[number - 1]
         if len(shown) >= 2 * len(title) + 20:
             continue
-        if end in shown:
+        if end.casefold() in shown.casefold():
             letters = letters_of(shown)
             if letters.endswith(wanted) and len(letters) - len(wanted) < 14:
-                return number
+                if end in shown:
+                    return number
+                begun = begun or number
         elif not begun and number < end_line and start in shown.casefold():
             letters = letters_of(shown + lines[number])
             if wanted and letters.endswith(wanted) and len(letters) - len(wanted) < 14:
@@ -234,9 +237,9 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
     if len(block) > _LINES or not _is_worded(shown):
         return False
     font = text.fonts[first]
-    if font.size >= _LARGE * body.size or _opens(shown):
-        return True
     below = lines[last + 1] if last + 1 < len(lines) else ""
+    if font.size >= _LARGE * body.size or _opens(shown):
+        return font.size >= _LARGE * body.size or not below[:1].islower()  # else a paragraph goes on
     full = font.size < _LARGER * body.size and is_prose(below) and len(lines[last]) > _FULL * len(below)
     return not (full or _LABEL.match(shown) or _NO_WORDS.search(shown))
 
@@ -251,7 +254,8 @@ def _is_worded(line: str) -> bool:
     entry = line.rstrip("0123456789ivxlc").rstrip().endswith(_LEADERS) or ". . " in line
     if entry or _SENTENCE.search(line):
         return False
-    if (line[-1] == "." and not NUMBERED.match(line)) or (" | " in line and not _opens(line)):
+    sentence = line[-1] == "." and (len(line) > _SENTENCE_CHARS or not NUMBERED.match(line))
+    if sentence or (" | " in line and not _opens(line)):
         return False
     return any(map(str.isalpha, line))
 

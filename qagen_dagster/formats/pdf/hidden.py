@@ -22,6 +22,7 @@ _re2: Any = import_module("re2")
 _TINY = 10  # tenths of a point; smaller letters are dots
 _LIGHT = 0xE0  # minimum component of a colour that may be the paper's
 _TRANSPARENT = 13  # maximum opacity, of 255, of invisible letters
+_DARK = 0x80  # maximum grey of a rectangle on which every light letter is visible
 _CONTRAST = 24  # minimum difference of grey between visible letters and their background
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
 _MOST_COVERS = 100  # maximum covers of a page; more covers are a drawing
@@ -67,10 +68,13 @@ def without_hidden(pdf: Pdf, printed: Printed, f: Fragments) -> Fragments:
     }
     marks = _struck(printed, f)
     _add_covers(marks, printed, f)
-    some = sorted({*marks, *_suspects(pdf, printed, f)})
-    if some:
-        lines = printed.letters({f.line[n] for n in some})
-        runs = [run for n in some for run in _runs(n, f.size[n], lines[f.line[n]], marks.get(n, ()))]
+    kinds = {
+        n: [_kind(*ink) for ink in printed.inks(f.line[n])] for n in {*marks, *_suspects(pdf, printed, f)}
+    }
+    some = sorted(n for n, states in kinds.items() if n in marks or any(state != "seen" for state in states))
+    lines = printed.letters({f.line[n] for n in some}) if some else {}
+    runs = [run for n in some for run in _runs(n, f.size[n], lines[f.line[n]], kinds[n], marks.get(n, ()))]
+    if runs:
         shown |= _seen(pdf.page(printed.number), f, runs)
     shadows = _shadows(f)
     if not shown and not shadows:
@@ -87,7 +91,19 @@ def _suspects(pdf: Pdf, printed: Printed, f: Fragments) -> Iterable[int]:
     if printed.content.is_whole and not _LIGHT_TEXT.search(printed.content.commands):
         return ()
     lines = printed.html
-    return [n for n, line in enumerate(f.line) if _LIGHT_COLOUR.search(lines[line])]
+    light = [n for n, line in enumerate(f.line) if _LIGHT_COLOUR.search(lines[line])]
+    return [n for n in light if not _is_on_dark(printed.paths.areas, f, n)]
+
+
+def _is_on_dark(areas: Sequence[tuple[int, Rect, int | None]], f: Fragments, n: int) -> bool:
+    """Whether the last area that meets a fragment is a dark rectangle around it and painted before it."""
+    x0, y0, x1, y1 = f.x0[n] / SCALE, f.y0[n] / SCALE, f.x1[n] / SCALE, f.y1[n] / SCALE
+    trim = (y1 - y0) / 6
+    for before, (left, top, right, bottom), grey in reversed(areas):
+        if left < x1 and x0 < right and top < y1 and y0 < bottom:
+            around = left <= x0 and x1 <= right and top <= y0 + trim and y1 - trim <= bottom
+            return around and grey is not None and grey <= _DARK and before <= f.line[n]
+    return False
 
 
 def _shadows(f: Fragments) -> set[int]:
@@ -131,8 +147,8 @@ def _add_covers(marks: _Marks, printed: Printed, f: Fragments) -> None:
     """Add the opaque bars and the pictures over each fragment that is painted before them."""
     pictures = printed.pictures() if printed.content.covers else []
     middles = sorted(zip(map(add, f.y0, f.y1), count(), strict=False))
-    for state, covers in (("doubtful", printed.paths.covers), ("behind", pictures)):
-        for before, box in [cover for cover in covers if cover[0]][-_MOST_COVERS:]:
+    for state, covers in (("doubtful", printed.paths.areas), ("behind", pictures)):
+        for before, box, _ in [one for one in covers if one[0] and one[2] is not None][-_MOST_COVERS:]:
             x0, y0, x1, y1 = (int(side * SCALE) for side in box)
             for _, n in middles[bisect(middles, (2 * y0, 0)) : bisect(middles, (2 * y1, 0))]:
                 if f.line[n] < before and f.x0[n] < x1 and x0 < f.x1[n]:
@@ -148,9 +164,8 @@ def _kind(argb: int, flags: int) -> str:
     return "seen" if min(colour) < _LIGHT else "doubtful"
 
 
-def _runs(n: int, size: int, letters: Sequence[Letter], marks: Sequence[_Mark]) -> list[_Run]:
+def _runs(n: int, size: int, letters: list[Letter], states: list[str], marks: Sequence[_Mark]) -> list[_Run]:
     """The runs of the line of fragment `n`; none if all letters are visible."""
-    states = [_kind(*one.ink) for one in letters]
     if marks:
         pairs = zip(states, letters, strict=True)
         states = [_hidden_by(marks, one, size) if state == "seen" else state for state, one in pairs]

@@ -35,11 +35,8 @@ _TEXT = (
 _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path counts as a line
-_PATH = b'"type":"vector"'
 _PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
-_BLOCK = re.compile(
-    rb'<line |<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..))?'
-)
+_BLOCK = re.compile(rb'<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..)(.{6}))?')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
 _TRANSPARENT = 0.05  # maximum opacity of invisible letters
@@ -52,6 +49,9 @@ PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or use
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
+Area = tuple[
+    int, Rect, int
+]  # lines of text painted before it, box in points, grey (a picture's is 0) or `NO_COVER`
 
 
 def union(boxes: Iterable[Rect]) -> Rect:
@@ -91,10 +91,10 @@ class Drawing(NamedTuple):
 
 
 class Painted(NamedTuple):
-    """The paths and pictures around a page's text. Each cover comes with the number of lines of text painted before it."""
+    """The paths and pictures around a page's text: the boxes of thin paths in tenths of a point, and the other areas."""
 
-    rules: list[tuple[int, int, int, int]]  # the boxes of thin paths in tenths of a point
-    covers: list[tuple[int, Rect]]  # opaque rectangles that are not thin, and pictures; in points
+    rules: list[tuple[int, int, int, int]]
+    areas: list[Area]
 
 
 class Letter:
@@ -103,11 +103,6 @@ class Letter:
     def __init__(self, char: Any) -> None:
         self._char = char
         self.text = chr(char.c)
-
-    @property
-    def ink(self) -> tuple[int, int]:
-        """The colour with its opacity, as ARGB, and flags for the way in which the letter is painted."""
-        return int(self._char.argb), int(self._char.flags)
 
     @cached_property
     def box(self) -> Rect:
@@ -353,6 +348,10 @@ class Printed:
         chars = {n: _chain(line.first_char) for n, line in enumerate(self._lines) if n in which}
         return {n: list(map(Letter, some)) for n, some in chars.items()}
 
+    def inks(self, number: int) -> list[tuple[int, int]]:
+        """For each letter of a line, the colour with its opacity as ARGB, and flags for the way in which it is painted."""
+        return [(int(char.argb), int(char.flags)) for char in _chain(self._lines[number].first_char)]
+
     def is_unpainted(self) -> bool:
         """Whether no line begins or ends with a painted letter, as in text that a program recognised in a picture."""
         ends = [char for line in self._lines for char in (line.first_char, line.last_char)]
@@ -360,34 +359,35 @@ class Printed:
 
     @cached_property
     def paths(self) -> Painted:
-        """The thin paths and the covers; none for a page with more than `_MANY_PATHS` paths."""
-        return self._painted() if 0 < self.json.count(_PATH) <= _MANY_PATHS else Painted([], [])
+        """The thin paths and the areas; none for a page with more than `_MANY_PATHS` paths."""
+        return self._painted() if 0 < self.json.count(b'"type":"vector"') <= _MANY_PATHS else Painted([], [])
 
-    def pictures(self) -> list[tuple[int, Rect]]:
-        """The pictures, each with the number of lines painted before it. They are read apart, because they break lines of text."""
+    def pictures(self) -> list[Area]:
+        """The pictures. They are read apart, because they break lines of text."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
-        return Printed(self.number, self.content, structured, self._paper)._painted().covers
+        return Printed(self.number, self.content, structured, self._paper)._painted().areas
 
     def _painted(self) -> Painted:
-        printer = _mupdf.ll_fz_print_stext_page_as_xml_with_flags
-        blocks = _BLOCK.findall(self._paper.print(printer, self._structured, 0, 0))
-        printed_sides = b" ".join([box for box, *_ in blocks]).split()
-        sides = iter(array("f", map(float, printed_sides)))  # single precision, as in the library
-        found = Painted([], [])
-        lines = 0
-        for box, *style in blocks:
-            if not box:
-                lines += 1
-                continue
+        printed = self._paper.print(_mupdf.ll_fz_print_stext_page_as_xml_with_flags, self._structured, 0, 0)
+        blocks = list(_BLOCK.finditer(printed))
+        stated = b" ".join([block[1] for block in blocks]).split()
+        sides = iter(array("f", map(float, stated)))  # single precision, as in the library
+        found, lines, at = Painted([], []), 0, 0
+        for block in blocks:
+            lines += printed.count(b"<line ", at, at := block.start())
+            stroke, *style, colour = block.groups()[1:]
             x0, y0, x1, y1 = islice(sides, 4)
             pad = min(x1 - x0, y1 - y0) / 2
-            if style[0] == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
+            if stroke == b"1" and _PAD[0] < pad <= _PAD[1] and max(x1 - x0, y1 - y0) > 4 * pad:
                 x0, y0, x1, y1 = x0 + pad, y0 + pad, x1 - pad, y1 - pad
-            if style[0] and min(x1 - x0, y1 - y0) <= _RULE:
+            if stroke and min(x1 - x0, y1 - y0) <= _RULE:
                 found.rules.append((int(x0 * SCALE), int(y0 * SCALE), int(x1 * SCALE), int(y1 * SCALE)))
-            elif style in ([b"", b"", b""], [b"0", b"1", b"ff"]):  # a picture, or a filled opaque rectangle
-                found.covers.append((lines, (x0, y0, x1, y1)))
+                continue
+            red, green, blue = bytes.fromhex(colour.decode()) if stroke else (0, 0, 0)
+            covers = not stroke or (stroke, *style) == (b"0", b"1", b"ff")
+            grey = (3 * red + 6 * green + blue) // 10 if covers else None
+            found.areas.append((lines, (x0, y0, x1, y1), grey))
         return found
 
 
@@ -441,8 +441,8 @@ class Page:
         matrix = _library.Matrix(width / box.width, height / box.height)
         space = _library.csGRAY if grey else _library.csRGB
         drawn = self._page.get_pixmap(matrix=matrix, clip=box, colorspace=space, alpha=False)
-        size = (int(drawn.width), int(drawn.height))
-        return Image.frombytes("L" if grey else "RGB", size, cast("bytes", drawn.samples))
+        size, mode = (int(drawn.width), int(drawn.height)), "L" if grey else "RGB"
+        return Image.frombytes(mode, size, cast("bytes", drawn.samples))
 
     def _shown(self, box: Any) -> Rect:
         turned = _library.Rect(box) * self._turn

@@ -161,3 +161,29 @@ def test_entries_of_the_outline_with_one_title_stand_at_one_line_each() -> None:
         ("Ponds", "2 Ponds"),
         ("Results", "2.1 Results"),
     ]
+
+
+def test_paragraphs_that_open_like_a_heading_are_none() -> None:
+    opens = ("Section 5: The adviser and the officers who leave the chapter shall train", "hebo")
+    parts = [BODY, opens, "the new officers of the year.", BODY]
+    assert titles(page(*parts, gap=14)) == []
+    parts[2] = "The new officers of the year."
+    assert titles(page(*parts, gap=14)) == [opens[0]]
+
+
+def test_long_numbered_lines_with_a_full_stop_are_sentences() -> None:
+    line = "3. The committee closes the sluices of the upper mill in spring."
+    assert titles(page(BODY, (line, "hebo"), BODY)) == []
+    assert titles(page(BODY, (line[:-1], "hebo"), BODY)) == [line[:-1]]
+
+
+def test_numbers_of_pages_are_no_headings() -> None:
+    lines = [part for line in ("Wheels", "Page 6 of 10", "Sluices") for part in (BODY, (line, "hebo"))]
+    assert titles(page(*lines, BODY)) == ["Wheels", "Sluices"]
+
+
+def test_an_entry_of_the_outline_stands_at_its_title_in_capitals() -> None:
+    shown = page(("A paper", "hebo"), BODY, ("1 WHEELS AND SLUICES", "hebo"), BODY, gap=14)
+    document = pymupdf.open("pdf", pdf(shown))
+    document.set_toc([[1, "Wheels and Sluices", 1], [1, "Ponds", 1]])
+    assert [one.start_line for one in parse(document.tobytes()).sections if one.title.startswith("W")] == [5]
