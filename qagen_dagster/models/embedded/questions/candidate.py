@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from qagen_dagster.english.dates import MONTHS
 from qagen_dagster.english.words import content_stems, named_words, word_set
 from qagen_dagster.models.embedded.conversation import Card, Line, quoted
-from qagen_dagster.models.embedded.text.grammar import is_dictionary_noun
+from qagen_dagster.models.embedded.text.grammar import dictionary_nouns
 from qagen_dagster.models.embedded.text.passages import Quote, balanced
 
 # Nouns that name a property, so that "what is the <noun> of X" is idiomatic.
@@ -42,7 +42,7 @@ _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|be
 _FORMULA = re.compile(
     r"- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
-_TELLING = frozenset({"definition", "property", "purpose"})  # their answers are mostly good
+_TELLING = frozenset({"definition", "property"})  # their answers are mostly good
 PARTIAL = frozenset({"object", "agent", "who"})  # they may leave out what matters in the sentence
 _LEAST_TOLD = 0.55  # share of the words of the sentence that such a question and its answer must have
 STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
@@ -202,10 +202,9 @@ def row_words(first: str, label: str, context: Context) -> str:
 
 def _pointing(candidate: Candidate, context: Context) -> bool:
     """Whether the question or its answer has a word whose meaning depends on the text around the sentence."""
-    asked, answer = candidate.asked, candidate.answer
-    if candidate.family in _TELLING:
-        return bool(_POINTING.search(asked) or _REFERRING.search(answer))
-    return candidate.family not in STRUCTURED and bool(_POINTING.search(f"{asked} {answer}"))
+    in_answer = _REFERRING if candidate.family in _TELLING else _POINTING
+    pointing = _POINTING.search(candidate.asked) or in_answer.search(candidate.answer)
+    return candidate.family not in STRUCTURED and bool(pointing)
 
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
@@ -222,7 +221,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family in ("agent", "purpose")  # "what is it based on?"
+    stranded = candidate.family == "agent"  # "who was it built by?"
     broken = (
         (_CUT.search(asked) and not stranded)
         or _CUT.search(answer)
@@ -239,8 +238,8 @@ _NO_NAME = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b|\b[Tt]he [A-Z][a-z]+\b(?! [A
 def names_something(asked: str, context: Context) -> bool:
     """Whether the question has a name, a code or a term in backticks. The names of months do not count, nor do words that the
     document also writes in lower case or that are nouns of a dictionary, such as those of "the Finance Committee"."""
-    names = [one[0].lower() for one in _NAME.finditer(_NO_NAME.sub("", asked))]
-    return any(name not in context.plain and not is_dictionary_noun(name) for name in names)
+    names = {one[0].lower() for one in _NAME.finditer(_NO_NAME.sub("", asked))} - context.plain
+    return any({name, name.removesuffix("s")}.isdisjoint(dictionary_nouns()) for name in names)
 
 
 def _anywhere(candidate: Candidate, context: Context) -> bool:

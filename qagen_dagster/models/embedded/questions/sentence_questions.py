@@ -295,42 +295,24 @@ def definition(clause: Clause) -> Iterator[Found]:
     is_a = plain and root.lower_ in ("is", "are") and not clause.auxiliaries and len(subject.text) > 1
     for noun in root.children if is_a else ():
         phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
-        told = phrase and (
-            doc[phrase[0]].lower_ in ("a", "an") or (root.lower_ == "are" and doc[phrase[0]].lower_ != "the")
-        )
+        first = doc[phrase[0]].lower_ if phrase else "the"
+        told = first in ("a", "an") or (root.lower_ == "are" and first != "the")
         if told and sum(_is_full(doc[index]) for index in phrase) > 3:
             yield _told(clause), solid(doc, phrase), "definition", "factual", 0.95
-
-
-_PURPOSE = word_set("use design intend")
 
 
 def property_of(clause: Clause) -> Iterator[Found]:
     """Questions for a property of something: "What is the aim of the project?"."""
     doc, subject, root = clause.doc, clause.subject, clause.root
-    of = doc[clause.within(subject)[0]].lower_ == "the" and any(
-        child.lower_ == "of" for child in subject.children
-    )
+    of = subject.left_edge.lower_ == "the" and any(child.lower_ == "of" for child in subject.children)
     after = [index for index in clause.kept if index > root.i]
-    told = any(child.i > root.i and child.dep_ in ("attr", "xcomp", "ccomp") for child in root.children)
+    told = {child.dep_ for child in root.children if child.i > root.i} & {"attr", "xcomp", "ccomp"}
     known = of and told and root.lemma_ == "be" and not clause.auxiliaries
     if known and doc[after[0]].lower_ not in ("a", "an", "not"):
         yield _told(clause), solid(doc, after), "property", "factual", 0.9
 
 
-def purpose(clause: Clause) -> Iterator[Found]:
-    """Questions for what the subject is used for."""
-    doc, root = clause.doc, clause.root
-    if root.lemma_ not in _PURPOSE or clause.subject.dep_ != "nsubjpass":
-        return
-    for child in root.children:
-        to = child.dep_ in ("xcomp", "advcl") and child.i > root.i and child.left_edge.lower_ == "to"
-        if to and child.left_edge.i == root.i + 1:
-            asked = _told(clause)
-            yield asked and f"{asked[:-1]} for?", solid(doc, clause.within(child)), "purpose", "factual", 0.9
-
-
-RULES = (definition, property_of, purpose, who, thing, agent, when, how_many, why)
+RULES = (definition, property_of, who, thing, agent, when, how_many, why)
 _DEMONSTRATIVES = word_set("this that these those")
 
 

@@ -35,14 +35,10 @@ def _english() -> Language:
 
 
 @lru_cache(maxsize=1)
-def _dictionary() -> frozenset[str]:
+def dictionary_nouns() -> frozenset[str]:
+    """The singular nouns of the parser's dictionary, in lower case."""
     lemmatizer: Any = _english().get_pipe("lemmatizer")
     return frozenset(lemmatizer.lookups.get_table("lemma_index")["noun"])
-
-
-def is_dictionary_noun(word: str) -> bool:
-    """Whether a word in lower case is a noun of the dictionary, or its plural."""
-    return word in _dictionary() or word.removesuffix("s") in _dictionary()
 
 
 def is_english(text: str) -> bool:

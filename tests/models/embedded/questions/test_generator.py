@@ -92,7 +92,6 @@ def test_a_question_says_what_it_is_about_and_names_the_document_only_if_nothing
         ("Martha Kellogg repaired twelve walls at Selby.", "How many walls did Martha Kellogg repair at Selby?", "twelve"),
         ("The Orford Treaty was signed in 1911 and printed at Selby.", "In what year was the Orford Treaty signed?", "1911"),
         ("The aim of MillBench is to count all dry walls.", "What is the aim of MillBench?", "to count all dry walls"),
-        ("The tide pump of Selby is used to drain the upper fields.", "What is the tide pump of Selby used for?", "to drain the upper fields"),
         ("MillBench nodes are small computers that measure the flow of water.", "What are MillBench nodes?", "small computers that measure the flow of water"),
         ("Purpose: MillBench is a small set of programs for old mills.", "What is MillBench?", "a small set of programs for old mills"),
     ],
