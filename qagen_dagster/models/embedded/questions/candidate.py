@@ -6,7 +6,7 @@ A question asks for the value of a label only if the label is certainly the name
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from qagen_dagster.english.dates import MONTHS
@@ -258,8 +258,7 @@ def _clipped(candidate: Candidate, context: Context) -> bool:
     return candidate.family in PARTIAL and sum(word in told for word in words) < _LEAST_TOLD * len(words)
 
 
-_Check = Callable[[Candidate, Context], bool]
-_CHECKS: tuple[_Check, ...] = (_pointing, _answer_shown, _bad_form, _anywhere, _clipped)
+_CHECKS = (_pointing, _answer_shown, _bad_form, _anywhere, _clipped)
 
 
 def refusal(candidate: Candidate, context: Context) -> str | None:
