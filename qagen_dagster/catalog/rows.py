@@ -13,7 +13,6 @@ from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Document, IndexEntry, Ranking, Visual
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions.history import RunDocument, Spent
 from qagen_dagster.records.questions.published import PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -24,6 +23,7 @@ from qagen_dagster.records.questions.results import (
     RetiredQA,
     ValidatedSet,
 )
+from qagen_dagster.records.questions.run_results import RunCost, RunDocument
 from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import CallSummary, RunRecord
 
@@ -53,7 +53,7 @@ def run_document(
     combination: Combination,
     one: RunDocument,
     removed: Sequence[RejectedQA] = (),
-    deduplication: Spent | None = None,
+    deduplication: RunCost | None = None,
 ) -> TableRow:
     """The numbers of a document in a run. `deduplication` is what the corpus-wide deduplication spent on the document.
 
@@ -69,7 +69,7 @@ def run_document(
         types = Counter(types) - Counter(found.question_type or "" for found in lost)
     return "run_results", {
         **combination_row(combination),
-        **_sum(one.spent or Spent(), deduplication or Spent()),
+        **_sum(one.spent or RunCost(), deduplication or RunCost()),
         **one.model_dump(exclude={"spent"}),
         "run_id": run_id,
         "outcome": one.end,
@@ -81,8 +81,8 @@ def run_document(
     }
 
 
-def _sum(own: Spent, more: Spent) -> Row:
-    added = {name: getattr(own, name) + getattr(more, name) for name in Spent.model_fields if name != "usd"}
+def _sum(own: RunCost, more: RunCost) -> Row:
+    added = {name: getattr(own, name) + getattr(more, name) for name in RunCost.model_fields if name != "usd"}
     known = [spent.usd for spent in (own, more) if spent.usd is not None and spent.calls]
     return {**added, "usd": sum(known) if known or not added["calls"] else None}
 

@@ -1,4 +1,4 @@
-"""The files of a corpus, listed by name without reading them, and its stored documents, opened as views for agents.
+"""The files of a corpus, listed by name or refused without being parsed, and its stored documents, opened as views for agents.
 
 Links out of the corpus are not followed.
 """
@@ -14,11 +14,11 @@ from pathlib import Path
 from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import DocumentError, StoreError
-from qagen_dagster.formats.base import PageImage, ParseOptions, RenderOptions
+from qagen_dagster.errors import DocumentError, StoreError, TooLargeError
+from qagen_dagster.formats.base import PageImage, ParsedFile, ParseOptions, RenderOptions
 from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.records.corpus_options import DocumentOptions
-from qagen_dagster.records.document import Document, IndexEntry, VisualManifest
+from qagen_dagster.records.document import Document, IndexEntry, Outcome, VisualManifest
 from qagen_dagster.records.ids import content_hash
 from qagen_dagster.records.questions.published import PublishedVisual
 from qagen_dagster.settings import Settings, document_password
@@ -112,6 +112,18 @@ def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     # Without encodings, the hash is the same as before this option existed
     said = options.model_dump_json(exclude=None if options.encoding else {"encoding"})
     return hashlib.sha256(f"{said}{limits}".encode()).hexdigest()[:12]
+
+
+def hash_or_outcome(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFile:
+    """The hash of a file's content, or the outcome for a file that is not read."""
+    if file.refused is not None:
+        return ParsedFile(file.name, Outcome.UNSUPPORTED, file.refused)
+    try:
+        return file_hash(file.source, max_bytes, stopped)
+    except TooLargeError as error:
+        return ParsedFile(file.name, Outcome.TOO_LARGE, error.detail, bytes=error.size)
+    except OSError as error:
+        return ParsedFile(file.name, Outcome.CORRUPT, f"cannot be read: {error.strerror}")
 
 
 def file_hash(file: FileSource, max_bytes: int, stopped: Event) -> str:

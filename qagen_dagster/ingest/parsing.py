@@ -14,14 +14,14 @@ from operator import attrgetter
 from threading import Event
 
 from qagen_dagster.configuration.corpora import Corpus
-from qagen_dagster.errors import DocumentError, TooLargeError
+from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.ingest.files import (
     CorpusFile,
     discover,
-    file_hash,
     has_text,
+    hash_or_outcome,
     options_fingerprint,
     parse_options,
     source_of,
@@ -191,7 +191,7 @@ def _faults(corpus: Corpus, store: Store, settings: Settings) -> tuple[list[tupl
         if file is None:
             removed.append(source)
             continue
-        sha256 = _hashed(file, reading.options.max_bytes, Event())
+        sha256 = hash_or_outcome(file, reading.options.max_bytes, Event())
         found = (_fault(entry, sha256, reading, corpus.key, store) for entry in entries)
         faults += [(source, fault.value) for fault in islice(filter(None, found), 1)]
     return [*faults, *((name, _Fault.NEW.value) for name in files)], removed
@@ -220,7 +220,7 @@ def _known_hash(file: CorpusFile, max_bytes: int) -> str:
 
 @lru_cache(maxsize=100_000)
 def _hash_of(file: CorpusFile, max_bytes: int, _state: tuple[int, ...]) -> str:
-    found = _hashed(file, max_bytes, Event())
+    found = hash_or_outcome(file, max_bytes, Event())
     return found if isinstance(found, str) else f"{found.outcome.value} {found.detail}"
 
 
@@ -230,20 +230,8 @@ def _has_manifest(entry: IndexEntry, corpus: str, store: Store) -> bool:
     return found is not None and found.document_version == entry.version
 
 
-def _hashed(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFile:
-    """The hash of a file's content, or the outcome for a file that is not read."""
-    if file.refused is not None:
-        return ParsedFile(file.name, Outcome.UNSUPPORTED, file.refused)
-    try:
-        return file_hash(file.source, max_bytes, stopped)
-    except TooLargeError as error:
-        return ParsedFile(file.name, Outcome.TOO_LARGE, error.detail, bytes=error.size)
-    except OSError as error:
-        return ParsedFile(file.name, Outcome.CORRUPT, f"cannot be read: {error.strerror}")
-
-
 def _one_file(job: _Job, file: CorpusFile) -> tuple[list[IndexEntry], bool]:
-    sha256 = _hashed(file, job.reading.options.max_bytes, job.stopped)
+    sha256 = hash_or_outcome(file, job.reading.options.max_bytes, job.stopped)
     kept = job.previous.get(file.name, ())
     crashed = any(entry.outcome is Outcome.CRASHED for entry in kept)  # a crash may not happen again
     faults = (_fault(entry, sha256, job.reading, job.corpus, job.store) for entry in kept)

@@ -15,7 +15,7 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.publishing.questions.set_files import CORPUS_FILE
 from qagen_dagster.records.document import DocumentChanges, IndexEntry
 from qagen_dagster.records.ids import Combination
-from qagen_dagster.records.questions import history
+from qagen_dagster.records.questions import run_results
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -76,7 +76,7 @@ class RunHistory:
 
     def runs(self) -> Iterator[rows.TableRow]:
         """All runs. A run has one row for each of its combinations, or one row if it has none."""
-        planned = dict.fromkeys(self._with(history.PLAN))
+        planned = dict.fromkeys(self._with(run_results.PLAN))
         shown = {run_id for run_id, _ in (*self.collected, *planned)}
         for run_id, combination in dict.fromkeys((*self.collected, *planned)):
             yield "runs", self._run(run_id, combination)
@@ -99,7 +99,7 @@ class RunHistory:
                 calls.setdefault(call.document_id, []).append(call)
             for document in self._given(run_id, combination, key):
                 name = document.document_id
-                paid = history.Spent.on(calls.get(name, ()))
+                paid = run_results.RunCost.on(calls.get(name, ()))
                 yield rows.run_document(run_id, combination, document, removed.get(name, ()), paid)
 
     def published(self) -> Iterator[rows.TableRow]:
@@ -152,7 +152,7 @@ class RunHistory:
         collected = self.collected.get((run_id, combination))
         keys = () if collected is None else (collected,)
         made = next(heads(self._store, keys, CandidateSet, CandidateDocument), None)
-        plan = self._find(combination.history_key(run_id, history.PLAN), history.RunPlan)
+        plan = self._find(combination.history_key(run_id, run_results.PLAN), run_results.RunPlan)
         record = self.ended.get(run_id)
         asked = made or plan
         return {
@@ -167,17 +167,17 @@ class RunHistory:
             **({} if record is None else _ending(record)),
         }
 
-    def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[history.RunDocument]:
-        results = combination.history_key(run_id, history.RESULTS)
-        if self._store.find_head(results, history.RunResults, history.RunDocument) is not None:
-            yield from self._store.rows(results, history.RunResults, history.RunDocument)
+    def _given(self, run_id: str, combination: Combination, key: str) -> Iterator[run_results.RunDocument]:
+        results = combination.history_key(run_id, run_results.RESULTS)
+        if self._store.find_head(results, run_results.RunResults, run_results.RunDocument) is not None:
+            yield from self._store.rows(results, run_results.RunResults, run_results.RunDocument)
             return
         made = self._find(key, CandidateSet)
         for line in made.documents if made is not None else ():
-            yield history.RunDocument.of(run_id, line, self._find(line.result_key, GenerationResult))
+            yield run_results.RunDocument.of(run_id, line, self._find(line.result_key, GenerationResult))
 
     def _removed(self, run_id: str, combination: Combination) -> ValidatedSet | None:
-        kept = self._find(combination.history_key(run_id, history.REMOVED), ValidatedSet)
+        kept = self._find(combination.history_key(run_id, run_results.REMOVED), ValidatedSet)
         if kept is not None:
             return kept
         last = self._store.find_head(ValidatedSet.key(combination), ValidatedSet, QAPair)

@@ -2,17 +2,19 @@
 
 A deadline holds however slowly a server sends. A timeout of an SDK is for one read of a socket only, so a server that sends a byte now and
 then could keep a call open forever. This module decides when the call and the attempt of this thread end, stops network streams then, and
-decides when to repeat, how long to back off and when to give up. Errors are made from answers in `wires/server_errors.py`, `rate_limits.py`
-caps the pause that a server asks for, and `ledger.py` stores responses. A call is not repeated here for a fault that the model could
-correct.
+decides when to repeat, how long to back off (reads Retry-After) and when to give up. Errors are made from answers in
+`wires/server_errors.py`, `rate_limits.py` caps the pause that a server asks for, and `ledger.py` stores responses. A call is not repeated
+here for a fault that the model could correct.
 """
 
 import math
 import random
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import tenacity
@@ -176,3 +178,28 @@ def _give_up(state: tenacity.RetryCallState) -> None:
     if isinstance(error, TransientModelError):
         raise type(error)(message, retry_after=error.retry_after)
     raise MalformedResponseError(message)
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
+    """The seconds that the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date. None if neither can be read."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    seconds = _number(value)
+    if seconds is not None or not value:
+        return seconds
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
+
+
+def _number(value: str | None) -> float | None:
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None

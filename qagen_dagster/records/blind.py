@@ -29,14 +29,12 @@ SaidLetter = Annotated[
 class BlindSolution(Record):
     """Submit your own solution, made without knowing which option is held to be right."""
 
-    reasoning: Annotated[MathText, Field(description="Your steps, short.")]
-    value: Annotated[str, Field(description="The answer you reached, before you looked at the options.")]
-    right_options: Annotated[
-        tuple[SaidLetter, ...], Field(description="Every option that is right by your own work.")
-    ]
-    chosen_option: Annotated[
-        SaidLetter | None, Field(description="The one option that is right; null if none is, or several are.")
-    ]
+    reasoning: MathText = Field(description="Your steps, short.")
+    value: str = Field(description="The answer you reached, before you looked at the options.")
+    right_options: tuple[SaidLetter, ...] = Field(description="Every option that is right by your own work.")
+    chosen_option: SaidLetter | None = Field(
+        description="The one option that is right; null if none is, or several are."
+    )
 
     @property
     def right(self) -> tuple[Letter, ...]:

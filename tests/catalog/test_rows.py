@@ -27,8 +27,8 @@ from qagen_dagster.records.evaluation import (
 )
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
 from qagen_dagster.records.ids import Combination, Mode
-from qagen_dagster.records.questions.history import RunDocument
 from qagen_dagster.records.questions.results import DocumentEnd, RejectedQA, RejectionReason
+from qagen_dagster.records.questions.run_results import RunDocument
 from qagen_dagster.records.run import CallSummary
 from tests.catalog.conftest import Source
 

@@ -9,8 +9,8 @@ from pydantic_core import to_json
 from qagen_dagster.catalog import stats
 from qagen_dagster.catalog.database import rebuild
 from qagen_dagster.errors import StoreError
-from qagen_dagster.records.questions.history import RunDocument
 from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
+from qagen_dagster.records.questions.run_results import RunDocument
 from tests.catalog.conftest import Source
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,7 +12,7 @@ from qagen_dagster.errors import (
     UnreachableError,
 )
 from qagen_dagster.models import retry
-from qagen_dagster.models.retry import call_with_retry
+from qagen_dagster.models.retry import call_with_retry, retry_after
 from tests.models.conftest import ModelMaker, ask
 from tests.support.wire_server import Hang, Reply, Trickle, WireServer
 
@@ -124,3 +125,23 @@ def test_a_server_that_never_answered_is_tried_for_seconds_by_all_calls_together
     else:
         call_with_retry(flaky, max_attempts=9, deadline_seconds=900, sleep=lambda _: None)
     assert flaky.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "3"}, 3.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT"}, 60.0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00"}, 60.0),
+        ({"retry-after": "Wed, 21 Oct 2020 07:28:00 GMT"}, 0.0),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+    ],
+)
+def test_reading_retry_after(headers: dict[str, str], seconds: float | None) -> None:
+    now = datetime(2026, 10, 21, 7, 27, tzinfo=UTC)
+    assert retry_after(headers, now=now) == seconds

@@ -1,5 +1,6 @@
 -- Finds the results that count, and fills the table of model calls, which is the longest. A sort of its rows, or a window over
--- them, would need all rows in memory, so they keep the order in which they were written.
+-- them, would need all rows in memory, so they keep the order in which they were written. What a run paid comes from
+-- `RunCost` in records/questions/run_results.py.
 
 CREATE TEMP TABLE current_results AS
 SELECT result_id

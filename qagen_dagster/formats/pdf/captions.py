@@ -108,14 +108,13 @@ def pieces_of(f: Fragments, lines: Sequence[Line], first: int) -> list[Piece]:
     """The pieces of a page's lines; `first` is the number of the first line in the document's text."""
     pieces: list[Piece] = []
     for number, (_, row) in enumerate(lines, first):
-        part: list[int] = []
+        parts: list[list[int]] = []
         for n in row:
-            if part and _apart(f, part[-1], n):
-                pieces.append(_piece(f, part, number))
-                part = []
-            part.append(n)
-        if part:
-            pieces.append(_piece(f, part, number))
+            if parts and not _apart(f, parts[-1][-1], n):
+                parts[-1].append(n)
+            else:
+                parts.append([n])
+        pieces += [_piece(f, part, number) for part in parts]
     return pieces
 
 
@@ -230,16 +229,13 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece]) -> None:
         ends = over and one.line != pieces[-1].line
         if one not in taken and len(pieces) < _MAX_LINES:
             cells = [] if one in text.prose else [other for other in following if other is not one]
-            if _is_beside(pieces[-1], one) or (over and _is_next_line(pieces[-1], one, cells)):
+            last, gap = pieces[-1], one.box[0] - pieces[-1].box[2]
+            level = one.line == last.line and abs(one.size - last.size) < 1.5
+            if (level and -1 <= gap < 3 * one.size) or (over and _is_next_line(last, one, cells)):
                 pieces.append(one)
                 ends = False
         if ends:
             break
-
-
-def _is_beside(last: Piece, one: Piece) -> bool:
-    gap = one.box[0] - last.box[2]
-    return one.line == last.line and -1 <= gap < 3 * one.size and abs(one.size - last.size) < 1.5
 
 
 def _is_next_line(last: Piece, one: Piece, cells: list[Piece]) -> bool:

@@ -81,12 +81,8 @@ def _covers_prose(box: Rect, text: Text) -> bool:
     """Whether the box contains a paragraph. Such a box is a frame or a background, or is displayed smaller than the file states."""
     if area(box) < _FRAME_AREA:
         return False
-    inside = [
-        piece
-        for piece in text.prose
-        if shared_width(box, piece.box) > 15 and shared_height(box, piece.box) > 4
-    ]
-    return len(inside) >= _PARAGRAPH
+    inside = sum(shared_width(box, one.box) > 15 and shared_height(box, one.box) > 4 for one in text.prose)
+    return inside >= _PARAGRAPH
 
 
 def _grouped(text: Text, parts: list[tuple[Rect, Drawing | None]]) -> Iterator[Shape]:

@@ -276,9 +276,9 @@ def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
         if not (f.raw or mixed or (symbols and any(table_of(family) for _, family, _, _ in runs))):
             continue
         plain, shown = "".join([text for *_, text in runs]), _marked(runs)
-        if shown != plain and "".join(clean(unescape(plain)).split()) == "".join(
-            text.split()
-        ):  # no part of the line is hidden
+        if shown == plain:
+            continue
+        if "".join(clean(unescape(plain)).split()) == "".join(text.split()):  # no part of the line is hidden
             f.text[n] = clean(unescape(shown)).strip() or text
 
 

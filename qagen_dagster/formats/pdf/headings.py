@@ -27,7 +27,7 @@ NAMED = re.compile(
     r"\u0441\u043e\u0434\u0435\u0440\u0436\u0430\u043d\u0438\u0435|\u043e\u0433\u043b\u0430\u0432\u043b\u0435\u043d\u0438\u0435|\u6458 ?\u8981|\u76ee ?[\u5f55\u6b21])"
 )
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
-_MAX_TITLE = 300
+MAX_TITLE = 300  # characters
 _MAX_CHARS = 120
 _NEAR = 0.04  # maximum relative difference between sizes that count as equal; sizes are rounded
 _LARGE = 1.18  # times the body size; larger print is neither a label nor a running head
@@ -95,7 +95,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
             start, end = span.start_line, span.end_line
             later = max(start, last + 1)
             last = _find(title, text.lines, later, end) or _find(title, text.lines, start, end) or start
-            section = Section(title=title[:_MAX_TITLE], level=level, start_line=last)
+            section = Section(title=title[:MAX_TITLE], level=level, start_line=last)
             found.setdefault((last, title), section)
     return list(found.values())
 
@@ -160,7 +160,7 @@ def _set_apart(text: PdfText, title: str) -> list[Section]:
         numbered = NUMBERED.match(shown) or _LETTERED.match(shown)
         rank = sum(size > (1 + _NEAR) * fonts[block[0]].size for size in sizes) + 1
         level = (numbered[1] or "").count(".") + 1 if numbered else min(rank, 4)
-        found.append(Section(title=shown[:_MAX_TITLE], level=level, start_line=block[0] + 1))
+        found.append(Section(title=shown[:MAX_TITLE], level=level, start_line=block[0] + 1))
     return found
 
 
@@ -206,7 +206,8 @@ def _chosen(blocks: list[Block], text: PdfText, body: _Body) -> list[Block]:
         total[fonts[n]] -= 1
     for block in fit:
         fitting[fonts[block[0]]] += len(block)
-        above[fonts[block[0]]] += len(block) * _is_above_text(block, text)
+        below = [line for line in lines[block[-1] + 1 : block[-1] + 6] if line]
+        above[fonts[block[0]]] += len(block) * any(map(is_prose, below[:3]))
     styles = {
         font
         for font, count in fitting.items()
@@ -258,12 +259,6 @@ def _is_worded(line: str) -> bool:
     if sentence or (" | " in line and not _opens(line)):
         return False
     return any(map(str.isalpha, line))
-
-
-def _is_above_text(block: Block, text: PdfText) -> bool:
-    """Whether one of the next three lines that are not blank is running text."""
-    below = [line for line in text.lines[block[-1] + 1 : block[-1] + 6] if line]
-    return any(map(is_prose, below[:3]))
 
 
 def _opens(text: str) -> bool:

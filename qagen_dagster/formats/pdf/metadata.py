@@ -60,9 +60,8 @@ _FRONT = 12  # number of lines below the title in which its authors stand
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
     """The document's metadata. If one property cannot be read, only that property is left out."""
     stated = _stated(pdf.properties, {})
-    first = text.pages[0]
     end = text.pages[min(1, len(text.pages) - 1)].end_line
-    lines = text.lines[: first.end_line]
+    lines = text.lines[: text.pages[0].end_line]
     title = title_of(pdf, text, stated.get("title", ""))
     return Metadata(
         title=title,
@@ -115,11 +114,8 @@ def _authors_below(title: str, lines: list[str]) -> tuple[str, ...]:
         if wanted.endswith(letters_of(shown[n - 1])) and wanted in letters_of("".join(shown[max(0, n - 6) : n]))
     )  # fmt: skip
     below = next(ends, len(shown)) if wanted else len(shown)
-    front = list(
-        takewhile(
-            lambda line: not _ENDS_FRONT.match(line) and not is_prose(line), shown[below : below + _FRONT]
-        )
-    )
+    following = shown[below : below + _FRONT]
+    front = list(takewhile(lambda line: not _ENDS_FRONT.match(line) and not is_prose(line), following))
     names = [_names(line) for line in front]
     first = list(takewhile(bool, names))
     joined = all(_GOES_ON.search(line) for line in front[: len(first) - 1])
@@ -180,9 +176,8 @@ def _abstract(lines: list[str]) -> str | None:
             if _ABSTRACT_END.match(follower) or (blanks > 1 and not follower and len(" ".join(parts)) > 400):
                 break
             parts.append(follower)
-        text = " ".join(
-            re.sub(r"(?<=[^\W\d_])-\n(?=[a-z])", "", "\n".join(part for part in parts if part)).split()
-        )
+        shown = "\n".join(filter(None, parts))
+        text = " ".join(re.sub(r"(?<=[^\W\d_])-\n(?=[a-z])", "", shown).split())
         return text[:5_000] if len(text) > 80 else None
     return None
 

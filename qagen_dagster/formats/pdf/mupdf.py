@@ -49,9 +49,8 @@ PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or use
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
-Area = tuple[
-    int, Rect, int
-]  # lines of text painted before it, box in points, grey (a picture's is 0) or `NO_COVER`
+# The number of lines painted before it, its box in points, and its grey: 0 for a picture, None if it is no opaque rectangle.
+Area = tuple[int, Rect, int | None]
 
 
 def union(boxes: Iterable[Rect]) -> Rect:

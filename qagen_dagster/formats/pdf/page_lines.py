@@ -233,31 +233,31 @@ def _filled(text: str, cells: Sequence[_Span], wide: Sequence[_Span]) -> str:
 def cells_of(f: Fragments, rows: Sequence[Row], number: int) -> Cells:
     """The fragments of a row by cell. A cell begins after a wide gap, and after a narrower gap if a neighbouring row has a cell there."""
     row = rows[number]
+    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
     wide = _CLOSE if len(row) > 2 else _WIDE
     cells = [[row[0]]]
     for last, n in pairwise(row):
         gap = 10 * f.gap(last, n)
         if gap < _CLOSE * f.size[last] or f.text[last] in SIGNS or is_dotted(f, last, n):
             cells[-1].append(n)
-        elif gap >= wide * f.size[last] or _is_below(f, rows, number, last, n):
+        elif gap >= wide * f.size[last] or _is_below(f, beside, last, n):
             cells.append([n])
         else:
             cells[-1].append(n)
-    return [row] if len(cells) >= _STRETCHED and _is_stretched(f, rows, number, cells) else cells
+    return [row] if len(cells) >= _STRETCHED and _is_stretched(f, beside, cells) else cells
 
 
-def _is_stretched(f: Fragments, rows: Sequence[Row], number: int, cells: Cells) -> bool:
+def _is_stretched(f: Fragments, beside: Sequence[Row], cells: Cells) -> bool:
     """Whether a row is prose with wide spaces: most of its cells are words, and few of them begin where a neighbouring row has a cell."""
     words = sum(_WORD.fullmatch(f.text[cell[0]]) is not None for cell in cells if len(cell) == 1)
     if words * 3 < len(cells) * 2:
         return False
-    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
     aligned = sum(any(_begins_cell(f, other, cell[0]) for other in beside) for cell in cells[1:])
     return aligned * 3 < len(cells)
 
 
-def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int) -> bool:
-    """Whether fragment `n` begins a cell because the row above or below has a cell at the same edge.
+def _is_below(f: Fragments, beside: Sequence[Row], last: int, n: int) -> bool:
+    """Whether fragment `n` begins a cell because a row `beside` its row, above or below, has a cell at the same edge.
 
     A fragment after a bullet, a prompt or the number of a heading never does.
     """
@@ -265,7 +265,6 @@ def _is_below(f: Fragments, rows: Sequence[Row], number: int, last: int, n: int)
         _HEADING_NUMBER.fullmatch(f.text[last]) and not f.text[n][:1].isdigit()
     ):
         return False
-    beside = [*rows[max(number - 1, 0) : number], *rows[number + 1 : number + 2]]
     return any(_begins_cell(f, other, n) for other in beside)
 
 

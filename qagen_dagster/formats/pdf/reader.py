@@ -162,12 +162,9 @@ class PdfFormat(base.Format):
             if _is_garbled(text):
                 raise DocumentError(Outcome.GARBLED, _detail(text))
             if not text.lines and not _is_marked(pdf):
-                why = (
-                    "what could be repaired of the file shows nothing"
-                    if pdf.is_repaired
-                    else "nothing is shown"
-                )
-                outcome = Outcome.CORRUPT if pdf.is_repaired else Outcome.EMPTY
+                outcome, why = Outcome.EMPTY, "nothing is shown"
+                if pdf.is_repaired:
+                    outcome, why = Outcome.CORRUPT, "what could be repaired of the file shows nothing"
                 raise DocumentError(outcome, f"{why} on {counted(count)}")
             metadata = metadata_of(pdf, text)
             return [

@@ -61,7 +61,7 @@ def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
 
 
 class Rows:
-    """The rows of each part of a table. A part is the lines between two ruling lines; each of `each` or more parts is probably one row."""
+    """The rows of the parts of a table. A part is the lines between two ruling lines; each of `each` or more parts is probably one row."""
 
     def __init__(
         self, f: Fragments, edges: list[int], right: int, parts: list[list[list[int]]], each: int
@@ -77,14 +77,13 @@ class Rows:
             for n, (first, last) in self._spans.items()
         }
 
-    def all(self) -> list[list[TableRow]]:
-        """The rows of each part."""
-        return [
-            self._spread(part)
-            if len(self._parts) == 1 or self._is_many(part)
-            else [self._row([n for line in part for n in line])]
-            for part in self._parts
-        ]
+    def all(self) -> list[TableRow]:
+        """The rows of all parts."""
+        rows: list[TableRow] = []
+        for part in self._parts:
+            many = len(self._parts) == 1 or self._is_many(part)
+            rows += self._spread(part) if many else [self._row([n for line in part for n in line])]
+        return rows
 
     def _is_many(self, part: list[list[int]]) -> bool:
         """Whether the lines of a part are several rows, rather than the lines of the cells of one row."""
@@ -345,9 +344,7 @@ class _Finder:
         edges = self._parting(shown, ruled, lines)
         if not edges:
             return []
-        rows = [
-            row for part in Rows(self._f, edges, self._right, run, _EACH - bool(ruled)).all() for row in part
-        ]
+        rows = Rows(self._f, edges, self._right, run, _EACH - bool(ruled)).all()
         filled = sum(bool(cell) for row in rows for cell in row)
         worded = sum(any(len(self._f.text[n]) >= _WORD for cell in row for n in cell) for row in rows)
         if 2 * worded < len(rows) or len(rows) < 2 or 10 * filled < 4 * len(rows) * (len(edges) + 1):

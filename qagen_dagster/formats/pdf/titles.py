@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import exp
 
 from qagen_dagster.formats.pdf.fragments import Font
-from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, NAMED, NUMBERED, letters_of
+from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, MAX_TITLE, NAMED, NUMBERED, letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
@@ -29,7 +29,6 @@ _WEIGHTS = {
     "word": -0.9,  # one short word, such as a logo, or only a general kind of document
     "below text": -3.0,
 }
-_MAX_TITLE = 300
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
 _SOME = 0.15  # the value of "large" for barely large print
 _LARGE = 1.15  # times the size of the running text
@@ -61,9 +60,8 @@ _DOCUMENT = (
     r"|memo(?:randum)?|minutes|newsletter|notes|notice|plan|policy|program(?:me)?|proposal|protocol|questionnaire|quiz|reference|report|request|review|rules|schedule|specification|standard|statement|summary|survey|syllabus|template|terms|test|timetable|tutorial|white ?paper|workshop|worksheet)s?\b"
 )
 _NAMES_KIND = re.compile(f"(?i){_DOCUMENT}")
-_ONLY_KIND = re.compile(
-    rf"(?i)(?:{_DOCUMENT}(?: of| for)?|of|for)$"
-)  # the line before or after the name may be
+# The line before the name or after it may be only this.
+_ONLY_KIND = re.compile(rf"(?i)(?:{_DOCUMENT}(?: of| for)?|of|for)$")
 # Ends with a short word, such as "of" or "e".
 _GOES_ON = re.compile(r" [^\W\d_A-Z\u0410-\u042f]{1,3}$|\b(?:OF|FOR|AND|THE|TO|ON|IN|WITH|Of|For|And|The)$")
 _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?: ")
@@ -136,14 +134,9 @@ def _printed(text: PdfText, lines: Sequence[int], wanted: str) -> tuple[int, ...
 def _may_be_title(shown: str) -> bool:
     """Whether a text can be a title: it is no heading, stamp, row of a table or end of a sentence."""
     return (
-        2 <= len(shown) <= _MAX_TITLE
-        and not (
-            _NO_TITLE.match(shown)
-            or NAMED.fullmatch(shown)
-            or NUMBERED.match(shown)
-            or DIVISION.fullmatch(shown)
-        )
-        and not (_UNREADABLE.search(shown) or FILE_NAME.search(shown))
+        2 <= len(shown) <= MAX_TITLE
+        and not (NAMED.fullmatch(shown) or NUMBERED.match(shown) or DIVISION.fullmatch(shown))
+        and not (_NO_TITLE.match(shown) or _UNREADABLE.search(shown) or FILE_NAME.search(shown))
         and shown[0] not in ".,;:!?)\u060c\u061b"  # as a part of a sentence begins
         and shown.count(" | ") <= 2
     )

@@ -27,9 +27,8 @@ from qagen_dagster.formats.pdf.text import PdfText, read_pages
 from qagen_dagster.records.document import Box, PageSpan, Visual, VisualType
 
 MAX_VISUALS = 1_000  # maximum of one document
-MAX_WORK = (
-    1_000_000  # pieces of text, pictures and paths of one document; pages beyond this limit are not listed
-)
+# Pieces of text, pictures and paths of one document; pages beyond this limit are not listed.
+MAX_WORK = 1_000_000
 _FEW_PATHS = 3_000  # the paths of a page count towards _MAX_PATHS only if the page has more
 _MAX_PATHS = 150_000  # paths on pages with many paths; beyond this limit, such pages are listed as a whole
 _MIN_PICTURE = (48.0, 36.0)  # minimum lengths in points of the longer and of the shorter side of a picture
@@ -292,7 +291,6 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
             found.append(_Found(kind, view.number, box, None, lines))
             taken.append(box)
 
-    pictures = _pictures(view.shapes, view.text)
     tables = list(view.tables)
     for run in _number_tables(view.text):
         near = [one for one in view.tables if area(intersection(run, one)) > 0]
@@ -300,9 +298,11 @@ def _uncaptioned(view: _PageView, taken: list[Rect], title_end: float) -> list[_
         tables = [union((run, one)) if [one] == near else one for one in tables] + ([] if near else [run])
     for box in tables:
         add(VisualType.TABLE, box, _rows(view.text, box, []))
-    for kind, box in pictures:
+    large = [one for one in view.shapes if _is_large(one) and not figures.is_written(one, view.text)]
+    boxes = [figures.with_labels(one.box, view.text, expanded(one.box, 30), set()) for one in large]
+    for one, box in sorted(zip(large, boxes, strict=True), key=lambda pair: (pair[1][1], pair[1][0])):
         if box[1] >= title_end:
-            add(kind, box)
+            add(VisualType.IMAGE if one.pictures else VisualType.DIAGRAM, box)
     return found
 
 
@@ -385,15 +385,8 @@ def _with_heads(run: list[list[Piece]], rows: list[list[Piece]]) -> tuple[Rect, 
     return box, heads
 
 
-def _pictures(shapes: list[figures.Shape], text: Text) -> list[tuple[VisualType, Rect]]:
-    """Shapes large enough to be visuals on their own, except boxes around text."""
-    large = [one for one in shapes if _is_large(one) and not figures.is_written(one, text)]
-    kinds = [VisualType.IMAGE if one.pictures else VisualType.DIAGRAM for one in large]
-    boxes = [figures.with_labels(one.box, text, expanded(one.box, 30), set()) for one in large]
-    return sorted(zip(kinds, boxes, strict=True), key=lambda one: (one[1][1], one[1][0]))
-
-
 def _is_large(shape: figures.Shape) -> bool:
+    """Whether a shape is large enough to be a visual on its own."""
     wide, high = shape.box[2] - shape.box[0], shape.box[3] - shape.box[1]
     sides = (max(wide, high), min(wide, high))
     least = _MIN_PICTURE if shape.pictures else _MIN_DRAWING
@@ -423,18 +416,16 @@ def _labelled(found: list[_Found], labels: Labels) -> list[Visual]:
             counts[one.page, word] += 1
             wanted = f"{word} p{one.page}-{counts[one.page, word]}"
         named.add(wanted.casefold())
-        visuals.append(_visual(one, labels.unique(wanted)))
+        x0, y0, x1, y1 = (round(side, 1) for side in one.box)
+        start, end = one.lines or (None, None)
+        visual = Visual(
+            label=labels.unique(wanted),
+            type=one.type,
+            page=one.page,
+            box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
+            caption=one.caption.text if one.caption else "",
+            start_line=start,
+            end_line=end,
+        )
+        visuals.append(visual)
     return visuals
-
-
-def _visual(one: _Found, label: str) -> Visual:
-    x0, y0, x1, y1 = (round(side, 1) for side in one.box)
-    return Visual(
-        label=label,
-        type=one.type,
-        page=one.page,
-        box=Box(x0=x0, y0=y0, x1=x1, y1=y1),
-        caption=one.caption.text if one.caption else "",
-        start_line=one.lines[0] if one.lines else None,
-        end_line=one.lines[1] if one.lines else None,
-    )

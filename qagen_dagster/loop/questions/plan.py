@@ -32,7 +32,6 @@ from qagen_dagster.records.corpus_options import ScenarioConfig, Staged, Strateg
 from qagen_dagster.records.document import CorpusIndex, IndexEntry
 from qagen_dagster.records.ids import Combination, Mode, fingerprint
 from qagen_dagster.records.questions import results
-from qagen_dagster.records.questions.history import PLAN, RESULTS, RunDocument, RunPlan, RunResults
 from qagen_dagster.records.questions.imported import QuestionLog
 from qagen_dagster.records.questions.results import (
     CandidateDocument,
@@ -40,6 +39,7 @@ from qagen_dagster.records.questions.results import (
     DocumentEnd,
     GenerationResult,
 )
+from qagen_dagster.records.questions.run_results import PLAN, RESULTS, RunDocument, RunPlan, RunResults
 
 _QUESTIONS = {Style.QUESTION: 1.0}
 _TEXTS = {  # the fields of a RunPlan, by the names of parts

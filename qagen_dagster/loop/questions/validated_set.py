@@ -16,7 +16,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.budget import Allowance
 from qagen_dagster.records.ids import Combination, normalise
 from qagen_dagster.records.questions import results
-from qagen_dagster.records.questions.history import REMOVED
+from qagen_dagster.records.questions.run_results import REMOVED
 
 
 def validate_set(

@@ -4,11 +4,8 @@ No type of an SDK appears here, so the rules are the same for all wires in this 
 characters, without any header and without any API key of six characters or more.
 """
 
-import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 from qagen_dagster.errors import (
@@ -19,6 +16,7 @@ from qagen_dagster.errors import (
     RequestRefusedError,
     TransientModelError,
 )
+from qagen_dagster.models.retry import retry_after
 
 MAX_TEXT = 300
 # Shorter keys stay in texts: users set placeholder keys like "none" or "EMPTY", and answers may contain these words.
@@ -105,31 +103,6 @@ def failure_in(name: str, body: dict[str, Any], secret: str | None = None) -> Mo
             failure = from_error_body(name, reported, secret)
             return TransientModelError(str(failure)) if type(failure) is PermanentModelError else failure
     return None
-
-
-def retry_after(headers: Mapping[str, str], *, now: datetime | None = None) -> float | None:
-    """The seconds that the server asks to wait: Retry-After-Ms, or Retry-After as a number or HTTP date. None if neither can be read."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
-    value = headers.get("retry-after")
-    seconds = _number(value)
-    if seconds is not None or not value:
-        return seconds
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and number >= 0 else None
 
 
 def _message(body: object) -> str:

@@ -142,40 +142,30 @@ class ExamSchema(Record):
 class IdeaPlan(Record):
     """Submit the reasoning idea of one question. No numbers, no equations, nothing solved."""
 
-    schema_id: Annotated[MathText, Field(description="The identifier of the schema you were given.")]
-    idea_summary: Annotated[
-        MathText, Field(description="The one dominant thinking move, in two to four sentences.")
-    ]
-    function_or_object_type: Annotated[
-        MathText,
-        Field(description="Kind of mathematical or physical object that carries the idea; no specific one."),
-    ]
-    constraints_used: Annotated[
-        tuple[MathText, ...],
-        Field(min_length=1, description="Conditions that the solver has to bring together."),
-    ]
-    what_is_asked: Annotated[
-        MathText, Field(description="The quantity or statement that the question will ask for.")
-    ]
-    intended_wrong_paths: Annotated[
-        tuple[MathText, ...],
-        Field(
-            min_length=3,
-            description="Mistakes in reasoning, not in arithmetic, each leading to another answer.",
-        ),
-    ]
-    difficulty_rationale: Annotated[MathText, Field(description="Why this is as hard as asked for.")]
-    mcq_viability: Annotated[MathText, Field(description="Why the wrong paths give believable options.")]
+    schema_id: MathText = Field(description="The identifier of the schema you were given.")
+    idea_summary: MathText = Field(description="The one dominant thinking move, in two to four sentences.")
+    function_or_object_type: MathText = Field(
+        description="Kind of mathematical or physical object that carries the idea; no specific one."
+    )
+    constraints_used: tuple[MathText, ...] = Field(
+        min_length=1, description="Conditions that the solver has to bring together."
+    )
+    what_is_asked: MathText = Field(description="The quantity or statement that the question will ask for.")
+    intended_wrong_paths: tuple[MathText, ...] = Field(
+        min_length=3, description="Mistakes in reasoning, not in arithmetic, each leading to another answer."
+    )
+    difficulty_rationale: MathText = Field(description="Why this is as hard as asked for.")
+    mcq_viability: MathText = Field(description="Why the wrong paths give believable options.")
 
 
 class ExamQuestion(Record):
     """A stem with four to eight options, lettered from A without a gap."""
 
-    stem: Annotated[MathText, Field(description="Two to six lines; LaTeX between $ signs.")]
-    options: Annotated[
-        dict[Letter, MathText], Field(min_length=4, max_length=8, description="Options by letter, from A on.")
-    ]
-    correct_option: Annotated[SaidLetter, Field(description="Letter of the one right option.")]
+    stem: MathText = Field(description="Two to six lines; LaTeX between $ signs.")
+    options: dict[Letter, MathText] = Field(
+        min_length=4, max_length=8, description="Options by letter, from A on."
+    )
+    correct_option: SaidLetter = Field(description="Letter of the one right option.")
 
     @model_validator(mode="after")
     def _lettered(self) -> "ExamQuestion":
@@ -190,20 +180,17 @@ class ExamQuestion(Record):
 class ExamSolution(Record):
     """The solution as a candidate would write it."""
 
-    reasoning: Annotated[MathText, Field(description="Short, exact steps.")]
-    key_insight: Annotated[MathText, Field(description="What makes it short, in one sentence.")]
+    reasoning: MathText = Field(description="Short, exact steps.")
+    key_insight: MathText = Field(description="What makes it short, in one sentence.")
 
 
 class CheckableForm(Record):
     """The answer as something that can be computed from the givens of the stem."""
 
-    givens: Annotated[
-        dict[str, MathText],
-        Field(
-            description="Name to exact value of each given of the stem, such as {'m': '2', 'v': '3/2'}. A given that "
-            "stays a symbol in the options has its own name as value, {'F': 'F'}: it is positive."
-        ),
-    ]
+    givens: dict[str, MathText] = Field(
+        description="Name to exact value of each given of the stem, such as {'m': '2', 'v': '3/2'}. A given that "
+        "stays a symbol in the options has its own name as value, {'F': 'F'}: it is positive."
+    )
     expression: Annotated[
         MathText,
         Field(
@@ -211,9 +198,7 @@ class CheckableForm(Record):
             description="The answer in SymPy syntax over the names of the givens; it must derive the answer, not state it.",
         ),
     ]
-    unit: Annotated[
-        str, Field(description="Unit of the value as the options write it; empty without one.")
-    ] = ""
+    unit: str = Field(default="", description="Unit of the value as the options write it; empty without one.")
 
 
 class QuestionPackage(Record):
@@ -221,46 +206,41 @@ class QuestionPackage(Record):
 
     question: ExamQuestion
     solution: ExamSolution
-    distractor_map: Annotated[
-        dict[Letter, MathText],
-        Field(
-            description="For every wrong option, the mistake in reasoning that leads to exactly this value."
-        ),
-    ]
-    check: Annotated[
-        CheckableForm | None, Field(description="Where the answer is a value: how to compute it. Else null.")
-    ] = None
+    distractor_map: dict[Letter, MathText] = Field(
+        description="For every wrong option, the mistake in reasoning that leads to exactly this value."
+    )
+    check: CheckableForm | None = Field(
+        default=None, description="Where the answer is a value: how to compute it. Else null."
+    )
 
 
 class VerifierReport(Record):
     """Submit your verdict on the question."""
 
     verdict: _SaidVerdict
-    confidence: Annotated[Literal["high", "medium"] | None, Field(description="With PASS.")] = None
-    failure_type: Annotated[
-        str, Field(description="With FAIL: the gravest of the kinds that you were told.")
-    ] = ""
-    reasons: Annotated[
-        tuple[str, ...],
-        Field(
-            description="With FAIL: what is wrong, one point each. With PASS and medium: the doubt that remains."
-        ),
-    ] = ()
+    confidence: Literal["high", "medium"] | None = Field(default=None, description="With PASS.")
+    failure_type: str = Field(
+        default="", description="With FAIL: the gravest of the kinds that you were told."
+    )
+    reasons: tuple[str, ...] = Field(
+        default=(),
+        description="With FAIL: what is wrong, one point each. With PASS and medium: the doubt that remains.",
+    )
     severity: _SaidSeverity = None
-    regen_instructions: Annotated[
-        str, Field(description="With FAIL that can be fixed: what has to change.")
-    ] = ""
+    regen_instructions: str = Field(
+        default="", description="With FAIL that can be fixed: what has to change."
+    )
 
 
 class StyleScores(Record):
     """Six categories, 0 to 10."""
 
-    authenticity: Annotated[Score, Field(description="Tone, compactness and structure of a real paper.")]
-    one_idea: Annotated[Score, Field(description="One idea, not two glued together.")]
-    no_calculator: Annotated[Score, Field(description="Clean arithmetic, exact forms.")]
-    elegance: Annotated[Score, Field(description="Short once seen, no grind.")]
-    distractors: Annotated[Score, Field(description="Each wrong option is a real pitfall.")]
-    plausibility: Annotated[Score, Field(description="Numbers and answers are plausible.")]
+    authenticity: Score = Field(description="Tone, compactness and structure of a real paper.")
+    one_idea: Score = Field(description="One idea, not two glued together.")
+    no_calculator: Score = Field(description="Clean arithmetic, exact forms.")
+    elegance: Score = Field(description="Short once seen, no grind.")
+    distractors: Score = Field(description="Each wrong option is a real pitfall.")
+    plausibility: Score = Field(description="Numbers and answers are plausible.")
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -277,7 +257,7 @@ class JudgedFlaw(Record):
     criterion: Literal[
         "ambiguous_information", "implausible_distractors", "gratuitous_information", "logical_cues"
     ]
-    detail: Annotated[str, Field(min_length=1, description="Where, and why it is a flaw, in one line.")]
+    detail: str = Field(min_length=1, description="Where, and why it is a flaw, in one line.")
 
 
 class StyleReport(Record):
@@ -285,12 +265,12 @@ class StyleReport(Record):
 
     verdict: _SaidVerdict
     scores: StyleScores
-    failure_type: Annotated[
-        str, Field(description="With FAIL, or with any score below 8: the gravest kind of fault.")
-    ] = ""
-    regen_instructions: Annotated[
-        str, Field(description="With FAIL, or with any score below 8: what has to change.")
-    ] = ""
+    failure_type: str = Field(
+        default="", description="With FAIL, or with any score below 8: the gravest kind of fault."
+    )
+    regen_instructions: str = Field(
+        default="", description="With FAIL, or with any score below 8: what has to change."
+    )
     severity: _SaidSeverity = None
     flaws: SkipJsonSchema[Annotated[tuple[JudgedFlaw, ...], Field(exclude_if=lambda value: not value)]] = ()
 
@@ -298,10 +278,8 @@ class StyleReport(Record):
 class FlawReport(StyleReport):
     """Submit your judgement of the style. `verdict` is kept as said; `scores` decide."""
 
-    flaws: Annotated[
-        tuple[JudgedFlaw, ...],
-        Field(
-            description="Flaws of these four kinds only: unclear wording, wrong options that nobody would choose, information that the "
-            "question does not need, wording that gives the key away. Empty if there are none."
-        ),
-    ] = ()
+    flaws: tuple[JudgedFlaw, ...] = Field(
+        default=(),
+        description="Flaws of these four kinds only: unclear wording, wrong options that nobody would choose, information that the "
+        "question does not need, wording that gives the key away. Empty if there are none.",
+    )

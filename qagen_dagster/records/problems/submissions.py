@@ -124,7 +124,7 @@ class ProblemInput(StrEnum):
 class Breach(Record):
     """A correctness property, by its number, that an output lacks. `detail` says why. A model that made the output is shown the breach."""
 
-    property: Annotated[int, Field(ge=1, le=16)]
+    property: int = Field(ge=1, le=16)
     detail: str
 
     def __str__(self) -> str:
@@ -164,31 +164,22 @@ _SaidDiagram = Annotated[
 class ClassificationResult(Record):
     """Submit what kind of physics question this is."""
 
-    question_type: Annotated[
-        _SaidKind,
-        Field(
-            description="mcq_sc: one option is right; mcq_mc: one or several are; subjective: no options; "
-            "assertion_reason: two statements to be judged; passage: a text with several questions; match: two lists."
-        ),
-    ]
-    difficulty: Annotated[_SaidDifficulty, Field(description="For the students it is written for.")]
-    topic: Annotated[
-        str, Field(min_length=1, description="Chapter of physics, such as Rotational mechanics.")
-    ]
-    subtopic: Annotated[str, Field(description="What of the topic, such as Rolling without slipping.")]
-    has_diagram: Annotated[
-        bool, Field(description="Whether a figure belongs to the question. A formula or a table is none.")
-    ]
-    diagram_type: Annotated[_SaidDiagram, Field(description="none without a figure.")] = DiagramKind.NONE
-    num_options: Annotated[int | None, Field(ge=0, le=26, description="How many options; null without.")] = (
-        None
+    question_type: _SaidKind = Field(
+        description="mcq_sc: one option is right; mcq_mc: one or several are; subjective: no options; "
+        "assertion_reason: two statements to be judged; passage: a text with several questions; match: two lists."
     )
-    estimated_marks: Annotated[int, Field(ge=0, le=100, description="As printed; 4 where none are.")] = 4
-    key_concepts: Annotated[tuple[str, ...], Field(description="Concepts that the solution needs.")] = ()
-    requires_calculus: Annotated[bool, Field(description="Whether it cannot be solved without.")] = False
-    confidence: Annotated[
-        Share, Field(description="Of the question type, 0 to 1; below 0.5 somebody will look at it.")
-    ]
+    difficulty: _SaidDifficulty = Field(description="For the students it is written for.")
+    topic: str = Field(min_length=1, description="Chapter of physics, such as Rotational mechanics.")
+    subtopic: str = Field(description="What of the topic, such as Rolling without slipping.")
+    has_diagram: bool = Field(
+        description="Whether a figure belongs to the question. A formula or a table is none."
+    )
+    diagram_type: _SaidDiagram = Field(default=DiagramKind.NONE, description="none without a figure.")
+    num_options: int | None = Field(default=None, ge=0, le=26, description="How many options; null without.")
+    estimated_marks: int = Field(default=4, ge=0, le=100, description="As printed; 4 where none are.")
+    key_concepts: tuple[str, ...] = Field(default=(), description="Concepts that the solution needs.")
+    requires_calculus: bool = Field(default=False, description="Whether it cannot be solved without.")
+    confidence: Share = Field(description="Of the question type, 0 to 1; below 0.5 somebody will look at it.")
 
     @property
     def flagged(self) -> bool:
@@ -199,91 +190,74 @@ class ClassificationResult(Record):
 class ScanResult(Record):
     r"""Submit the problem as LaTeX, from \item to \end{solution}."""
 
-    latex: Annotated[
-        LatexText,
-        Field(
-            description=r"Begins with \item and ends with \end{solution}; no preamble, no document environment."
-        ),
-    ]
-    raw_diagram_description: Annotated[
-        str | None, Field(description="What there is to draw, in words; null without a figure.")
-    ] = None
-    missing_sections: Annotated[
-        tuple[str, ...],
-        Field(description="What could not be read or is cut off, such as 'option D'; empty if nothing."),
-    ] = ()
-    has_diagram: Annotated[bool, Field(description="Whether a figure belongs to it.")] = False
-    contradictions: Annotated[
-        tuple[str, ...],
-        Field(
-            description="Where the figure contradicts the statement, such as '4 kg in the figure, 5 kg in the text'; transcribe both as "
-            "printed. Empty if nowhere.",
-            exclude_if=lambda value: not value,
-        ),
-    ] = ()
+    latex: LatexText = Field(
+        description=r"Begins with \item and ends with \end{solution}; no preamble, no document environment."
+    )
+    raw_diagram_description: str | None = Field(
+        default=None, description="What there is to draw, in words; null without a figure."
+    )
+    missing_sections: tuple[str, ...] = Field(
+        default=(), description="What could not be read or is cut off, such as 'option D'; empty if nothing."
+    )
+    has_diagram: bool = Field(default=False, description="Whether a figure belongs to it.")
+    contradictions: tuple[str, ...] = Field(
+        default=(),
+        description="Where the figure contradicts the statement, such as '4 kg in the figure, 5 kg in the text'; transcribe both as "
+        "printed. Empty if nowhere.",
+        exclude_if=lambda value: not value,
+    )
 
 
 class TikzResult(Record):
     """Submit the diagram as TikZ code."""
 
-    tikz_code: Annotated[
-        LatexText,
-        Field(
-            description=r"A tikzpicture environment, several for separate parts; no preamble, no document environment."
-        ),
-    ]
-    libraries: Annotated[
-        tuple[str, ...],
-        Field(
-            description="TikZ libraries it needs, such as calc or arrows.meta; circuitikz if it uses that."
-        ),
-    ] = ()
+    tikz_code: LatexText = Field(
+        description=r"A tikzpicture environment, several for separate parts; no preamble, no document environment."
+    )
+    libraries: tuple[str, ...] = Field(
+        default=(),
+        description="TikZ libraries it needs, such as calc or arrows.meta; circuitikz if it uses that.",
+    )
 
 
 class IdeaResult(Record):
     """Submit what the problem is about and how it is solved."""
 
-    concepts: Annotated[tuple[str, ...], Field(description="Physical concepts and laws; at least one.")]
-    formulas: Annotated[tuple[MathText, ...], Field(description="Relations that are used, as LaTeX.")] = ()
-    techniques: Annotated[tuple[str, ...], Field(description="Moves of the solution; at least one.")]
-    difficulty_factors: Annotated[
-        tuple[str, ...], Field(description="What a student stumbles over here.")
-    ] = ()
+    concepts: tuple[str, ...] = Field(description="Physical concepts and laws; at least one.")
+    formulas: tuple[MathText, ...] = Field(default=(), description="Relations that are used, as LaTeX.")
+    techniques: tuple[str, ...] = Field(description="Moves of the solution; at least one.")
+    difficulty_factors: tuple[str, ...] = Field(default=(), description="What a student stumbles over here.")
 
 
 class AlternateResult(Record):
     """Submit another way to the same answer."""
 
-    solution: Annotated[
-        LatexText,
-        Field(description=r"From \begin{solution} to \end{solution}, complete; ends at the answer."),
-    ]
-    method: Annotated[str, Field(min_length=1, description="The approach in one line.")]
-    final_answer: Annotated[str, Field(description="The answer it reaches, as LaTeX, with its unit.")]
+    solution: LatexText = Field(
+        description=r"From \begin{solution} to \end{solution}, complete; ends at the answer."
+    )
+    method: str = Field(min_length=1, description="The approach in one line.")
+    final_answer: str = Field(description="The answer it reaches, as LaTeX, with its unit.")
 
 
 class VariantResult(Record):
     r"""Submit the variant, from \item to \end{solution}."""
 
-    latex: Annotated[
-        LatexText,
-        Field(
-            description=r"Begins with \item and ends with \end{solution}, with a solution worked out anew."
-        ),
-    ]
-    changes: Annotated[
-        str,
-        Field(description="What was changed, in a line or two; of several sources, what came from which."),
-    ] = ""
+    latex: LatexText = Field(
+        description=r"Begins with \item and ends with \end{solution}, with a solution worked out anew."
+    )
+    changes: str = Field(
+        default="",
+        description="What was changed, in a line or two; of several sources, what came from which.",
+    )
 
 
 class ConversionResult(Record):
     r"""Submit the converted problem, from \item to \end{solution}."""
 
-    latex: Annotated[LatexText, Field(description=r"Begins with \item and ends with \end{solution}.")]
-    final_answer: Annotated[
-        str, Field(description="What stands in the box, or the letters; of integer the number alone.")
-    ] = ""
+    latex: LatexText = Field(description=r"Begins with \item and ends with \end{solution}.")
+    final_answer: str = Field(
+        default="", description="What stands in the box, or the letters; of integer the number alone."
+    )
 
 
 class Picture(Record):
@@ -316,9 +290,9 @@ class PlaceOnPage(Record):
 class PageResult(Record):
     """Submit the boxes of all problems on the page, in reading order."""
 
-    problems: Annotated[
-        tuple[PlaceOnPage, ...], Field(min_length=1, max_length=60, description="One box for each problem.")
-    ]
+    problems: tuple[PlaceOnPage, ...] = Field(
+        min_length=1, max_length=60, description="One box for each problem."
+    )
 
 
 class Problem(Record):

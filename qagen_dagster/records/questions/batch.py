@@ -32,8 +32,8 @@ AskedType = Annotated[
 class DraftQuestion(Record):
     """One question."""
 
-    question: Annotated[str, Field(description=submissions.SELF_CONTAINED)]
-    question_type: Annotated[AskedType, Field(description="The type that it was asked for as.")]
+    question: str = Field(description=submissions.SELF_CONTAINED)
+    question_type: AskedType = Field(description="The type that it was asked for as.")
 
 
 class NotPossible(Record):
@@ -42,54 +42,49 @@ class NotPossible(Record):
     question_type: Annotated[
         AskedType, WithJsonSchema({"type": "string", "description": "One of the types of questions."})
     ]
-    reason: Annotated[str, Field(description="What the document lacks, in one sentence.")]
+    reason: str = Field(description="What the document lacks, in one sentence.")
 
 
 class SubmitQuestions(Record):
     """Submit all questions at once."""
 
-    questions: Annotated[tuple[DraftQuestion, ...], Field(max_length=200)]
-    not_possible: Annotated[
-        tuple[NotPossible, ...],
-        Field(description="Types for which the document gives no more good questions than you submit."),
-    ] = ()
+    questions: tuple[DraftQuestion, ...] = Field(max_length=200)
+    not_possible: tuple[NotPossible, ...] = Field(
+        default=(), description="Types for which the document gives no more good questions than you submit."
+    )
 
 
 class SubmitRewrite(Record):
     """Submit the question that takes the place of the rejected one."""
 
-    question: Annotated[
-        str, Field(description="The new question; empty if the document gives none of this type.")
-    ]
+    question: str = Field(description="The new question; empty if the document gives none of this type.")
 
 
 class SubmitGroundedAnswer(Record):
     """Submit the answer with the passages that support it."""
 
-    answer: Annotated[str, Field(min_length=1, description="The answer, in whole sentences and complete.")]
-    evidence: Annotated[
-        tuple[submissions.EvidenceQuote, ...],
-        Field(
-            max_length=_MOST_QUOTES,
-            description="Every passage the answer rests on, and no other. Empty only with insufficient information.",
-        ),
-    ] = ()
-    computation: Annotated[
-        submissions.Computation | None,
-        Field(description="Only if a number of the answer is computed or counted: code computes it again."),
-    ] = None
+    answer: str = Field(min_length=1, description="The answer, in whole sentences and complete.")
+    evidence: tuple[submissions.EvidenceQuote, ...] = Field(
+        default=(),
+        max_length=_MOST_QUOTES,
+        description="Every passage the answer rests on, and no other. Empty only with insufficient information.",
+    )
+    computation: submissions.Computation | None = Field(
+        default=None,
+        description="Only if a number of the answer is computed or counted: code computes it again.",
+    )
 
 
 class NumberedAnswer(SubmitGroundedAnswer):
     """The answer to one of the questions."""
 
-    number: Annotated[int, Field(ge=1, description="Number of the question.")]
+    number: int = Field(ge=1, description="Number of the question.")
 
 
 class SubmitGroundedAnswers(Record):
     """Submit the answers to all questions, each with the passages that support it."""
 
-    answers: Annotated[tuple[NumberedAnswer, ...], Field(min_length=1, max_length=40)]
+    answers: tuple[NumberedAnswer, ...] = Field(min_length=1, max_length=40)
 
     _single = model_validator(mode="before")(submissions.in_list("answers", NumberedAnswer))
 
@@ -97,4 +92,4 @@ class SubmitGroundedAnswers(Record):
 class AnsweredQuestion(submissions.SubmitQA):
     """A question with its answer, in the form that the gate examines."""
 
-    evidence: Annotated[tuple[submissions.EvidenceQuote, ...], Field(min_length=1, max_length=_MOST_QUOTES)]
+    evidence: tuple[submissions.EvidenceQuote, ...] = Field(min_length=1, max_length=_MOST_QUOTES)

@@ -3,8 +3,6 @@
 Models read the docstrings and the descriptions of the fields of what they submit, which are part of the prompt.
 """
 
-from typing import Annotated
-
 from pydantic import Field
 
 from qagen_dagster.records.base import Record
@@ -51,51 +49,39 @@ class NoAnswer(Record):
 class Reading(Record):
     """One way to read an underspecified question."""
 
-    question: Annotated[
-        str, Field(min_length=8, description="The question with what it leaves open filled in.")
-    ]
-    answer: Annotated[str, Field(min_length=1, description="Its shortest complete answer.")]
+    question: str = Field(min_length=8, description="The question with what it leaves open filled in.")
+    answer: str = Field(min_length=1, description="Its shortest complete answer.")
     evidence: EvidenceQuote
 
 
 class DraftNoAnswer(Record):
     """One question that the documents do not answer as it is asked."""
 
-    kind: Annotated[NoAnswerKind, Field(description="The kind that it was asked for as.")]
+    kind: NoAnswerKind = Field(description="The kind that it was asked for as.")
     question: QuestionText
-    reason: Annotated[
-        str,
-        Field(
-            min_length=1,
-            description="One sentence. unanswerable: which fact is missing, and what is there instead. false_premise: what the question "
-            "takes for granted. underspecified: what it leaves open.",
-        ),
-    ]
-    answer: Annotated[
-        str,
-        Field(
-            min_length=1,
-            description="One sentence that a good system would say. unanswerable: that the documents do not give this fact. "
-            "false_premise: what is true instead. underspecified: the readings with their answers.",
-        ),
-    ]
-    evidence: Annotated[
-        tuple[EvidenceQuote, ...],
-        Field(
-            min_length=1,
-            max_length=6,
-            description="unanswerable: the passages that come nearest. false_premise: the passages that deny it. underspecified: those of the readings.",
-        ),
-    ]
-    readings: Annotated[
-        tuple[Reading, ...],
-        Field(
-            max_length=4, description="Only for underspecified: two or more readings with different answers."
-        ),
-    ] = ()
+    reason: str = Field(
+        min_length=1,
+        description="One sentence. unanswerable: which fact is missing, and what is there instead. false_premise: what the question "
+        "takes for granted. underspecified: what it leaves open.",
+    )
+    answer: str = Field(
+        min_length=1,
+        description="One sentence that a good system would say. unanswerable: that the documents do not give this fact. "
+        "false_premise: what is true instead. underspecified: the readings with their answers.",
+    )
+    evidence: tuple[EvidenceQuote, ...] = Field(
+        min_length=1,
+        max_length=6,
+        description="unanswerable: the passages that come nearest. false_premise: the passages that deny it. underspecified: those of the readings.",
+    )
+    readings: tuple[Reading, ...] = Field(
+        default=(),
+        max_length=4,
+        description="Only for underspecified: two or more readings with different answers.",
+    )
 
 
 class SubmitNoAnswer(Record):
     """Submit all questions at once; none of a kind for which the document has no material."""
 
-    questions: Annotated[tuple[DraftNoAnswer, ...], Field(max_length=40)]
+    questions: tuple[DraftNoAnswer, ...] = Field(max_length=40)

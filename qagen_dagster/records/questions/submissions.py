@@ -16,17 +16,14 @@ from qagen_dagster.records.corpus_options import AcrossKind
 class EvidenceQuote(Record):
     """A passage copied from the document."""
 
-    quote: Annotated[
-        str,
-        Field(
-            min_length=1,
-            description="One contiguous passage in the document's own words and punctuation, line numbers left out. "
-            "Spaces and line breaks do not matter.",
-        ),
-    ]
-    start_line: Annotated[
-        int | None, Field(ge=1, description="Line the quote starts on; null only in a document without text.")
-    ] = None
+    quote: str = Field(
+        min_length=1,
+        description="One contiguous passage in the document's own words and punctuation, line numbers left out. "
+        "Spaces and line breaks do not matter.",
+    )
+    start_line: int | None = Field(
+        default=None, ge=1, description="Line the quote starts on; null only in a document without text."
+    )
 
 
 class Step(Record):
@@ -46,35 +43,27 @@ class Step(Record):
         "rank",
         "days",
     ]
-    items: Annotated[
-        tuple[str, ...],
-        Field(
-            min_length=1,
-            max_length=60,
-            description="The values as the quotes write them, in the order of the operation: ratio is first by second, "
-            "percent_change is from second to first, days is from the second date to the first. For count: the words of each thing that is "
-            "counted, as the quotes write them. For maximum, minimum and rank: each name with its value, such as GSO: 31; rank is the "
-            "place of the first one among all, from the largest.",
-        ),
-    ]
-    result: Annotated[
-        str,
-        Field(
-            description="The number that comes out; for maximum and minimum the name or the value that wins; for rank the place."
-        ),
-    ]
+    items: tuple[str, ...] = Field(
+        min_length=1,
+        max_length=60,
+        description="The values as the quotes write them, in the order of the operation: ratio is first by second, "
+        "percent_change is from second to first, days is from the second date to the first. For count: the words of each thing that is "
+        "counted, as the quotes write them. For maximum, minimum and rank: each name with its value, such as GSO: 31; rank is the "
+        "place of the first one among all, from the largest.",
+    )
+    result: str = Field(
+        description="The number that comes out; for maximum and minimum the name or the value that wins; for rank the place."
+    )
 
 
 class Computation(Step):
     """How an answer is worked out from values in the quotes; the result is a number or a name of the answer."""
 
-    steps: Annotated[
-        tuple[Step, ...],
-        Field(
-            max_length=6,
-            description="Only if other results come first: those operations. Their results may be items of later ones.",
-        ),
-    ] = ()
+    steps: tuple[Step, ...] = Field(
+        default=(),
+        max_length=6,
+        description="Only if other results come first: those operations. Their results may be items of later ones.",
+    )
 
 
 SELF_CONTAINED = "One self-contained question. Its reader knows only the corpus, not which document is meant."
@@ -91,48 +80,36 @@ class SubmitQA(Record):
 
     question: QuestionText
     answer: AnswerText
-    evidence: Annotated[
-        tuple[EvidenceQuote, ...],
-        Field(
-            min_length=1, max_length=20, description="Every passage needed to prove the answer, and no other."
-        ),
-    ]
-    question_type: Annotated[
-        str,
-        Field(
-            description="multi_hop only if the answer needs two passages: two sentences, which may follow each other, or more "
-            "(the rows of a table with its head are one passage); else one of factual, definition, numeric, temporal, causal, comparison, procedural, structure (layout, arrows, "
-            "parts); or another word the scenario uses."
-        ),
-    ] = "factual"
+    evidence: tuple[EvidenceQuote, ...] = Field(
+        min_length=1, max_length=20, description="Every passage needed to prove the answer, and no other."
+    )
+    question_type: str = Field(
+        default="factual",
+        description="multi_hop only if the answer needs two passages: two sentences, which may follow each other, or more "
+        "(the rows of a table with its head are one passage); else one of factual, definition, numeric, temporal, causal, comparison, procedural, structure (layout, arrows, "
+        "parts); or another word the scenario uses.",
+    )
     computation: Computed = None
-    also_seen: Annotated[
-        tuple[str, ...],
-        Field(
-            description="Only if you used tools: up to five other facts you saw that are worth a question, each in one short sentence "
-            "with its line or label. The next attempt sees these notes, and nothing else of what you looked at."
-        ),
-    ] = ()
+    also_seen: tuple[str, ...] = Field(
+        default=(),
+        description="Only if you used tools: up to five other facts you saw that are worth a question, each in one short sentence "
+        "with its line or label. The next attempt sees these notes, and nothing else of what you looked at.",
+    )
 
 
 class SubmitVisualQA(SubmitQA):
     """Submit one question about tables or figures, with its answer and what proves it."""
 
-    visuals: Annotated[
-        tuple[str, ...],
-        Field(
-            min_length=1,
-            description="Labels, as list_visual_content shows them, of the tables and figures one must look at.",
-        ),
-    ]
+    visuals: tuple[str, ...] = Field(
+        min_length=1,
+        description="Labels, as list_visual_content shows them, of the tables and figures one must look at.",
+    )
 
 
 class ReportExhausted(Record):
     """Report that the document holds no further good question."""
 
-    reason: Annotated[
-        str, Field(min_length=1, description="What was looked at and why nothing more can be asked.")
-    ]
+    reason: str = Field(min_length=1, description="What was looked at and why nothing more can be asked.")
 
 
 def _explained_last(schema: dict[str, Any]) -> None:
@@ -148,58 +125,39 @@ class BlindAnswer(Record):
 
     model_config = ConfigDict(json_schema_extra=_explained_last)
 
-    answerable: Annotated[
-        bool,
-        Field(description="True if the document answers the whole question; false if only a part of it."),
-    ]
-    answer: Annotated[
-        str,
-        Field(
-            description="Only what is asked, as short as it can be; of two possible answers the better one. Empty if not answerable."
-        ),
-    ]
-    evidence: Annotated[
-        tuple[EvidenceQuote, ...],
-        Field(description="The passages your answer, or the part of it you found, rests on."),
-    ] = ()
-    premise_holds: Annotated[
-        bool,
-        Field(
-            description="False if the question takes for granted what the document denies or calls only likely."
-        ),
-    ] = True
-    unambiguous: Annotated[
-        bool,
-        Field(
-            description="False if a careful reader could defend two different answers, or cannot tell what is asked."
-        ),
-    ]
-    note: Annotated[
-        str,
-        Field(
-            description="One sentence, only if needed: which other answer is possible, or what is missing."
-        ),
-    ] = ""
+    answerable: bool = Field(
+        description="True if the document answers the whole question; false if only a part of it."
+    )
+    answer: str = Field(
+        description="Only what is asked, as short as it can be; of two possible answers the better one. Empty if not answerable."
+    )
+    evidence: tuple[EvidenceQuote, ...] = Field(
+        default=(), description="The passages your answer, or the part of it you found, rests on."
+    )
+    premise_holds: bool = Field(
+        default=True,
+        description="False if the question takes for granted what the document denies or calls only likely.",
+    )
+    unambiguous: bool = Field(
+        description="False if a careful reader could defend two different answers, or cannot tell what is asked."
+    )
+    note: str = Field(
+        default="",
+        description="One sentence, only if needed: which other answer is possible, or what is missing.",
+    )
 
 
 class JudgingAnswer(BlindAnswer):
     """Answer the question from the document alone, and judge the question."""
 
-    self_contained: Annotated[
-        bool,
-        Field(
-            description="False if a reader who knows the corpus, but not which document is meant, cannot tell what is asked."
-        ),
-    ]
-    relevant: Annotated[
-        bool, Field(description="False if the question does not serve the corpus and the scenario.")
-    ]
-    note: Annotated[
-        str,
-        Field(
-            description="One sentence, only if needed: which other answer is possible, what is missing, or the reason for another false."
-        ),
-    ] = ""
+    self_contained: bool = Field(
+        description="False if a reader who knows the corpus, but not which document is meant, cannot tell what is asked."
+    )
+    relevant: bool = Field(description="False if the question does not serve the corpus and the scenario.")
+    note: str = Field(
+        default="",
+        description="One sentence, only if needed: which other answer is possible, what is missing, or the reason for another false.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -228,13 +186,13 @@ def in_list(name: str, item: type[Record]) -> Callable[[object], object]:
 class NumberedFinding(BlindAnswer):
     """The answer to one of the questions."""
 
-    number: Annotated[int, Field(ge=1, description="Number of the question.")]
+    number: int = Field(ge=1, description="Number of the question.")
 
 
 class SubmitSeenAnswers(Record):
     """Answer every question from the document alone."""
 
-    answers: Annotated[tuple[NumberedFinding, ...], Field(min_length=1, max_length=40)]
+    answers: tuple[NumberedFinding, ...] = Field(min_length=1, max_length=40)
 
     _single = model_validator(mode="before")(in_list("answers", NumberedFinding))
 
@@ -242,13 +200,13 @@ class SubmitSeenAnswers(Record):
 class NumberedJudgement(JudgingAnswer):
     """The answer to one of the questions, and what you find about the question."""
 
-    number: Annotated[int, Field(ge=1, description="Number of the question.")]
+    number: int = Field(ge=1, description="Number of the question.")
 
 
 class SubmitAnswers(Record):
     """Answer every question from the document alone, and judge each question by itself."""
 
-    answers: Annotated[tuple[NumberedJudgement, ...], Field(min_length=1, max_length=40)]
+    answers: tuple[NumberedJudgement, ...] = Field(min_length=1, max_length=40)
 
     _single = model_validator(mode="before")(in_list("answers", NumberedJudgement))
 
@@ -258,34 +216,31 @@ class Comparison(Record):
 
     model_config = ConfigDict(json_schema_extra=_explained_last)
 
-    supported: Annotated[bool, Field(description="Criterion 1, before you look at your own answer.")]
-    matches: Annotated[bool, Field(description="Criterion 2.")]
-    premise_holds: Annotated[bool, Field(description="Criterion 3.")]
-    unambiguous: Annotated[bool, Field(description="Criterion 4.")]
-    self_contained: Annotated[bool, Field(description="Criterion 5.")]
-    relevant: Annotated[bool, Field(description="Criterion 6.")]
+    supported: bool = Field(description="Criterion 1, before you look at your own answer.")
+    matches: bool = Field(description="Criterion 2.")
+    premise_holds: bool = Field(description="Criterion 3.")
+    unambiguous: bool = Field(description="Criterion 4.")
+    self_contained: bool = Field(description="Criterion 5.")
+    relevant: bool = Field(description="Criterion 6.")
     # True by default, because models that cannot judge types leave it out
-    of_type: Annotated[bool, Field(description="Criterion 7.")] = True
-    explanation: Annotated[
-        str,
-        Field(
-            min_length=1,
-            description="The reason for every false, in one or two sentences, and why differing answers match if they do; "
-            '"all hold" if there is nothing to explain.',
-        ),
-    ]
+    of_type: bool = Field(default=True, description="Criterion 7.")
+    explanation: str = Field(
+        min_length=1,
+        description="The reason for every false, in one or two sentences, and why differing answers match if they do; "
+        '"all hold" if there is nothing to explain.',
+    )
 
 
 class NumberedComparison(Comparison):
     """The comparison of one pair of answers."""
 
-    number: Annotated[int, Field(ge=1, description="Number of the pair.")]
+    number: int = Field(ge=1, description="Number of the pair.")
 
 
 class SubmitComparisons(Record):
     """Compare your own answer with the proposed one, and judge the question, of every pair by itself."""
 
-    comparisons: Annotated[tuple[NumberedComparison, ...], Field(min_length=1, max_length=40)]
+    comparisons: tuple[NumberedComparison, ...] = Field(min_length=1, max_length=40)
 
     _single = model_validator(mode="before")(in_list("comparisons", NumberedComparison))
 
@@ -294,40 +249,32 @@ class DuplicateVerdict(Record):
     """Say whether the new question asks the same as one of the numbered ones."""
 
     verdict: Literal["unique", "duplicate"]
-    duplicate_of: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            description="Number of the accepted question it repeats, the closest if several; null if unique.",
-        ),
-    ] = None
-    explanation: Annotated[
-        str,
-        Field(
-            description="One short sentence: which fact the new question asks for, and which the nearest one does."
-        ),
-    ] = ""
+    duplicate_of: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of the accepted question it repeats, the closest if several; null if unique.",
+    )
+    explanation: str = Field(
+        default="",
+        description="One short sentence: which fact the new question asks for, and which the nearest one does.",
+    )
 
 
 class GroundingVerdict(Record):
     """Say whether the document supports every claim of the answer."""
 
-    reason: Annotated[
-        str,
-        Field(
-            max_length=2000,
-            description="One or two sentences: the claim that fails and what the document says instead, or the lines that "
-            "prove the answer. Write this first.",
-        ),
-    ] = ""
-    verdict: Annotated[
-        Literal["SUPPORTED", "NOT_SUPPORTED"],
-        Field(description="NOT_SUPPORTED if a single claim is contradicted, changed or not in the document."),
-    ]
-    confidence: Annotated[
-        float,
-        Field(ge=0, le=1, allow_inf_nan=False, description="How sure you are of the verdict, from 0 to 1."),
-    ]
+    reason: str = Field(
+        default="",
+        max_length=2000,
+        description="One or two sentences: the claim that fails and what the document says instead, or the lines that "
+        "prove the answer. Write this first.",
+    )
+    verdict: Literal["SUPPORTED", "NOT_SUPPORTED"] = Field(
+        description="NOT_SUPPORTED if a single claim is contradicted, changed or not in the document."
+    )
+    confidence: float = Field(
+        ge=0, le=1, allow_inf_nan=False, description="How sure you are of the verdict, from 0 to 1."
+    )
 
     @field_validator("reason", mode="before")
     @classmethod
@@ -361,27 +308,24 @@ class GroundingVerdict(Record):
 class DocumentQuote(EvidenceQuote):
     """A passage copied from one of the documents."""
 
-    document: Annotated[int, Field(ge=1, description="Number of the document that has it.")]
+    document: int = Field(ge=1, description="Number of the document that has it.")
 
 
 class DraftAcross(Record):
     """One question that no single document answers."""
 
-    kind: Annotated[AcrossKind, Field(description="Its kind.")]
+    kind: AcrossKind = Field(description="Its kind.")
     question: QuestionText
     answer: AnswerText
-    evidence: Annotated[
-        tuple[DocumentQuote, ...],
-        Field(
-            min_length=2,
-            max_length=20,
-            description="Every passage needed to prove the answer, of each document at least one.",
-        ),
-    ]
+    evidence: tuple[DocumentQuote, ...] = Field(
+        min_length=2,
+        max_length=20,
+        description="Every passage needed to prove the answer, of each document at least one.",
+    )
     computation: Computed = None
 
 
 class SubmitAcross(Record):
     """Submit all questions at once; none if the documents give none."""
 
-    questions: Annotated[tuple[DraftAcross, ...], Field(max_length=10)]
+    questions: tuple[DraftAcross, ...] = Field(max_length=10)

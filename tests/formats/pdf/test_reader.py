@@ -288,13 +288,13 @@ def test_metadata_from_the_page():
 
 def test_metadata_from_the_properties():
     document = pymupdf.open(
-        "pdf", pdf("The Title\nA. One, B. Two", title="The Title", author="A. One; B. Two")
+        "pdf", pdf("The Report\nA. One, B. Two", title="The Report", author="A. One; B. Two")
     )
     document.set_metadata({**document.metadata, "creationDate": "D:20240229120000Z"})
     document.xref_set_key(document.pdf_catalog(), "Lang", "(en-GB)")
     found = parse(document.tobytes()).metadata
     assert (found.title, found.authors, found.date, found.language) == (
-        "The Title",
+        "The Report",
         ("A. One", "B. Two"),
         "2024-02-29",
         "en-GB",
@@ -412,12 +412,12 @@ def test_damaged_bytes_give_a_document_or_a_named_outcome(data):
 
 def with_logo(page: pymupdf.Page) -> None:
     write(page, ["Redbooks"], y=40, size=30)
-    write(page, PAPER.split("\n")[:2], y=120, size=18)
+    write(page, ["A Survey of Small Things", "and Their Uses"], y=120, size=18)
     write(page, PAPER.split("\n")[3:], y=260, size=10)
 
 
 def test_a_logo_is_no_title():
-    assert parse(pdf(with_logo)).metadata.title == "A Study of Small Things and Their Uses"
+    assert parse(pdf(with_logo)).metadata.title == "A Survey of Small Things and Their Uses"
 
 
 @pytest.mark.parametrize("filters", ["/DCTDecode", "/JBIG2Decode", "[/FlateDecode /JPXDecode]"])

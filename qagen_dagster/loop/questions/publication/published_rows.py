@@ -19,7 +19,6 @@ from qagen_dagster.records.document import CorpusIndex, Document, IndexEntry, Vi
 from qagen_dagster.records.grading import AnswerGrade, DocumentGrades, GroundingReport
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions import results as result_records
-from qagen_dagster.records.questions.history import Spent
 from qagen_dagster.records.questions.published import (
     CorpusGenerationResult,
     PublishedGrade,
@@ -28,6 +27,7 @@ from qagen_dagster.records.questions.published import (
     PublishedVisual,
     RejectedQuestion,
 )
+from qagen_dagster.records.questions.run_results import RunCost
 from qagen_dagster.records.run import CallSummary, Usage
 
 _WITHOUT_QUESTIONS = (result_records.DocumentEnd.NOT_USABLE, result_records.DocumentEnd.NO_VISUALS)
@@ -57,7 +57,7 @@ def set_facts(
                 )
             yield from result.calls
 
-    spent = Spent.on(_once_each(chain(read(), validated.calls)))
+    spent = RunCost.on(_once_each(chain(read(), validated.calls)))
     return SetFacts(
         corpus_context=corpus.corpus_context,
         scenario_name=scenario.name,

@@ -38,7 +38,7 @@ class RunPlan(OfCombination):
     scenario_description: str
 
 
-class Spent(Record):
+class RunCost(Record):
     """The cost of calls. Replayed calls cost nothing, so only their number is counted."""
 
     calls: int = 0
@@ -81,7 +81,7 @@ class RunDocument(Record):
     rejected_by_reason: dict[str, int] | None = None
     accepted_by_type: dict[str, int] | None = None
     reused: bool | None = None  # whether an earlier run made the result and paid for it
-    spent: Spent | None = None  # None: the result was reused, or it no longer exists
+    spent: RunCost | None = None  # None: the result was reused, or it no longer exists
 
     @classmethod
     def of(cls, run_id: str, line: CandidateDocument, result: GenerationResult | None) -> Self:
@@ -103,7 +103,7 @@ class RunDocument(Record):
             rejected_by_reason=Counter(pair.rejection_reason.value for pair in result.rejected),
             accepted_by_type=Counter(accepted.question_type for accepted in result.accepted),
             reused=reused,
-            spent=None if reused else Spent.on(result.calls),
+            spent=None if reused else RunCost.on(result.calls),
         )
 
 
