@@ -247,7 +247,7 @@ def _anywhere(candidate: Candidate, context: Context) -> bool:
     if candidate.family in STRUCTURED:
         return not candidate.frame
     named = names_something(candidate.asked, context)
-    few = len(set(content_stems(candidate.asked))) < (3 if named else 4)
+    few = len(set(content_stems(candidate.asked))) < (3 if named or candidate.family == "how_many" else 4)
     return (few and candidate.family not in _TELLING) or not (candidate.frame or named)
 
 
