@@ -173,7 +173,7 @@ def _pdf(text: str = "Between the two parties it is agreed", password: str = "")
 
 @contextmanager
 def _written(bench: Bench) -> Generator[None]:
-    bench.project.corpus("reasoning", BATCH, {})
+    bench.project.corpus("reasoning", BATCH, {"a.txt": b"The pump is old."})
     yield
 
 

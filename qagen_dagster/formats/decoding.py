@@ -43,6 +43,8 @@ _DOS = ("cp437", "cp850", "cp852")
 _OF_DOS = re.compile(
     rb"[A-Za-z][\x81\x82\x84\x88\x94\xa7][a-z]"
 )  # letters of DOS that are other signs elsewhere
+# Bytes between a letter and a small letter that are signs or capitals in Mac Roman
+_NOT_MAC = re.compile(rb"[A-Za-z][\xa0-\xa6\xa8-\xbd\xc0-\xc8\xca-\xce\xd6\xd7\xd9-\xdd\xe0-\xf4\xf6-\xff][a-z]")
 _OTHER_SCRIPTS = (
     "cp1251", "cp1253", "cp1255", "cp1256", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "koi8_r", "koi8_u", "cp866", "mac_cyrillic",
     "cp874", "big5hkscs", "cp949", "cp932", "euc_jis_2004", "euc_kr", "gb18030",
@@ -183,7 +185,7 @@ def _legacy(data: bytes) -> str:
     high = len(_HIGH.findall(telling))
     few = high < _FEW * (high + len(_ASCII_LETTER.findall(telling)))
     names = (*_LATIN, *(_DOS if _OF_DOS.search(telling) else ()), *(() if few else _OTHER_SCRIPTS))
-    is_no_iso = _NOT_ISO.search(telling)
+    left_out = ("iso",) * bool(_NOT_ISO.search(telling)) + ("mac_roman",) * bool(_NOT_MAC.search(telling))
     if _SIGNS.fullmatch(telling):
         return "cp1252"
     found = detect(
@@ -191,7 +193,7 @@ def _legacy(data: bytes) -> str:
         max_bytes=len(telling),
         prefer_superset=False,
         compat_names=False,
-        include_encodings=[name for name in names if not (is_no_iso and name.startswith("iso"))],
+        include_encodings=[name for name in names if not name.startswith(left_out)],
         no_match_encoding="cp1252",
     )
     encoding = found["encoding"] or "cp1252"

@@ -51,7 +51,7 @@ def test_what_cannot_be_done_is_one_line(
     code: int,
     told: str,
 ) -> None:
-    qagen.project.corpus("water", waterworks.corpus(), {})
+    qagen.project.corpus("water", waterworks.corpus(), {"a.txt": b"The pump is old."})
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     ended = qagen(*words)

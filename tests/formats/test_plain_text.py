@@ -314,3 +314,10 @@ def test_controls_beyond_ascii_are_read_as_in_a_browser_and_tags_are_left_out() 
     assert parse("at \u00965 \u00b0C, \u0093half\u0094, tag\U000e0041 \u061cmark".encode()).text == (
         "at \u20135 \u00b0C, \u201chalf\u201d, tag mark"
     )
+
+
+def test_letters_that_the_mac_has_elsewhere_are_not_of_the_mac() -> None:
+    text = "Ein Körper startet.\rDer Körper hält an.\r"
+    assert decode(text.encode("latin-1")).text == text
+    mac = "Der Körper hält an, und ein größerer fährt später über die Brücke.\r"
+    assert decode(mac.encode("mac_roman")).text == mac

@@ -123,20 +123,9 @@ def test_who_caught_what_is_in_the_record(tmp_path: Path) -> None:
     assert play.asked("verifier") == 3, "no verdict is bought on a question whose key was not reached"
 
 
-def test_a_designer_that_refuses_ends_the_item(tmp_path: Path) -> None:
-    play = ExamPlay(design=lambda _slot, _number: answer(say("I would rather not."), Stop.REFUSAL))
-    found = result(play, run(play, tmp_path))
-    assert found.rejected is not None
-    assert (found.rejected.stage, found.rejected.attempts) == ("designer", 0)
-    assert "refused: I would rather not." in found.end_detail
-    assert play.asked("designer") == 3
-    assert "I would rather not." in found.log[0].raw_text
-    run(play, tmp_path)
-    assert play.asked("designer") == 3, "it is not paid again"
-
-
 USELESS: dict[str, Turn] = {
     "words": say("I will read the"),
+    "refusal": answer(say("I would rather not."), Stop.REFUSAL),
     "form": call("submit_idea", idea="a"),
     "unknown tool": call("open_valve"),
     "malformed": MalformedResponseError("no choices"),
