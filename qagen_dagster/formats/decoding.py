@@ -44,7 +44,9 @@ _OF_DOS = re.compile(
     rb"[A-Za-z][\x81\x82\x84\x88\x94\xa7][a-z]"
 )  # letters of DOS that are other signs elsewhere
 # Bytes between a letter and a small letter that are signs or capitals in Mac Roman
-_NOT_MAC = re.compile(rb"[A-Za-z][\xa0-\xa6\xa8-\xbd\xc0-\xc8\xca-\xce\xd6\xd7\xd9-\xdd\xe0-\xf4\xf6-\xff][a-z]")
+_NOT_MAC = re.compile(
+    rb"[A-Za-z][\xa0-\xa6\xa8-\xbd\xc0-\xc8\xca-\xce\xd6\xd7\xd9-\xdd\xe0-\xf4\xf6-\xff][a-z]"
+)
 _OTHER_SCRIPTS = (
     "cp1251", "cp1253", "cp1255", "cp1256", "iso8859_5", "iso8859_6", "iso8859_7", "iso8859_8", "koi8_r", "koi8_u", "cp866", "mac_cyrillic",
     "cp874", "big5hkscs", "cp949", "cp932", "euc_jis_2004", "euc_kr", "gb18030",
