@@ -61,7 +61,7 @@ _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
 _POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
 # What a stem asks for, a form (with its givens) that lacks it, and the reason
 _UNMET = tuple((re.compile(asks, re.IGNORECASE), re.compile(lacks), why) for asks, lacks, why in (
-    (r"\bboth\b[^.?]{0,40}\b(?:included|inclusive|ends)\b|\binclusive\b|\bat (?:each|either) end\b", r"(?!.*(?:\+ ?1(?![\d.])|(?<![\d.])1 ?\+|[Ss]um))", "both ends count, and the form adds no 1"),
+    (r"(?s)\A(?=.*\bhow many\b).*?(?:\bboth\b[^.?]{0,40}\b(?:included|inclusive|ends)\b|\binclusive\b|\bat (?:each|either) end\b)", r"(?!.*(?:\+ ?1(?![\d.])|(?<![\d.])1 ?\+|[Ss]um))", "both ends count, and the form adds no 1"),
     (r"(?:per ?cent|%)[^?]{0,200}(?:per ?cent|%)[^?]{0,200}\bby (?:how many|how much|what) (?:per ?cent|%)(?!\w* point)", r"[^*/]*\Z", "a difference of percentages is in percentage points"),
     (r"\\log_|\\lg\b|\bpH\b|decibel|\bdB\b", r"(?!.*(?:/ ?\(?(?:log|ln)\(|,)).*\b(?:log|ln)\(", "the form has a natural logarithm, the stem another base"),
     (r"\bhow many\b[^.?]{0,80}\b(?:need(?:ed)?|required|necessary)\b", r".*(?:floor|//)", "the form rounds down a number that must suffice"),
