@@ -25,11 +25,8 @@ PARSER_SECONDS = 300.0  # limit of processor time for one document
 PARSER_MEMORY_MB = 4096
 OPTIONAL = ("grading", "evaluation", "exams", "problems")
 _PACKAGE = Path(__file__).resolve().parent
-_IS_CHECKOUT = (_PACKAGE.parent / "pyproject.toml").is_file()
-PROJECT_ROOT = (
-    _PACKAGE.parent if _IS_CHECKOUT else Path.cwd()
-)  # an installed package writes below the current folder
-DOCS = next((one for one in (_PACKAGE / "docs", _PACKAGE.parent / "docs") if one.is_dir()), _PACKAGE / "docs")
+PROJECT_ROOT = _PACKAGE.parent
+DOCS = next((one for one in (_PACKAGE / "docs", PROJECT_ROOT / "docs") if one.is_dir()), _PACKAGE / "docs")
 EXECUTORS = ("in_process", "multiprocess", "celery", "k8s")
 CELERY_BROKER, CELERY_BACKEND = "QAGEN_CELERY_BROKER", "QAGEN_CELERY_BACKEND"
 

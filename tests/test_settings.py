@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import runpy
-import shutil
 from pathlib import Path
 
 import certifi
 import pytest
 
-from qagen_dagster import settings
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.settings import (
     OPTIONAL,
@@ -38,18 +35,6 @@ def test_without_variables_it_is_the_project_itself() -> None:
     assert (found.corpora, found.assets) == (PROJECT_ROOT / "corpora", str(PROJECT_ROOT / "assets"))
     assert (found.profile, found.profiles, found.shard_size) == ("embedded", None, None)
     assert found.parser_workers >= 1
-
-
-def test_an_installed_package_writes_below_the_current_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed = tmp_path / "site-packages" / "qagen_dagster" / "settings.py"
-    installed.parent.mkdir(parents=True)
-    shutil.copy(str(settings.__file__), installed)
-    (tmp_path / "mine").mkdir()
-    monkeypatch.chdir(tmp_path / "mine")
-    found = runpy.run_path(str(installed))["load_settings"]({})
-    assert (found.corpora, found.assets) == (tmp_path / "mine" / "corpora", str(tmp_path / "mine" / "assets"))
 
 
 def test_variables_are_read(tmp_path: Path) -> None:
