@@ -1,8 +1,8 @@
 """The title of a PDF: the group of lines on the first page that scores highest, or none if that is not sure enough.
 
 Each feature of a group has a value and a weight. Their weighted sum is a score, and the scores of all groups and of "no title" give
-their probabilities (multinomial logistic regression, fitted to 200 PDFs). A title that the properties or the outline state is another
-candidate if whole lines of the first pages show it.
+their probabilities (multinomial logistic regression, fitted to 200 PDFs; three weights were set by hand). A title that the properties or
+the outline state is another candidate if whole lines of the first pages show it.
 """
 
 import re
