@@ -1,33 +1,45 @@
-"""The title of a PDF: the group of lines on the first page that scores highest, or none if that is not sure enough.
+"""The title of a PDF: the lines of the first page that score highest, or none if they are not sure enough.
 
-Each feature of a group has a value and a weight. Their weighted sum is a score, and the scores of all groups and of "no title" give
-their probabilities (multinomial logistic regression, fitted to 200 PDFs; three weights were set by hand). A title that the properties or
-the outline state is another candidate if whole lines of the first pages show it.
+Adjacent lines in the same print are a group. A group, a part of one or two groups can be the title. The weighted sum of its features is its
+score. All scores and that of "no title" give probabilities (multinomial logistic regression; one run fitted all weights to 327 PDFs in
+eight collections, and each collection was left out once to choose `_SURE` and the L2 penalty, 0.1). A title that the properties or the
+outline state is another candidate if whole lines of the first pages show it.
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp
+from itertools import pairwise
+from math import exp, log2
 
 from qagen_dagster.formats.pdf.fragments import Font
 from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, MAX_TITLE, NAMED, NUMBERED, letters_of
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
-_NONE = 5.3  # the score of "no title"
-_SURE = 0.55  # minimum probability of a title
+_NONE = 7.3  # the score of "no title"
+_SURE = 0.53  # minimum probability of a title
 _WEIGHTS = {
-    "large": 3.9,  # if its print is large: from _SOME to 1 by how far its size exceeds the running text; else 0
-    "bold": 2.0,  # bold print in the size of the running text: the square of "early"; else 0
-    "early": 3.6,  # 1 for the first group, less for each later group
-    "stated": 1.6,  # the properties or the outline state it
-    "kind": 2.3,  # it names the kind of a document, such as a manual
-    "other": -2.3,  # its first line names an organisation, or says that this is a thesis
-    "sentence": -3.0,  # it begins or ends like a part of a sentence; or it is not large, and is prose or begins with a digit
-    "word": -0.9,  # one short word, such as a logo, or only a general kind of document
-    "below text": -3.0,
+    "large": 5.0,  # if its print is large: from _SOME to 1 by how far its size exceeds the running text; else 0
+    "bold": 2.1,  # bold print in the size of the running text: the square of "early"; else 0
+    "capitals": 1.3,  # only capitals in print that is not large
+    "early": 3.5,  # 1 for the first group, less for each later group
+    "stated": 1.3,  # the properties or the outline state it
+    "kind": 2.2,  # it names the kind of a document, such as a manual
+    "topic": 2.5,  # its words occur often in the document
+    "words": 1.3,  # it has a usual number of words
+    "other": -5.0,  # its first line names an organisation, or says that this is a thesis
+    "part": -5.1,  # it says what stands first without naming the document
+    "unfinished": -3.0,  # it ends with a short word, such as "of"
+    "sentence": -2.2,  # it begins or ends like a part of a sentence; or it is not large, and is prose or begins with a digit
+    "symbol": -4.1,  # it begins with a sign, such as a bullet
+    "below text": -1.1,
+    "cut": -3.3,  # only the first lines of a group
+    "rest": -2.8,  # only the last lines of a group
+    "joined": -3.4,  # two groups, one below the other
+    "apart": -3.0,  # two groups with a blank line between them
 }
 _CONFIRMING_PAGES = 3  # a cover and a half-title may stand before the title page
 _SOME = 0.15  # the value of "large" for barely large print
@@ -36,35 +48,34 @@ _EQUAL = 0.9  # minimum ratio of the sizes of two lines of a title, and of a bol
 _SIMILAR = 0.65  # minimum ratio of the sizes of a name and the kind of the document next to it
 _SAME = 0.97  # minimum ratio of the sizes of two lines of a title that are apart
 _GROUPS = 8  # number of groups after which "early" is 0
+_LINES = 5  # maximum lines that are cut off or left, where only a part of a group may be the title
+_NEAR = 4  # maximum distance of two groups that together may be the title, with blank lines between them
+_WORDS = range(3, 15)  # usual number of words of a title
+_SAMPLED = 3_000  # number of lines in which the words of the title are looked for
+_OFTEN = 15  # number of times after which a word counts as the topic
 # Stamps, web and e-mail addresses, dates, places with a year, periodicals, versions, and lines without letters.
 _NO_TITLE = re.compile(
-    r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$|(?:v|version|release|revision|rev\.)\.? ?\d|.*@|(?:[^\W\d_]+[.,]? +)?(?:\d{1,2}(?:\.|st|nd|rd|th)?,? +)?[^\W\d_]{3,12}[.,]? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$"
-    r"|[^\W\d_]+(?:[- ][^\W\d_]+){0,3}(?: [-\u2013\u2014] |, ?)(?:19|20)\d\d$|\d{4}-\d\d-\d\d\b|confidential$|draft$|by(?: |$)"
+    r"(?i)arxiv:|.*\bpage \d+ of \d|(?:proceedings|journal) of |https?://|www\.|doi:|10\.\d{4,9}/|issn\b|isbn\b|page \d|vol(?:ume|\.)? ?\d|[\d\W_]*$|(?:v|version|release|revision|rev\.)\.? ?\d|.*@|(?:[^\W\d_]+[.,]? +)?(?:\d{1,2}(?:\.|st|nd|rd|th)?,? +)?[^\W\d_]{3,12}[.,]? +(?:\d{1,2}(?:st|nd|rd|th)?,? +)?(?:19|20)\d\d$|[^\W\d_]+(?:[- ][^\W\d_]+){0,3}(?: [-\u2013\u2014] |, ?)(?:19|20)\d\d$|\d{4}-\d\d-\d\d\b|confidential$|draft$|by(?: |$)"
 )
 # An organisation, or the words that say that this is a thesis.
 _OTHER = re.compile(
-    r"(?i)\b(?:universi\w*|department|faculty|college of|school of|institut\w*|ministry|laborator\w+|commission|court|ltd\b|gmbh\b|\u0161kol\w+|universit\u00e4t\w*|fakult\u00e4t|departamento|facultad|minist\w+)\b|\u0443\u043d\u0438\u0432\u0435\u0440\u0441\u0438\u0442\u0435\u0442|\u043c\u0438\u043d\u0438\u0441\u0442\u0435\u0440\u0441\u0442\u0432|\u043c\u0438\u043d\u043e\u0431\u0440|\u0444\u0430\u043a\u0443\u043b\u044c\u0442\u0435\u0442"
-    r"|\u043a\u0430\u0444\u0435\u0434\u0440\u0430|\u0438\u043d\u0441\u0442\u0438\u0442\u0443\u0442|\u0443\u0447\u0440\u0435\u0436\u0434\u0435\u043d\u0438\u0435|\u5927\u5b66|\u5927\u5b78|\u062c\u0627\u0645\u0639\u0629|\u062f\u0627\u0646\u0634\u06af\u0627\u0647|\u062f\u0627\u0646\u0634\u06a9\u062f|^(?:(?:a|the|pra) )?(?:[\w'\u2019.]+ ){0,3}(?:thesis|dissertation|tesis|tese|th\u00e8se|pr\u00e1ce|\w*arbeit)\b(?: (?:to|submitted|for|in|zur) .*)?$|(?:\u043a\u0432\u0430\u043b\u0438\u0444\u0438\u043a\u0430\u0446\u0438\u043e\u043d\u043d|\u0434\u0438\u0441\u0441\u0435\u0440\u0442\u0430\u0446|\u8bba\u6587|\u8ad6\u6587|\u6bd5\u4e1a\u8bbe\u8ba1)"
+    r"(?i)\b(?:dipartiment\w*|centro|esc[ou]\w*la|scuola|\u00e9cole|high school|secondary|college|curso|corso|programme|law offices?|attorneys?|inc|llc|corp|association|council|agency|company|government|universi\w*|department|faculty|school of|institut\w*|ministry|laborator\w+|commission|court|ltd\b|gmbh\b|\u0161kol\w+|universit\u00e4t\w*|fakult\u00e4t|departamento|facultad|minist\w+)\b|\u043f\u0440\u0430\u0432\u0438\u0442\u0435\u043b\u044c\u0441\u0442\u0432|\u0443\u043d\u0438\u0432\u0435\u0440\u0441\u0438\u0442\u0435\u0442|\u043c\u0438\u043d\u0438\u0441\u0442\u0435\u0440\u0441\u0442\u0432|\u043c\u0438\u043d\u043e\u0431\u0440|\u0444\u0430\u043a\u0443\u043b\u044c\u0442\u0435\u0442|\u043a\u0430\u0444\u0435\u0434\u0440\u0430|\u0438\u043d\u0441\u0442\u0438\u0442\u0443\u0442|\u0443\u0447\u0440\u0435\u0436\u0434\u0435\u043d\u0438\u0435|\u5927\u5b66|\u516c\u53f8|\u5927\u5b78|\u062c\u0627\u0645\u0639\u0629|\u062f\u0627\u0646\u0634\u06af\u0627\u0647|\u062f\u0627\u0646\u0634\u06a9\u062f|^(?:(?:a|the|pra) )?(?:[\w'\u2019.]+ ){0,3}(?:thesis|dissertation|tesis|tese|th\u00e8se|pr\u00e1ce|\w*arbeit)\b(?: (?:to|submitted|for|in|zur) .*)?$|(?:\u043a\u0432\u0430\u043b\u0438\u0444\u0438\u043a\u0430\u0446\u0438\u043e\u043d\u043d|\u0434\u0438\u0441\u0441\u0435\u0440\u0442\u0430\u0446|\u8bba\u6587|\u8ad6\u6587|\u6bd5\u4e1a\u8bbe\u8ba1)"
 )
 _KIND = re.compile(
-    r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper"
-    r"|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
+    r"(?i)(?:application note|cover (?:page|sheet|letter)|(?:product )?data ?sheet|product data|white ?paper|technical report|working paper|(?:product )?specification|user(?:'s)? (?:guide|manual)|report|\u043e\u0442\u0447[\u0435\u0451]\u0442)$"
 )
 # What stands first without naming the document: its kind, its state, an article, the heading of a contact.
 _PART = re.compile(rf"{_KIND.pattern}|(?:article|section) [\dIVX]+\b|[IVX]{{1,4}}\. |status:|contact us$")
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0410-\u042f][\w.'\u2019-]*"
 _PERSON = re.compile(rf"{_CAPITALISED}(?: {_CAPITALISED}){{1,3}}$")
 _BETWEEN_NAMES = re.compile(r", (?:and |& )?| and | & ")
-_DOCUMENT = (
-    r"\b(?:act|agenda|agreement|application|assignment|brochure|bulletin|bylaws|catalogue?|certificate|charter|checklist|code of|complaint|constitution|contract|curriculum|data ?sheet|declaration|documentation|exam|form|guide|guidelines|handbook|handout|homework|instructions|invoice|lecture|licen[cs]e|manual"
-    r"|memo(?:randum)?|minutes|newsletter|notes|notice|plan|policy|program(?:me)?|proposal|protocol|questionnaire|quiz|reference|report|request|review|rules|schedule|specification|standard|statement|summary|survey|syllabus|template|terms|test|timetable|tutorial|white ?paper|workshop|worksheet)s?\b"
-)
+_DOCUMENT = r"\b(?:informe|relat[o\u00f3]rio|relazione|rapport|sprawozdanie|bericht|anleitung|handbuch|manuale|manuel|gu[i\u00ed]a|\u043e\u0442\u0447[\u0435\u0451]\u0442|\u0440\u0443\u043a\u043e\u0432\u043e\u0434\u0441\u0442\u0432\u043e|act|agenda|agreement|application|assignment|brochure|bulletin|bylaws|catalogue?|certificate|charter|checklist|code of|complaint|constitution|contract|curriculum|data ?sheet|declaration|documentation|exam|form|guide|guidelines|handbook|handout|homework|instructions|invoice|lecture|licen[cs]e|manual|memo(?:randum)?|minutes|newsletter|notes|notice|plan|policy|program(?:me)?|proposal|protocol|questionnaire|quiz|reference|report|request|review|rules|schedule|specification|standard|statement|summary|survey|syllabus|template|terms|test|timetable|tutorial|white ?paper|workshop|worksheet)s?\b"
 _NAMES_KIND = re.compile(f"(?i){_DOCUMENT}")
 # The line before the name or after it may be only this.
 _ONLY_KIND = re.compile(rf"(?i)(?:{_DOCUMENT}(?: of| for)?|of|for)$")
 # Ends with a short word, such as "of" or "e".
 _GOES_ON = re.compile(r" [^\W\d_A-Z\u0410-\u042f]{1,3}$|\b(?:OF|FOR|AND|THE|TO|ON|IN|WITH|Of|For|And|The)$")
-_LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?: ")
+_LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,2} ?: ")
 _LOGO = re.compile(r"(?<=[A-Z])\^(?=[A-Z])")  # the mark of a raised letter, as in the logo "LaTeX"
 _NOTE_MARK = re.compile(
     r"(?:[\s,]*(?:(?<=\s)\d\)|[\u2217\u2020\u2021\u22c6]|\^\(?\d\)?(?!\d)))+,?$|(?<=[^\W\d_]{3})[\u2217\u2020\u2021\u22c6]+(?= )|(?:\s|(?<=[^\W\d_]{3}))\*$|,$"
@@ -80,6 +91,7 @@ class _Group:
     lines: tuple[int, ...]
     text: str
     font: Font
+    made: str = ""  # from other groups: "cut", "rest" or "joined"
 
 
 def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
@@ -91,10 +103,10 @@ def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
         groups = [group for group in groups if not set(group.lines) & set(shown)]
         groups.insert(0, _Group(shown, said, text.fonts[shown[0]]))
     features = _Features(text, groups, said)
-    group = max(groups, key=features.score, default=None)
-    if group is None or _PART.match(group.text) or _GOES_ON.search(group.text):
-        return None
-    if exp(features.score(group)) < _SURE * (exp(_NONE) + sum(exp(features.score(one)) for one in groups)):
+    scores = {group: exp(features.score(group)) for group in _variants(text, groups)}
+    group = max(scores, key=scores.__getitem__, default=None)
+    least = _SURE * (exp(_NONE) + sum(scores.values()))
+    if group is None or scores[group] < least or _PART.match(group.text) or _GOES_ON.search(group.text):
         return None
     title = said if letters_of(said) == letters_of(group.text) else group.text
     return _NOTE_MARK.sub("", _LOGO.sub("", title)) or None
@@ -105,13 +117,12 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
     roots = [title for level, title, _ in pdf.outline if level == 1]
     root = roots[0] if len(roots) == 1 else ""  # if there are several roots, none is the title
     end = text.pages[min(_CONFIRMING_PAGES, len(text.pages)) - 1].end_line
-    large = _LARGE * text.body_size
     for title in (root, " ".join(stated.replace("\0", " ").split())):
         if not _may_be_title(title) or _KIND.match(title):
             continue
         last = end if " " in title else text.pages[0].end_line
         lines = [n for n in range(last) if letters_of(text.lines[n])]
-        for some in (lines, [n for n in lines if text.fonts[n].size > large]):
+        for some in (lines, [n for n in lines if text.fonts[n].size > _LARGE * text.body_size]):
             if shown := _printed(text, some, letters_of(title)):
                 return title, shown
     return "", ()
@@ -120,14 +131,13 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
 def _printed(text: PdfText, lines: Sequence[int], wanted: str) -> tuple[int, ...]:
     """The consecutive items of `lines` whose letters, joined, are `wanted`; empty if there are none."""
     for start in range(len(lines)):
-        rest = wanted
+        shown = ""
         for place in range(start, len(lines)):
-            letters = letters_of(text.lines[lines[place]])
-            if not rest.startswith(letters):
-                break
-            rest = rest[len(letters) :]
-            if not rest:
+            shown += letters_of(text.lines[lines[place]])
+            if shown == wanted:
                 return tuple(lines[start : place + 1])
+            if not wanted.startswith(shown):
+                break
     return ()
 
 
@@ -159,13 +169,28 @@ def _groups(text: PdfText) -> list[_Group]:
             groups[-1].append(n)
         else:
             groups.append([n])
-    found: list[_Group] = []
+    return [_group(text, one) for one in groups if _may_be_title(" ".join(text.lines[n] for n in one))]
+
+
+def _group(text: PdfText, lines: Sequence[int], made: str = "") -> _Group:
+    shown = " ".join(text.lines[n] for n in lines)
+    return _Group(tuple(lines), " ".join(shown.replace(" | ", " ").split()), text.fonts[lines[0]], made)
+
+
+def _variants(text: PdfText, groups: Sequence[_Group]) -> list[_Group]:
+    """The groups and what else can be the title: first or last lines or first cells of a group, and two groups, one below the other."""
+    made: list[_Group] = []
     for group in groups:
-        shown = " ".join(text.lines[n] for n in group)
-        if _may_be_title(shown):
-            words = " ".join(shown.replace(" | ", " ").split())
-            found.append(_Group(tuple(group), words, text.fonts[group[0]]))
-    return found
+        for n in range(1, len(group.lines))[:_LINES]:
+            made += [_group(text, group.lines[:n], "cut"), _group(text, group.lines[n:], "rest")]
+        cells = " ".join(text.lines[n].split(" | ")[0] for n in group.lines)
+        made.append(_Group(group.lines, " ".join(cells.split()), group.font))
+    for above, below in pairwise(groups):
+        last, first = above.lines[-1], below.lines[0]
+        if 0 < first - last <= _NEAR and not any(text.lines[last + 1 : first]):
+            made.append(_group(text, above.lines + below.lines, "joined"))
+    found = {group.text: group for group in [*made[::-1], *groups[::-1]]}
+    return [group for group in found.values() if group in groups or _may_be_title(group.text)]
 
 
 def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
@@ -176,7 +201,7 @@ def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
     sizes = sorted([fonts[last].size, fonts[n].size])
     ratio = sizes[0] / max(sizes[1], 1)
     large, between = sizes[0] > _LARGE * text.body_size, n - last - 1
-    if between > (2 if large else 0) or (not large and _LABEL.match(lines[n])):
+    if between > (2 if large else 0) or _LABEL.match(lines[n]):
         return False
     if _GOES_ON.search(lines[last]) and (ratio >= _SIMILAR or not between):
         return True
@@ -191,13 +216,17 @@ def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
     apart = len(names) > 1 or (between and not _KIND.match(lines[n]))
     if apart and all(map(_PERSON.match, names)):
         return False
-    if large and not between and len(group) == 1 and _is_word(lines[last]) and not lines[last].isupper():
+    word = " " not in lines[last] and len(lines[last]) <= 12 and max(lines[last]) <= WIDE
+    if large and not between and len(group) == 1 and word and not lines[last].isupper():
         return True
     return ratio >= (_SAME if between else _EQUAL) and fonts[n].bold == fonts[last].bold
 
 
-def _is_word(text: str) -> bool:
-    return " " not in text and len(text) <= 12 and max(text) <= WIDE
+def _words_of(line: str) -> set[str]:
+    """The beginnings of the words of a line, which inflection does not change; pairs of letters if the script separates no words."""
+    if line and max(line) > WIDE:
+        return {line[n : n + 2] for n in range(len(line) - 1)}
+    return {word[:5] for word in re.findall(r"[^\W\d_]{4,}", line.casefold())}
 
 
 class _Features:
@@ -209,14 +238,14 @@ class _Features:
         prose = {n for n in shown if is_prose(lines[n])}
         sizes = sorted({fonts[n].size for n in shown}, reverse=True)
         self._lines = lines
-        # slides may have no running text
-        self._body = text.body_size if prose else min([text.body_size, *sizes[1:2]])
+        self._body = text.body_size if prose else min([text.body_size, *sizes[1:2]])  # slides may have none
         self._largest = max((group.font.size for group in groups), default=0)
         large = _LARGE * self._body
         # A line of running text may begin with a large letter.
         self._text_at = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
         self._said = letters_of(said)
-        self._order = {group: n for n, group in enumerate(groups)}
+        self._order = {group.lines[0]: n for n, group in reversed(list(enumerate(groups)))}
+        self._words = Counter(word for line in lines[:_SAMPLED] for word in _words_of(line))
 
     def score(self, group: _Group) -> float:
         """The weighted sum of the group's features."""
@@ -225,10 +254,10 @@ class _Features:
     def _of(self, group: _Group) -> dict[str, float]:
         shown, letters, font = group.text, letters_of(group.text), group.font
         large = font.size > _LARGE * self._body
-        share = (font.size - self._body) / max(self._largest - self._body, 1)
-        early = max(0.0, 1 - self._order[group] / _GROUPS)
+        early = max(0.0, 1 - self._order.get(group.lines[0], _GROUPS) / _GROUPS)
         return {
-            "large": large * (_SOME + (1 - _SOME) * share),
+            "large": large
+            * (_SOME + (1 - _SOME) * (font.size - self._body) / max(self._largest - self._body, 1)),
             "bold": (font.bold and not large and font.size > _EQUAL * self._body) * early**2,
             "early": early,
             "stated": bool(letters) and letters == self._said,
@@ -237,6 +266,19 @@ class _Features:
             "sentence": shown[0].islower()
             or shown[-1] in ":;.\u3002"
             or (not large and (is_prose(shown) or shown[0].isdigit())),
-            "word": _is_word(shown) or bool(_KIND.match(shown)),
             "below text": group.lines[0] >= self._text_at,
+            **{made: group.made == made for made in ("cut", "rest", "joined")},
+            "apart": group.made == "joined" and any(b - a > 1 for a, b in pairwise(group.lines)),
+            "capitals": shown.isupper() and not large,
+            "symbol": not (shown[0].isalnum() or shown[0] in "\"'\u00ab\u201c("),
+            "part": bool(_PART.match(shown)),
+            "unfinished": bool(_GOES_ON.search(shown)),
+            "topic": self._topic(group),
+            "words": (len(shown.split()) if max(shown) <= WIDE else len(shown) // 2) in _WORDS,
         }
+
+    def _topic(self, group: _Group) -> float:
+        """How often the group's words occur elsewhere in the document, from 0 to 1."""
+        own = Counter(word for n in group.lines for word in _words_of(self._lines[n]))
+        others = [min(1, log2(1 + max(0, self._words[word] - own[word])) / log2(1 + _OFTEN)) for word in own]
+        return sum(others) / max(len(own), 1)
