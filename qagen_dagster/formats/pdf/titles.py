@@ -19,22 +19,22 @@ from qagen_dagster.formats.pdf.headings import DIVISION, FILE_NAME, MAX_TITLE, N
 from qagen_dagster.formats.pdf.mupdf import Pdf
 from qagen_dagster.formats.pdf.text import WIDE, PdfText, is_prose
 
-_NONE = 7.3  # the score of "no title"
+_NONE = 7.4  # the score of "no title"
 _SURE = 0.53  # minimum probability of a title
 _WEIGHTS = {
     "large": 5.0,  # if its print is large: from _SOME to 1 by how far its size exceeds the running text; else 0
     "bold": 2.1,  # bold print in the size of the running text: the square of "early"; else 0
-    "capitals": 1.3,  # only capitals in print that is not large
-    "early": 3.5,  # 1 for the first group, less for each later group
-    "stated": 1.3,  # the properties or the outline state it
+    "capitals": 1.2,  # only capitals in print that is not large
+    "early": 3.6,  # 1 for the first group, less for each later group
+    "stated": 1.4,  # the properties or the outline state it
     "kind": 2.2,  # it names the kind of a document, such as a manual
-    "topic": 2.5,  # its words occur often in the document
+    "topic": 2.6,  # its words occur often in the document
     "words": 1.3,  # it has a usual number of words
-    "other": -5.0,  # its first line names an organisation, or says that this is a thesis
+    "other": -4.9,  # its first line names an organisation, or says that this is a thesis
     "part": -5.1,  # it says what stands first without naming the document
     "unfinished": -3.0,  # it ends with a short word, such as "of"
     "sentence": -2.2,  # it begins or ends like a part of a sentence; or it is not large, and is prose or begins with a digit
-    "symbol": -4.1,  # it begins with a sign, such as a bullet
+    "symbol": -4.0,  # it begins with a sign, such as a bullet
     "below text": -1.1,
     "cut": -3.3,  # only the first lines of a group
     "rest": -2.8,  # only the last lines of a group
@@ -95,8 +95,7 @@ class _Group:
 
 
 def title_of(pdf: Pdf, text: PdfText, stated: str) -> str | None:
-    """The title; None if the best candidate is not probable enough or is unfinished. `stated` is the title in the properties, which may
-    come from a template."""
+    """The title; None if the best candidate is not probable enough. `stated` is the title in the properties, maybe from a template."""
     said, shown = _stated(pdf, text, stated)
     groups = _groups(text)
     if said and not any(letters_of(group.text) == letters_of(said) for group in groups):
@@ -120,8 +119,9 @@ def _stated(pdf: Pdf, text: PdfText, stated: str) -> tuple[str, tuple[int, ...]]
     for title in (root, " ".join(stated.replace("\0", " ").split())):
         if not _may_be_title(title) or _KIND.match(title):
             continue
-        last = end if " " in title else text.pages[0].end_line
-        lines = [n for n in range(last) if letters_of(text.lines[n])]
+        lines = [
+            n for n in range(end if " " in title else text.pages[0].end_line) if letters_of(text.lines[n])
+        ]
         for some in (lines, [n for n in lines if text.fonts[n].size > _LARGE * text.body_size]):
             if shown := _printed(text, some, letters_of(title)):
                 return title, shown
@@ -189,7 +189,7 @@ def _variants(text: PdfText, groups: Sequence[_Group]) -> list[_Group]:
         last, first = above.lines[-1], below.lines[0]
         if 0 < first - last <= _NEAR and not any(text.lines[last + 1 : first]):
             made.append(_group(text, above.lines + below.lines, "joined"))
-    found = {group.text: group for group in [*made[::-1], *groups[::-1]]}
+    found = {letters_of(group.text): group for group in [*made[::-1], *groups[::-1]]}
     return [group for group in found.values() if group in groups or _may_be_title(group.text)]
 
 
