@@ -29,7 +29,7 @@ _WEIGHTS = {
     "stated": 1.4,  # the properties or the outline state it
     "kind": 2.2,  # it names the kind of a document, such as a manual
     "topic": 2.6,  # its words occur often in the document
-    "words": 1.3,  # it has a usual number of words
+    "words": 1.3,  # it has 3 to 14 words
     "other": -4.9,  # its first line names an organisation, or says that this is a thesis
     "part": -5.1,  # it says what stands first without naming the document
     "unfinished": -3.0,  # it ends with a short word, such as "of"
@@ -50,7 +50,6 @@ _SAME = 0.97  # minimum ratio of the sizes of two lines of a title that are apar
 _GROUPS = 8  # number of groups after which "early" is 0
 _LINES = 5  # maximum lines that are cut off or left, where only a part of a group may be the title
 _NEAR = 4  # maximum distance of two groups that together may be the title, with blank lines between them
-_WORDS = range(3, 15)  # usual number of words of a title
 _SAMPLED = 3_000  # number of lines in which the words of the title are looked for
 _OFTEN = 15  # number of times after which a word counts as the topic
 # Stamps, web and e-mail addresses, dates, places with a year, periodicals, versions, and lines without letters.
@@ -189,14 +188,13 @@ def _variants(text: PdfText, groups: Sequence[_Group]) -> list[_Group]:
         last, first = above.lines[-1], below.lines[0]
         if 0 < first - last <= _NEAR and not any(text.lines[last + 1 : first]):
             made.append(_group(text, above.lines + below.lines, "joined"))
-    found = {letters_of(group.text): group for group in [*made[::-1], *groups[::-1]]}
-    return [group for group in found.values() if group in groups or _may_be_title(group.text)]
+    found = {letters_of(one.text): one for one in [*made[::-1], *groups[::-1]] if _may_be_title(one.text)}
+    return list(found.values())
 
 
 def _continues(text: PdfText, group: Sequence[int], n: int) -> bool:
-    """Whether line `n` continues a group: it is close, in the same print, and names nothing else.
-    In other print, a line continues one that ends with a short word or a colon, the kind of the document continues its name, and a large
-    line continues a group that is one short word."""
+    """Whether line `n` continues a group: it is close, in the same print, and names nothing else. In other print, a line continues one that
+    ends with a short word or a colon, the kind of the document continues its name, and a large line continues one short word."""
     fonts, lines, last = text.fonts, text.lines, group[-1]
     sizes = sorted([fonts[last].size, fonts[n].size])
     ratio = sizes[0] / max(sizes[1], 1)
@@ -240,9 +238,9 @@ class _Features:
         self._lines = lines
         self._body = text.body_size if prose else min([text.body_size, *sizes[1:2]])  # slides may have none
         self._largest = max((group.font.size for group in groups), default=0)
-        large = _LARGE * self._body
         # A line of running text may begin with a large letter.
-        self._text_at = min((n for n in prose if n + 1 in prose and fonts[n + 1].size <= large), default=end)
+        texts = (n for n in prose if n + 1 in prose and fonts[n + 1].size <= _LARGE * self._body)
+        self._text_at = min(texts, default=end)
         self._said = letters_of(said)
         self._order = {group.lines[0]: n for n, group in reversed(list(enumerate(groups)))}
         self._words = Counter(word for line in lines[:_SAMPLED] for word in _words_of(line))
@@ -274,7 +272,7 @@ class _Features:
             "part": bool(_PART.match(shown)),
             "unfinished": bool(_GOES_ON.search(shown)),
             "topic": self._topic(group),
-            "words": (len(shown.split()) if max(shown) <= WIDE else len(shown) // 2) in _WORDS,
+            "words": (len(shown.split()) if max(shown) <= WIDE else len(shown) // 2) in range(3, 15),
         }
 
     def _topic(self, group: _Group) -> float:

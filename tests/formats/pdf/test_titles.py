@@ -485,16 +485,6 @@ def test_large_print_above_a_title_whose_words_the_text_repeats_is_no_title() ->
     assert title(shown, lambda on: write(on, TOPIC)) == "Terms of the Upper Mills"
 
 
-@pytest.mark.parametrize(("below", "bold"), [("Department of Mills Anew", True), ("Wheels; ponds", False)])
-def test_two_groups_may_be_one_title(below: str, bold: bool) -> None:
-    def joined(on: pymupdf.Page) -> None:
-        on.insert_text((60, 80), "Survey of the", fontsize=20, fontname="hebo" if bold else "helv")
-        write(on, [below], y=106, size=20)
-        write(on, BODY, y=260)
-
-    assert title(joined) == f"Survey of the {below}"
-
-
 def test_a_label_ends_a_title_in_its_print() -> None:
     assert title(page("Mills of the Upper Kest", "Head of mills : Ann Author")) == "Mills of the Upper Kest"
 
