@@ -288,13 +288,14 @@ def test_metadata_from_the_page():
 
 def test_metadata_from_the_properties():
     document = pymupdf.open(
-        "pdf", pdf("The Report\nA. One, B. Two", title="The Report", author="A. One; B. Two")
+        "pdf",
+        pdf("The Report of Mills\nA. One, B. Two", title="The Report of Mills", author="A. One; B. Two"),
     )
     document.set_metadata({**document.metadata, "creationDate": "D:20240229120000Z"})
     document.xref_set_key(document.pdf_catalog(), "Lang", "(en-GB)")
     found = parse(document.tobytes()).metadata
     assert (found.title, found.authors, found.date, found.language) == (
-        "The Report",
+        "The Report of Mills",
         ("A. One", "B. Two"),
         "2024-02-29",
         "en-GB",
