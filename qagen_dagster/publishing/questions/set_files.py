@@ -95,6 +95,7 @@ class SetFacts(Record):
     unknown_price_calls: int
     shortfalls: tuple[str, ...] = ()  # what documents did not give, with the reasons
     closed_book: bool = True  # whether the validator was also asked the questions without their documents
+    audience: str | None = None  # whose wording the questions imitate; None: nobody's
 
 
 class EvalSet(Record):
@@ -218,6 +219,7 @@ def _title(eval_set: EvalSet) -> Iterator[str]:
 
 def _made(facts: SetFacts) -> Iterator[str]:
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
+    rows += [] if facts.audience is None else [("audience", facts.audience)]
     rows += [] if facts.closed_book else [("closed-book check", "off")]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
     rows += [(f"prompt: {name}", hashed) for name, hashed in sorted(facts.prompts.items())]

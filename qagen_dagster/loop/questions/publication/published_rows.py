@@ -67,6 +67,7 @@ def set_facts(
         documents_by_outcome=Counter(one.end.value for one in candidates.documents),
         planned=sum(planned),
         closed_book=scenario.closed_book,
+        audience=scenario.audience,
         planned_by_type=dict(by_type),
         shortfalls=tuple(missing),
         **spent.model_dump(include=set(SetFacts.model_fields)),
