@@ -7,7 +7,7 @@ from qagen_dagster.catalog import queries
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.ingest.corpus_files import stored_text, visual_image
 from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.evaluation.run_questions import latest_report
 from qagen_dagster.loop.judges import judge_agreements, stored_lines
