@@ -10,7 +10,8 @@ from pydantic import Field
 from qagen_dagster.errors import ToolError
 from qagen_dagster.records.document import VisualType
 from qagen_dagster.toolkit import matching
-from qagen_dagster.toolkit.document_view import DocumentView, is_reference_list
+from qagen_dagster.toolkit.back_matter import is_reference_list
+from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise, one_line, row, row_around, shown_label
 from qagen_dagster.toolkit.matching import Hit, Hits, find_literal, find_regex
 from qagen_dagster.toolkit.tool import Tool, tool

@@ -7,7 +7,8 @@ from pydantic import Field
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.records.ids import Mode
-from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
+from qagen_dagster.toolkit.back_matter import BackMatter
+from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import CLOSE, enclose, row, single_line
 from qagen_dagster.toolkit.search_passages import Meaning, search_meaning_tool
 from qagen_dagster.toolkit.search_words import search_tool
