@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 
-from qagen_dagster.agents.questions import requirements
+from qagen_dagster.agents.questions import wording_limits
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec
 from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
@@ -78,7 +79,7 @@ class QAContext:
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
             "scenario_name": self.scenario.name,
-            "scenario_description": requirements.description(self.scenario, writes=writes),
+            "scenario_description": wording_limits.description(self.scenario, writes=writes),
         }
 
     def document_card(self, style: str = "", wanted: str = "", *, whole: bool = False) -> excerpt.Block:
@@ -194,7 +195,7 @@ class History:
     rejected: tuple[RejectedQA, ...] = ()
     viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
-    left: requirements.Mix | None = None  # what is still wanted; None if the scenario counts no kinds
+    left: Mix | None = None  # what is still wanted; None if the scenario counts no kinds
     wanted: str = ""  # `left` in words
 
 

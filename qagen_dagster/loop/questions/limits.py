@@ -9,7 +9,7 @@ from pydantic import Field
 
 from qagen_dagster.agents.next_step import GiveUpReason, ended_by, says_nothing
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.agents.questions.requirements import OTHER, Mix, apportioned
+from qagen_dagster.agents.questions.mix import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.workspace import Workspace
