@@ -14,7 +14,7 @@ from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
 from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec
-from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
+from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
@@ -24,9 +24,10 @@ from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit import excerpt
 from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.read_lines import opening
 from qagen_dagster.toolkit.search_passages import Meaning
 from qagen_dagster.toolkit.tool import Tool
-from qagen_dagster.toolkit.toolbox import opening, toolbox
+from qagen_dagster.toolkit.toolbox import toolbox
 from qagen_dagster.toolkit.visual_tools import visual_row
 
 _MOST_SECTIONS = 60
