@@ -1,8 +1,6 @@
 """Finds the back matter of a document: references, acknowledgements, declarations, reviewers' letters.
-
-Back matter is a poor source of questions. A document that is shown whole is shown without long back matter. If a prompt shows parts of a
-document that is too long for it, all back matter is left out first.
-"""
+It is a poor source of questions. A document that is shown whole is shown without long back matter. If a prompt shows parts of a
+document that is too long for it, all back matter is left out first."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -79,9 +77,9 @@ def _end_of_listing(lines: Sequence[str], start: int, titles: set[int]) -> int:
     return end
 
 
-def reference_lines(document: Document, lines: Sequence[str]) -> tuple[tuple[int, int], ...]:
+def reference_lines(document: Document, last_line: int) -> tuple[tuple[int, int], ...]:
     """First and last line of each section that is a reference list."""
-    ranges = _section_ranges(document.sections, len(lines))
+    ranges = _section_ranges(document.sections, last_line)
     return tuple((section.start_line, end) for section, end in ranges if is_reference_list(section.title))
 
 

@@ -9,9 +9,8 @@ from itertools import accumulate
 
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.records.document import Document, PageSpan, Section, Visual
-from qagen_dagster.toolkit.back_matter import BackMatter, all_back_matter, long_only, reference_lines
+from qagen_dagster.toolkit.back_matter import BackMatter, all_back_matter, long_only
 from qagen_dagster.toolkit.excerpt import one_line
-from qagen_dagster.toolkit.running_heads import running_heads
 
 MAX_VOCABULARY = 200_000
 _WORD = re.compile(r"\w{3,}")
@@ -59,11 +58,6 @@ class DocumentView:
         return words
 
     @cached_property
-    def reference_lines(self) -> tuple[tuple[int, int], ...]:
-        """First and last line of each section that is a reference list."""
-        return reference_lines(self.document, self.lines)
-
-    @cached_property
     def back_matter(self) -> tuple[BackMatter, ...]:
         """All back matter of the document, in order."""
         return all_back_matter(self.document, self.lines)
@@ -72,11 +66,6 @@ class DocumentView:
     def long_back_matter(self) -> tuple[BackMatter, ...]:
         """The back matter that is left out of a document that is shown whole."""
         return long_only(self.back_matter, self.lines)
-
-    @cached_property
-    def running_heads(self) -> frozenset[int]:
-        """Numbers of the lines that are running heads or feet."""
-        return running_heads(self.document.pages, self.lines)
 
     def line_at(self, offset: int) -> int:
         """The 1-based line that a byte offset of `data` falls on."""

@@ -7,8 +7,9 @@ from qagen_dagster.records.document import PageSpan
 
 _DIGITS = re.compile(r"\d+")
 _EDGE_LINES = 2  # lines with text at the top, and at the bottom, of a page that may be its head or foot
-# minimum occurrences of a line at page edges that make it a running head; two may be a coincidence
-_REPEATED_ON = 3
+_REPEATED_ON = (
+    3  # minimum occurrences at page edges that make a line a running head; two may be a coincidence
+)
 
 
 def running_heads(pages: Sequence[PageSpan], lines: Sequence[str]) -> frozenset[int]:

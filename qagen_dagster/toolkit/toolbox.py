@@ -8,8 +8,8 @@ from qagen_dagster.toolkit.search_words import search_tool
 from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.visual_tools import list_visual_content_tool, view_page_tool
 
-_VISUAL = (list_visual_content_tool, view_page_tool)
 _TEXTUAL = (read_lines_tool, search_tool)
+_VISUAL = (list_visual_content_tool, view_page_tool)
 
 
 def toolbox(view: DocumentView, mode: Mode, meaning: Meaning | None = None) -> dict[str, Tool]:

@@ -23,6 +23,7 @@ from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit import excerpt
+from qagen_dagster.toolkit.back_matter import reference_lines
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.read_lines import opening
 from qagen_dagster.toolkit.search_passages import Meaning
@@ -228,7 +229,8 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         values["visuals"] = _visuals(context.view.visuals, history)
     else:
         used = [place for pair in (*history.accepted, *history.rejected) for place in pair.evidence]
-        values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
+        document, last = context.view.document, context.view.document.line_count
+        values["unused"] = unused_parts(used, last, reference_lines(document, last))
     return values
 
 

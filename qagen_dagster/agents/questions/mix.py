@@ -1,7 +1,5 @@
-"""The mix of a scenario: the number of questions of each kind that a document should give.
-
-Prompts state the questions that the mix still lacks. Code counts the questions, and refuses those that do not fit.
-"""
+"""The mix of a scenario: the number of questions of each kind that a document should give. Prompts state the questions
+that the mix still lacks. Code counts the questions, and refuses those that do not fit."""
 
 from collections.abc import Iterable, Mapping
 from typing import TypeVar

@@ -88,12 +88,9 @@ def fault_of(scenario: ScenarioConfig, question: str, evidence: str) -> str:
         return f"of the question's content words that are no names, {found.shared:.0%} stand in the quotes, at most {most.shared:.0%} may: use other words"
     if _is_over(found.copied, most.copied, len(tokens(plain)) - 2):
         return f"of the question's runs of three words without names, {found.copied:.0%} are copied from the quotes, at most {most.copied:.0%} may be: use other words"
-    longer = found.words > most.words
-    return (
-        f"the question has {found.words} content words, at most {most.words} may be: shorten it"
-        if longer
-        else ""
-    )
+    if found.words <= most.words:
+        return ""
+    return f"the question has {found.words} content words, at most {most.words} may be: shorten it"
 
 
 def _is_over(share: float, most: float, count: float) -> bool:

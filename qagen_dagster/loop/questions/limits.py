@@ -19,21 +19,14 @@ from qagen_dagster.records import corpus_options
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode, digest
-from qagen_dagster.records.questions.results import (
-    CandidateDocument,
-    CandidateSet,
-    DocumentEnd,
-    RejectionReason,
-)
+from qagen_dagster.records.questions import results
 
 Wanted = tuple[tuple[corpus_options.QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
 # The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 MOST_USELESS = 3  # a document ends after this many attempts without a usable reply
-_UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
-
-
+_UNUSABLE_REASONS = (results.RejectionReason.GENERATION_FAILED, results.RejectionReason.VALIDATOR_FAILED)
 # approximate output tokens of one item, with its quotes, in a reply with several items
 _QUESTION, _ANSWER, _BLIND = 80, 220, 160
 MOST = 15  # answers of one request: twelve questions and their reserve
@@ -203,7 +196,9 @@ def wanted_limits(
     below the limit of the present candidate set, if the same profile made that set, because a run only adds questions."""
     scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
     limits = limits_of(scenario, target_count)
-    made = workspace.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    made = workspace.store.find_head(
+        results.CandidateSet.key(combination), results.CandidateSet, results.CandidateDocument
+    )
     mix = mix_of(limits)
     if made is None or replace or (mix is None) != (made.mix is None) or made.profile != profile:
         return limits
@@ -231,9 +226,9 @@ def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
     most = 1 if useless and too_long else MOST_USELESS
     if count > limits.max_consecutive_failures or (count >= most and (useless or too_long)):
         why = f", the last: {state.rejected[-1].detail}" if useless or too_long else ""
-        return qa.Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
+        return qa.Done(end=results.DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
     if state.own_attempts >= limits.max_attempts:
-        return qa.Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
+        return qa.Done(end=results.DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
     return None
 
 

@@ -2,8 +2,7 @@
 
 States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
 `next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. A journal of events thus restores any state.
-`next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
-`limits.py` decides after which failures a document ends.
+`next_ahead` returns a step that may run at the same time. Its event is applied when `next_step` returns that step.
 """
 
 from qagen_dagster.agents.next_step import GiveUpReason, ended_by
