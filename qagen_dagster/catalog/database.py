@@ -1,4 +1,4 @@
-"""Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `stats.py` queries them.
+"""Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `queries.py` reads them.
 
 The comments of `comments.toml` on tables, views, macros and columns are written into the catalog, and read from it. A column without
 an entry `relation.name` in `comments.toml` has the entry of its own name.

@@ -7,7 +7,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from qagen_dagster.catalog import stats as queries
+from qagen_dagster.catalog import queries
 from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.graph import unread
 from qagen_dagster.cli.options import json_option

@@ -12,7 +12,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, StoreError, TooLargeError
 from qagen_dagster.index.search import ChunkSource, Indexed
-from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.ingest.corpus_files import parse_options
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index import open_index
 from qagen_dagster.loop.workspace import Workspace

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from qagen_dagster.catalog import bank_rows, rows, stats
+from qagen_dagster.catalog import bank_rows, queries, rows
 from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
@@ -77,7 +77,7 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
 
 
 def _known(store: Store) -> tuple[set[str], dict[str, str]]:
-    """The result of `stats.known_runs` for the catalog; empty if there is no catalog that this version can read."""
+    """The result of `queries.known_runs` for the catalog; empty if there is no catalog that this version can read."""
     try:
         with catalog_file(store) as file:
             found = file.stat()
@@ -88,8 +88,8 @@ def _known(store: Store) -> tuple[set[str], dict[str, str]]:
 
 @lru_cache(maxsize=1)
 def _known_runs(file: Path, _version: tuple[int, int, int]) -> tuple[set[str], dict[str, str]]:
-    """`stats.known_runs`, kept until the file changes, because one tick of a sensor asks several times."""
-    return stats.known_runs(file)
+    """`queries.known_runs`, kept until the file changes, because one tick of a sensor asks several times."""
+    return queries.known_runs(file)
 
 
 def _has_sets(store: Store, combinations: Iterable[Combination], known: dict[str, str]) -> bool:

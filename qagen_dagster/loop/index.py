@@ -18,7 +18,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
 from qagen_dagster.index.chunk_store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.index.search import Searcher, embed_document, index_fingerprint
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences

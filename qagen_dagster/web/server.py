@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.models.embedders import Encode, Vectors
@@ -196,12 +196,12 @@ class ReviewServer:
 
     def _versions(self, _request: Request, found: ReviewSet, _key: str) -> Response:
         with catalog_file(self._sets.space.store) as file:
-            return _json(to_json(stats.versions(file, found.key)))
+            return _json(to_json(queries.versions(file, found.key)))
 
     def _compare(self, request: Request, found: ReviewSet, _key: str) -> Response:
         names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
         with catalog_file(self._sets.space.store) as file:
-            return _json(to_json(stats.compare(file, *names)[0]))
+            return _json(to_json(queries.compare(file, *names)[0]))
 
     def _similar_questions(self, _request: Request, found: ReviewSet, key: str) -> Response:
         question = found.find(key)

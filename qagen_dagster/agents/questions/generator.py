@@ -10,7 +10,7 @@ from typing import Literal
 
 from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions import requirements
+from qagen_dagster.agents.questions import wording_limits
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.runner import call_summaries, run_agent
@@ -143,7 +143,7 @@ def _asked(
         terminals=(Terminal("submit_qa", submission, check), Terminal("report_exhausted", ReportExhausted)),
         limits=AgentLimits(max_turns=40, max_tool_calls=80),
     )
-    style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
+    style = wording_limits.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = prompt_values(context, history)
     run = context.explore(spec, model, values, attempt, style=style, wanted=history.wanted)
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)

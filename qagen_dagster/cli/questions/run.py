@@ -27,7 +27,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.ingest.files import discover
+from qagen_dagster.ingest.corpus_files import discover
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.dagster_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background

@@ -1,5 +1,5 @@
 """Builds the lines of a PDF page: rows in reading order, with cells, tables, and blank lines between paragraphs. Running heads
-stay in the text; `toolkit/document_view.py` finds them."""
+stay in the text; `toolkit/running_heads.py` finds them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

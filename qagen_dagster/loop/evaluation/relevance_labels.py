@@ -17,7 +17,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.facts import facts, missing_names
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import shared_words
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index import CorpusSearch, open_index

@@ -15,7 +15,7 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.grounding.grade import grade_document, report
-from qagen_dagster.ingest.files import CorpusFile, files_under
+from qagen_dagster.ingest.corpus_files import CorpusFile, files_under
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport

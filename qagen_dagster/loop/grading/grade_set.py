@@ -23,7 +23,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.judge import judge_prompt
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.grading import grade_answers

@@ -8,7 +8,7 @@ from typing import Any
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.grounding.grade import decided, overall
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.loop.grading.grade_set import HISTORY_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import CorpusIndex, Document, joined

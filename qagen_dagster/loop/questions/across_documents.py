@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.no_answer import stage

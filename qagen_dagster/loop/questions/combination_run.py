@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ModelError, StoreError
 from qagen_dagster.index.search import ChunkSource, Indexed, index_fingerprint
-from qagen_dagster.ingest.files import open_view
+from qagen_dagster.ingest.corpus_files import open_view
 from qagen_dagster.loop.index import embedder_of, open_index
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome

@@ -8,13 +8,13 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, partial, singledispatchmethod
 
-from qagen_dagster.agents.questions import requirements, validator
+from qagen_dagster.agents.questions import validator, wording_limits
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.questions.validator import Replies
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
@@ -127,7 +127,7 @@ class DocumentRun:
         about = document.metadata
         known = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
         hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
-        limits, metadata = requirements.limits_of(context.scenario), "\n".join(known)
+        limits, metadata = wording_limits.limits_of(context.scenario), "\n".join(known)
         own_words = limits is not None and limits.shared < 1
         grade = grade_question(
             step.question, self.source, metadata=metadata, hypothetical=hypothetical, own_words=own_words

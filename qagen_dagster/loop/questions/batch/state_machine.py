@@ -19,7 +19,7 @@ from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions import state_machine
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted
+from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted, end_of_failures
 from qagen_dagster.loop.questions.state import Step as QAStep
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -159,7 +159,7 @@ def next_step(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> b
     missing = missing_of(state, wanted)
     if not missing:
         return qa.Done(end=DocumentEnd.TARGET_REACHED)
-    ended = state_machine.end_of_failures(state.qa, limits)
+    ended = end_of_failures(state.qa, limits)
     if ended is not None:
         return ended
     draft = next((one for one in waiting_drafts(state) if one.question_type in missing), None)

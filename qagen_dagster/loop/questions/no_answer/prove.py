@@ -18,7 +18,7 @@ from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import content_stems, says_all
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.loop.index import build_index, open_index
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels

@@ -14,7 +14,7 @@ from typing import Any
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.corpus_files import parse_options, source_of
 from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.grade_set import is_graded

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from qagen_dagster.agents.questions.requirements import hops
+from qagen_dagster.agents.questions.mix import hops
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.no_answer.stage import KINDS, is_across
 from qagen_dagster.loop.questions.plan import results_of

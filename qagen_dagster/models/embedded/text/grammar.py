@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Token
 
 from qagen_dagster.english.amounts import unit_of
 from qagen_dagster.english.dates import MONTHS
-from qagen_dagster.english.wording import is_foreign
+from qagen_dagster.english.language import is_foreign
 from qagen_dagster.english.words import word_set
 
 CACHED_SENTENCES = 8_000
