@@ -29,7 +29,7 @@ class Configuration:
 
 
 def model_names(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
-    """The names of the models by role, in the form of stored sets."""
+    """The names of the models by role, as stored sets record them."""
     return {role.value: spec.name for role, spec in specs.items()}
 
 

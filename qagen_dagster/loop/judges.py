@@ -93,9 +93,8 @@ def _findings(judged: Judged, validator: str, grader: str) -> Iterator[tuple[str
 
 
 class Proposal(Record):
-    """A threshold for a key of a scenario. Of the `judged` decisions, the present threshold matches `now` and the proposed one `right`.
-
-    `changed` has the measured values of the questions that only one of the two thresholds accepts.
+    """A threshold for a key of a scenario. `judged` is the number of decisions. The present threshold agrees with `now` of them, and the
+    proposed one with `right`. `changed` has the measured values, by question id, of questions that only one of the thresholds accepts.
     """
 
     key: str

@@ -125,12 +125,12 @@ class Row:
     shown: float = inf  # maximum characters of the document that a call shows
     each_shows: bool = False  # whether the calls for a question show the document, too
     each_blank: float = 0  # calls for each question that never show the document
-    # For questions without an answer: calls for the document, and calls for each question, one of which shows the document.
-    unanswered_once: float = 0
-    unanswered_each: float = 0
+    # Calls for questions without an answer:
+    unanswered_once: float = 0  # for the document; they show it only if `unanswered_each` is 0
+    unanswered_each: float = 0  # for each question; one of them shows the document
 
 
-# A proof asks the validator with all passages, the document and each other document; one of three candidates is refused early.
+# Calls for each proved question: with all passages, with the document, with each other document, and 1.5 for refused candidates.
 _EACH_PROOF = DOCUMENTS + 3.5
 SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
 # The use of a judge that grades the pool of a question in four calls.

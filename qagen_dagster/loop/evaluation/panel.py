@@ -61,8 +61,8 @@ def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
     """The panel: the embedded reader with each ranking, and the models of the answerer, the validator and the judge, if the profile has
     them.
 
-    The embedded reader searches the corpus at each of `_DEPTHS` and the question's document at `_USUAL`. Another model reads `_USUAL`
-    passages of the fused ranking of the corpus, as many of the question's document, and nothing.
+    The embedded reader searches the corpus at each of `_DEPTHS` and the question's document at `_USUAL`. Each other model answers three
+    times: from `_USUAL` passages of the corpus (fused ranking), from as many of the question's document, and without a passage.
     """
     reader = ModelSpec(provider="embedded", model="reader")
     panel = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]

@@ -2,8 +2,8 @@
 
 The pool of a question has the passages that each ranking finds first, and the passages with its evidence. Code grades a passage that has
 a quote, or the answer near most words of the question. If the scenario has `judge_labels` and the profile has a judge, the judge
-grades the other passages. Otherwise the other passages are unjudged, but may be relevant. In each round of feedback the relevant passages
-are searched for, and the passages like them join the pool.
+grades the other passages. Otherwise the other passages stay unjudged; some of them may be relevant. In each round of feedback, each
+relevant passage is the query of a search, and the best passages of these searches join the pool.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -137,7 +137,7 @@ class _Labeller:
     def _grade(
         self, session: run_questions.Session, some: Iterable[Passage], given: dict[Passage, tuple[int, str]]
     ) -> str:
-        """Add the grades by code and by the judge to `given`. Returns the reason why some are missing; empty if none is, or if there is no judge."""
+        """Add the grades by code and by the judge to `given`. Returns why grades are missing; empty if none is, or without a judge."""
         known = {passage: self._by_code(session.pair, passage) for passage in some if passage not in given}
         given |= {passage: (grade, CODE) for passage, grade in known.items() if grade is not None}
         unknown, failure = [passage for passage in known if passage not in given], ""
@@ -185,7 +185,7 @@ class _Labeller:
         return sorted(scores, key=lambda found: (-scores[found], found.id))
 
     def _passages(self, hit: ChunkHit) -> list[Passage]:
-        """The passages of which the chunk of `hit` has a large part."""
+        """The passages that share at least HELD of the lines (of the shorter one) with the chunk of `hit`."""
         text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
         return [one for one in text.passages if shared_lines(one.lines, lines) >= HELD] if text else []
 

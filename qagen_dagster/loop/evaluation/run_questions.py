@@ -94,7 +94,7 @@ def open_evaluation(
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {question.id for question in published.questions} | dropped(space, combination)
-    # Faulty questions that were dropped stay. For a question without an answer, there is nothing that a search could find.
+    # Questions that an earlier evaluation dropped are evaluated again. Questions without an answer need no search.
     questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions

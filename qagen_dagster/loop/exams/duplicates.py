@@ -39,7 +39,7 @@ class _Comparable:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """Keys for finding duplicates. `_same` is called only for items with a trait in common, because others never are duplicates."""
+        """Keys for finding duplicates. `_same` is called only for items that share a trait, because other items cannot be duplicates."""
         numbers = " ".join(sorted(self.numbers.elements()))
         computed = (f"computation {self.computation}",) if self.computation else ()
         return (f"stem {self.stem}", f"numbers {numbers}", *computed)
@@ -130,7 +130,7 @@ def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
 def _operands(
     node: ast.expr, chain: tuple[type[ast.operator], type[ast.operator]], inverse: bool
 ) -> Iterator[tuple[ast.expr, bool]]:
-    """The operands of a chain of sums or of products. Each comes with whether it is subtracted, or is a divisor."""
+    """The operands of a chain of sums or of products, each with True if it is subtracted or a divisor."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
         yield from _operands(node.left, chain, inverse)
         yield from _operands(node.right, chain, inverse ^ isinstance(node.op, chain[1]))

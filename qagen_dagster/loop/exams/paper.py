@@ -24,7 +24,7 @@ from qagen_dagster.records.exams.paper import PRINTED, Blueprint, Paper, PaperFo
 NameT = TypeVar("NameT", bound=str)
 _STEPS, _ATTEMPTS = 20_000, 5  # steps of one walk, and attempts at all forms together
 _BROKEN, _MISSED = 1_000_000, 100  # cost of an item by which a condition or a wish is missed
-_WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by one of these numbers, which is drawn
+_WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by at most one of these numbers, drawn at random
 _NAMED = re.compile(
     r"\b(?:[Oo]ptions?|[Aa]nswers?|[Cc]hoices?|[Aa]lternatives?)\s+\(?[A-H]\b|(?<!\w)\([A-H]\)|\b[A-H] (?:and|or) [A-H]\b"
     r"|\b(?:[Aa]bove|[Bb]elow)\b|\b(?:[Nn]one|[Aa]ll|[Bb]oth|[Nn]either|[Aa]ny) of (?:the|these|those)\b"
@@ -39,7 +39,7 @@ class Wanted:
     by_difficulty: Mapping[Difficulty, int]
     by_prefix: Mapping[str, int]
     is_strict: bool  # whether the difficulties are a condition
-    minutes: float  # that the items take
+    minutes: float  # time that the items take
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def draw_paper(
 ) -> Drawn:
     """Draw the forms of a paper from `items` and store its record. `weights` are the exam's weights of difficulties.
 
-    Raises ConfigError if the bank has too few items for the blueprint; the message says what it has.
+    Raises ConfigError for an unusable blueprint, or if the bank has too few items for it, and StoreError for a damaged record of a paper.
     """
     earlier = papers(space, exam)
     used = _used(earlier, blueprint)

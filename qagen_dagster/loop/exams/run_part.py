@@ -258,7 +258,7 @@ def _perform(
 
 
 def _known(value: _ValueT | None) -> _ValueT:
-    """What an earlier stage gave. Raises ValueError if it gave nothing."""
+    """The result of an earlier stage. Raises ValueError if there is none."""
     if value is None:
         raise ValueError("a stage was worked before those that it needs")
     return value

@@ -1,6 +1,6 @@
 """Finds the faults of an item by itself: its form, options, key, values and figure. The words of a fault tell a model what to do.
 
-A function that yields strings yields one for each fault.
+A function that yields strings yields the faults that it finds. Some functions yield only the first fault.
 """
 
 import re
@@ -49,7 +49,7 @@ _WIDEST, _HIGHEST = 20, 26  # cm
 
 
 def whole_item(latex: str) -> list[str]:
-    """The faults that `item_faults` finds, and these: a solution of only layout, and commands of a whole document."""
+    """The faults that `structure.item_faults` finds, commands that belong in a document, and a solution without words and numbers."""
     faults = [*structure.item_faults(latex), *own_document(latex)]
     solution = structure.solution_of(latex)
     if solution and not comparison.words_of(solution) and not comparison.numbers_of(solution):
@@ -177,7 +177,7 @@ def asks_number(converted: str) -> Iterator[str]:
 
 
 def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> Iterator[str]:
-    """Faults of the values of an item that its source does not have: equalities, impossible values, options, and a missing figure.
+    """Faults that are in an item, but not in its source: false equalities, impossible values, faulty options, and a missing figure.
 
     If its figure is `drawn_later`, it may be missing.
     """
@@ -248,7 +248,7 @@ def final_formula(item: str) -> str:
 
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
-    """Faults: labels with amounts that the text lacks or has differently for the same name, unless the source has such labels."""
+    """Faults: a label has an amount that the text lacks or states differently. None if the source has a label that its text lacks."""
     if source and _strange_labels(
         "\n".join(structure.tikz_pictures(structure.question_of(source))), structure.question_of(source)
     ):

@@ -88,7 +88,7 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
 
 
 def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: dict[str, str] | None) -> bool:
-    """Whether all results that the configuration gives exist, and the bank has these (`stored`)."""
+    """Whether all results that the plan wants exist, and the bank has the same ones. `stored` has the bank's fingerprints by task."""
     _, worked = stored_work(space, plan, problem)
     known = stored or {}
     return worked.ended.end is not ProblemEnd.UNFINISHED and all(
@@ -107,7 +107,7 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
         for task in work.tasks:
             if task.key not in done:
                 found[ROLE_OF[task.stage].value] += given_result(task, problem, worked.state) is None
-                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # or its scan
+                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # counted once
                 found[Role.SOLVER.value] += solved + (work.second_reader(task) is not None)
     return +found
 

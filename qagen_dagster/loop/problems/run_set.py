@@ -82,7 +82,7 @@ def failures(record: ProblemRecord) -> tuple[str, ...]:
 
 
 def refusals(record: ProblemRecord) -> tuple[str, ...]:
-    """Those of `failures` that leave the problem itself valid: a further solution, variant or format is impossible."""
+    """The lines of `failures` that leave the problem itself valid: a further solution, variant or format is impossible."""
     return tuple(
         _outcome_line(record, task)
         for task in record.tasks

@@ -31,7 +31,7 @@ _UNFINISHED = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.NOT_USABLE, DocumentEnd
 
 @dataclass(frozen=True)
 class EarlierSet:
-    """The candidate set before a run. `made` is None if there is none, or if other models, prompts or another scenario made it."""
+    """The candidate set before a run. `made` is None if there is no set, or if models, prompts or the scenario were others."""
 
     store: Store
     documents: tuple[IndexEntry, ...]  # the present documents of the corpus

@@ -1,4 +1,4 @@
-"""Questions that people asked, as a log has them: reads the log, measures how well a set covers it, and adds its questions to a result.
+"""Imports questions that people asked: reads a log of them, measures how well a set covers the log, and adds its questions to a result.
 
 A question is tried on the documents that a search ranks highest, in order. The first document that answers the question gets it. The stages
 of the other documents reach the same result for free, because their requests are equal and the ledger has the responses.

@@ -198,5 +198,5 @@ class _Judge:
 
 
 def _why(decision: Decision, what: str = "") -> str:
-    """The reviewer, the reason and `what` followed, in one text."""
+    """The reviewer, the reason and the consequence `what`, in one text."""
     return ": ".join(part for part in (decision.reviewer, decision.reason, what) if part)

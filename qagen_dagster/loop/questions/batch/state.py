@@ -119,10 +119,10 @@ class Prepared(Record):
 
 
 class BlindAnswered(Record):
-    """The validator answered several questions in one request without seeing the proposed answers, or compared its answers with these.
+    """The validator answered several questions in one request without seeing the proposed answers, or compared its answers with them.
 
-    `guesses` are the validator's answers without the document, by question. `comparisons` are by the key of the pair. None in `answers` means
-    that a question got no answer, and None in `comparisons` that a pair got no comparison.
+    `guesses` has the validator's answers without the document, by question. `comparisons` has the comparisons, by the key of the pair.
+    None in `answers` means that a question got no answer, and None in `comparisons` that a pair got no comparison.
     """
 
     kind: Literal["blind_answered"] = "blind_answered"

@@ -39,7 +39,7 @@ def for_answerer(
 ) -> tuple[batch.Draft, ...]:
     """The next waiting questions without an answer, at most `most`. All of them were written from the same parts of the document.
 
-    Each type has as many questions as are missing, and a few in reserve.
+    Of each type, at most the missing number and a few in reserve are taken.
     """
     left = _with_reserve(missing)
     found: list[batch.Draft] = []
@@ -125,7 +125,7 @@ def _share_chain(one: Candidate, other: Candidate) -> bool:
 def _names_answer(question: str, asked: Candidate) -> bool:
     """Whether `question` contains much of the new content in the answer of `asked`.
 
-    Half of the names, numbers and dates, or more than half of the words, is much. So one name of a long list is not enough.
+    At least half of the names, numbers and dates, or more than half of the words, is much. So one name of a long list is not enough.
     """
     added = set(content_stems(asked.answer)) - set(content_stems(asked.question))
     repeated = added & set(content_stems(question))
@@ -213,7 +213,7 @@ def _answered_ahead(state: batch.BatchState, event: batch.Prepared | batch.Blind
 def replay(
     events: tuple[batch.BatchEvent, ...], limits: BatchLimits, wanted: Wanted
 ) -> tuple[batch.BatchState, int]:
-    """As `replay` of the agent strategy."""
+    """As `replay` in `loop/questions/state_machine.py`."""
     state = batch.BatchState()
     for taken, event in enumerate(events):
         state = ask_again(state, limits, wanted)
@@ -224,7 +224,7 @@ def replay(
 
 
 def ask_again(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> batch.BatchState:
-    """As `ask_again` of the agent strategy."""
+    """As `ask_again` in `loop/questions/state_machine.py`."""
     step = next_step(state, limits, wanted)
     if not isinstance(step, qa.Done) or not state_machine.is_useless(state.qa, step):
         return state

@@ -1,8 +1,9 @@
 """Proves that the corpus does not answer a question: the validator looks for the answer where a search finds the likeliest passages.
 
 The validator is asked with the passages of all found documents together, with the question's own document, and with each other
-document that has a name or a number of the question. If the validator finds an answer, the question is refused. The question's
-own document must deny a false premise. An underspecified question must have an answer for each reading.
+document that has a name or a number of the question. If the validator finds an answer, the question is refused. A question with a
+false premise is asked only with single documents, and its own document must deny the premise. An underspecified question is asked
+only with its own document, and must have an answer for each reading.
 """
 
 import re
@@ -168,7 +169,7 @@ class _Refused(Exception):
 
 @dataclass
 class Prover:
-    """Proves candidates of one document. The calls of all its questions to the validator are in `calls`."""
+    """Proves candidates of one document. `calls` has the calls of the question that is being proved."""
 
     work: DocumentWork
     models: QAModels

@@ -74,7 +74,7 @@ def set_facts(
 
 
 def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
-    """The usage of each call behind a set, once. A call that was only replayed counts as paid, because it was paid earlier."""
+    """The usage of the calls for a set, each call once. A call that was only replayed counts as paid, because it was paid earlier."""
     paid: list[Usage] = []
     known: set[str] = set()
     earlier: dict[str, Usage] = {}
