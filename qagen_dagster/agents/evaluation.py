@@ -1,7 +1,7 @@
 """The agents of evaluations: one answers questions without their document, one marks the answers that code cannot mark, one grades passages.
 
-A grade states how well a passage answers a question. The scale and the wording are those of UMBRELA (Upadhyay et al., 2024), whose
-grades agree with those of the graders of TREC. Several passages are graded in one call.
+A grade states how well a passage answers a question. The scale and the wording are from UMBRELA (Upadhyay et al., 2024), whose grades
+agree with the grades that people gave for TREC. Several passages are graded in one call.
 """
 
 from collections.abc import Sequence

@@ -156,7 +156,7 @@ def judge(
 
 
 def decided_by_code(pair: Pair, mode: Mode) -> dict[str, object] | None:
-    """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
+    """The criteria and the explanation of a verdict that needs no comparison by a model; None if a model must compare the answers."""
     candidate, blind = pair.candidate, pair.blind
     if not blind.answerable or not blind.answer.strip():
         return {

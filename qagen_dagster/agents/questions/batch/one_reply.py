@@ -45,7 +45,7 @@ _EVIDENCE = re.compile(
     r"^[\s*#]{0,5}(?:supporting )?evidence[\s*]{0,3}:[\s*]{0,3}", re.IGNORECASE | re.MULTILINE
 )
 _QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,1500})["\u201d]')
-_SHORTEST = 8
+_SHORTEST = 8  # characters; shorter text is no question and no quote
 _TERMINALS = (
     Terminal("submit_questions", SubmitQuestions),
     Terminal("submit_grounded_answers", SubmitGroundedAnswers),

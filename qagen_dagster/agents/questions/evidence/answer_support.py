@@ -2,8 +2,8 @@
 
 A number that no quote has must be computable from numbers of the evidence and the question: a sum, difference, product, quotient or
 percentage, the total or mean of a unit, or a count of listed things. The validator judges every answer that passes. The type of a
-question is a claim of the model that wrote it: a type that promises a derived answer allows more words of its own and computed numbers,
-but no type turns the check off.
+question is a claim of the model that wrote it: a type that promises a derived answer allows computed numbers and more words that are not
+in the quotes, but no type turns the check off.
 """
 
 import math
@@ -73,7 +73,7 @@ def _groups(tokens: Sequence[str]) -> Iterator[float]:
 
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
-_LISTED = re.compile(r"(?<=\d),(?=\d)(?!(?:\d\d,)*\d{3}(?!\d))")  # the comma of "{0,1}", not that of "1,234"
+_LISTED = re.compile(r"(?<=\d),(?=\d)(?!(?:\d\d,)*\d{3}(?!\d))")  # the comma of "{0,1}", not of "1,234"
 _DERIVED_TYPES = (
     "aggregation analysis calculation comparison computed counterfactual counting evaluation inference multi_hop "
     "multi-hop numeric synthesis"
@@ -90,10 +90,10 @@ _NOWHERE = "stand in no evidence quote"
 _FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z]|\s*$)", re.MULTILINE)  # "in 2003.2 He"
 _PARTS = re.compile(r"[;\n\u2022]")
 _CAPITALS = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z]\w*")
-MOST_CAPITALS = 0.3  # of the words, in English text
+MOST_CAPITALS = 0.3  # maximum share of words with a capital inside a sentence, in English text
 _LEAST_SUBJECT = 2  # minimum words of the question that the document has; a single word can occur by chance
-MIN_SHARE = 0.5
-MIN_DERIVED_SHARE = 0.2
+MIN_SHARE = 0.5  # minimum share of the words of an answer that the quotes must have
+MIN_DERIVED_SHARE = 0.2  # the same for a derived answer
 _NEAR = 60  # characters before a number that may hedge it
 _ROUNDED = r"about|almost|approx|approximately|around|circa|ca|nearly|roughly"
 _ESTIMATED = r"estimated|estimate|estimates"
