@@ -192,7 +192,7 @@ def _kind(value: object) -> object:
     raise ValueError(f"{value!r} is no kind of question: use {', '.join(known)}")
 
 
-_NEARLY = 1e-6
+_NEARLY = 1e-6  # tolerance for sums of shares
 # Limits of shares: enough other questions must be made first, because they test whether the validator finds answers.
 MOST_WITHOUT_ANSWER, MOST_STAGED = 0.5, 0.9
 
@@ -202,7 +202,7 @@ class BatchOptions(Record):
 
     Attributes:
         complexity: the preset of question types.
-        question_types: types that replace those of the preset.
+        question_types: the types that are used in place of the preset.
         mix: the number of questions of each type per document. None: `target_count` is distributed evenly over the types.
         similarity: two questions whose cosine is at least this value count as the same question.
         min_question_confidence: a question whose grounding has a lower confidence is remade.
@@ -282,7 +282,7 @@ class Style(StrEnum):
 
 
 class Audience(StrEnum):
-    """The groups of people whose wording may be imitated by the questions of a set."""
+    """The groups of people whose wording the questions of a set may imitate."""
 
     READER = "reader"  # somebody who has seen the text
     SEARCHER = "searcher"  # somebody who has not seen the text

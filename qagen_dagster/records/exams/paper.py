@@ -149,7 +149,7 @@ class ItemFlag(StrEnum):
 
 
 class ItemStatistics(Record):
-    """The statistics of one item. Letters are those of the bank.
+    """The statistics of one item. Letters are the letters of its options in the bank.
 
     Attributes:
         version: the version of the item in the bank when the answers were read.
@@ -160,7 +160,7 @@ class ItemStatistics(Record):
         upper, lower: the facility among the third of the candidates with the highest and with the lowest score on the other items.
         thirds: `upper` minus `lower`.
         chosen: the number of candidates who took an option, by option.
-        dead: the wrong options that less than 5 % of the wrong candidates take, even at the upper end of the interval.
+        dead: the wrong options that less than 5 % of the candidates who are wrong take, even at the upper end of the interval.
         suspected: the option that is probably right in place of the key; None if the key is not suspected.
     """
 
