@@ -37,7 +37,7 @@ _RENEWED = {  # texts of the manifest, and the texts that replace them in QTI 3.
 
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
-    """A content package of version 2.1. With `version_3`, of version 3.0: a stylesheet makes its test and items from those of 2.1."""
+    """A content package of version 2.1. With `version_3`, a stylesheet converts the test and the items to version 3.0."""
     roots = {"test.xml": _test(bank)} | {_file(item): _item(item, bank.figures) for item in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None
