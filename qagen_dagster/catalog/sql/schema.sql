@@ -97,7 +97,7 @@ CREATE TABLE candidates (
     detail        VARCHAR,
     duplicate_of  VARCHAR,
     duplicate_score DOUBLE,
-    duplicate_step VARCHAR,  -- exact, similarity or model; NULL: none of them decided
+    duplicate_step VARCHAR,  -- exact, similarity or model; NULL: no duplicate, or not known
     stage         VARCHAR,
     question_type VARCHAR,
     content_refs  VARCHAR[],
@@ -126,7 +126,7 @@ CREATE TABLE verdicts (
     explanation     VARCHAR
 );
 
--- The current validated sets: what is published.
+-- The current validated sets. The option `publish` may leave some of these questions unpublished.
 CREATE TABLE questions (
     question_id     VARCHAR NOT NULL,
     combination     VARCHAR NOT NULL,
@@ -212,7 +212,7 @@ CREATE TABLE grades (
     judge_model     VARCHAR,
     judge_failure   VARCHAR,
     marked          VARCHAR,
-    run_id          VARCHAR NOT NULL   -- that graded
+    run_id          VARCHAR NOT NULL   -- the run that graded
 );
 
 -- Every report of an evaluation, one row per metric. `latest`: no newer report of its kind exists.
@@ -260,7 +260,7 @@ CREATE TABLE retrievals (
     document_id    VARCHAR NOT NULL,
     question       VARCHAR NOT NULL,
     ranking        VARCHAR NOT NULL,  -- bm25, embedding or fused
-    document_place INTEGER,           -- 1-based; here and below NULL: not among the chunks searched
+    document_place INTEGER,           -- among documents, 1-based; here and below NULL: not among the chunks searched
     evidence_place INTEGER,           -- of the first chunk that holds a quote
     evidence       INTEGER[],         -- the same for each quote
     failure        VARCHAR,
@@ -401,7 +401,7 @@ CREATE TABLE exam_attempts (
     style_least  INTEGER
 );
 
--- The statistics of items in every sitting of an exam. Letters are those of the bank; intervals are of 95 %.
+-- The statistics of items in every sitting of an exam. Letters are the bank's; intervals are 95 %.
 CREATE TABLE exam_statistics (
     exam                VARCHAR NOT NULL,
     sitting_id          VARCHAR NOT NULL,
