@@ -61,7 +61,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[st
 
 
 def what_changed(made: Configuration, wanted: Configuration) -> tuple[str, ...]:
-    """One line for each difference between the configuration of a stored product and the present configuration; empty if nothing has changed."""
+    """One line for each difference between the configuration of a stored product and the present configuration."""
     if made.version == wanted.version and made.parts == wanted.parts:
         return ()
     return differences(made.parts, wanted.parts) or (OTHER_VERSION,)

@@ -1,4 +1,4 @@
-"""The figures of items. Each figure is drawn once, on a machine with a TeX engine, and kept in the store. Exports and the review page show them."""
+"""The figures of items. Each figure is drawn once, on a machine with a TeX engine, and stored. Exports and the review page show it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ from qagen_dagster.records.questions.results import CandidateDocument, Candidate
 from qagen_dagster.records.review import Agreement
 from qagen_dagster.store import Store
 
-LEAST = 5  # minimum accepted and minimum other questions for proposing a threshold
+LEAST = 5  # minimum number of accepted questions, and of other questions, for proposing a threshold
 Judged = PublishedQuestion | RejectedQuestion
 LineT = TypeVar("LineT", bound=Record)
 
@@ -64,7 +64,7 @@ def agreement(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> Agre
 def judge_agreements(
     store: Store, combination: Combination, accepted: Mapping[str, bool], judged: Iterable[Judged] | None
 ) -> Iterator[Agreement]:
-    """The agreement of each model and criterion with people. `accepted` states for each question id whether the reviewers accepted the question."""
+    """The agreement of each model and criterion with people. `accepted` states by question id whether the reviewers accepted a question."""
     questions = judged_questions(store, combination, judged)
     made = store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     report = store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)

@@ -202,7 +202,7 @@ def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> se
 def facts_of(
     ids: Collection[str], reviews: Mapping[str, QuestionReview], judges: Iterable[Agreement] = ()
 ) -> ReviewFacts:
-    """The review facts of the questions `ids`, some of which have reviews. Reviews of other questions are ignored."""
+    """The review facts of the questions `ids`. Not every question needs a review. Reviews of other questions are ignored."""
     reviews = {name: one for name, one in reviews.items() if name in ids and one.by_reviewer}
     states = {name: reviews[name].state if name in reviews else ReviewState.UNREVIEWED for name in ids}
     actions = {

@@ -80,7 +80,7 @@ def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
     effect = cluster_variance(clusters) * count / spread
     share = total / count
     independent = share * (1 - share) * count / (spread * max(_LEAST_EFFECT, effect))
-    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # they count as so many equal clusters
+    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # the equivalent number of equal clusters
     return Clustered(*wilson(share * independent, independent, student(max(1, round(alike) - 1))), effect)
 
 
@@ -184,7 +184,7 @@ class Scores:
         difficulties near 0, because few candidates do not determine them.
         """
         right = self.right
-        ability = np.linspace(-4, 4, 41)
+        ability = np.linspace(-4, 4, 41)  # points of numerical integration
         slope, level = np.ones(right.shape[1]), np.zeros(right.shape[1])
         for _ in range(ROUNDS):
             chance = 1 / (1 + np.exp(-(np.outer(ability, slope) + level)))
@@ -197,9 +197,9 @@ class Scores:
             curve = [ability**power @ (count * spread) for power in (0, 1, 2)]
             first, mixed, second = curve[0] + 1 / PRIOR, curve[1], curve[2] + 1 / PRIOR
             whole = first * second - mixed**2
+            # The limits are needed, because Newton steps may overshoot.
             slope = np.clip(slope + (first * by_slope - mixed * by_level) / whole, 0.05, 4)
-            level = np.clip(level + (second * by_level - mixed * by_slope) / whole, -6, 6)
-        return [float(one) for one in slope], [float(one) for one in -level / slope]
+            level = np.clip(level + (second * by_level - mixed * by_slope) / whole, -6, 6)        return [float(one) for one in slope], [float(one) for one in -level / slope]
 
     def variance(self, values: Floats) -> Floats:
         return self.weights @ values**2 - (self.weights @ values) ** 2

@@ -218,7 +218,7 @@ def states(question: str, answer: str, passage: str, title: str) -> bool:
 
 
 def closeness(question: str, answer: str, text: str, title: str = "") -> float:
-    """The largest share (0-1) of the words of the question that a sentence with the answer has, together with the title and the sentence before."""
+    """The largest share (0-1) of the question's words in the title, a sentence with the answer, and the sentence before it, together."""
     sentences = [one.text for one in split(text)]
     shares = (
         shared_words(question, f"{title}\n{before}\n{sentence}")

@@ -75,6 +75,7 @@ _ASKS = re.compile(
 )
 _TRUTH = re.compile(r"(?:both |neither )?(?:true|false|yes|no)\W*", re.IGNORECASE)
 _TOKEN = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?")
+_NEARLY = 1e-6  # tolerance for rounding of floating-point numbers
 _LONGER, _MUCH = 1.5, 12  # factor and characters by which a key that stands out is longer than all others
 
 
@@ -259,7 +260,7 @@ def _named_at_the_end(question: ExamQuestion, solution: str) -> list[str]:
 
 def _reaches(one: equalities.Value, key: equalities.Value) -> bool:
     """Whether a step has the value of the key. A factor such as 1.44 reaches the change of 44 %."""
-    growth = key.text.endswith("%") and not one.united and abs(abs(one.plain - 1) - key.plain / 100) < 1e-6
+    growth = key.text.endswith("%") and not one.united and abs(abs(one.plain - 1) - key.plain / 100) < _NEARLY
     return growth or equalities.same_value(one, key, about=True)
 
 

@@ -376,5 +376,5 @@ def _unit_of(value: Fraction, amount: Amount) -> Unit:
 
 
 def _size(unit: Unit) -> Fraction:
-    """The number of finer units in one base unit of these dimensions, if each base unit is a prime number of finer ones."""
+    """The factor by which a value in `unit` grows if each base unit is replaced by a smaller one, each smaller by another prime number."""
     return math.prod(map(Fraction.__pow__, _PRIMES, unit.dimensions), start=Fraction(1))

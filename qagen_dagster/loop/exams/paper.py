@@ -28,7 +28,7 @@ _WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by at most one of these nu
 _NAMED = re.compile(
     r"\b(?:[Oo]ptions?|[Aa]nswers?|[Cc]hoices?|[Aa]lternatives?)\s+\(?[A-H]\b|(?<!\w)\([A-H]\)|\b[A-H] (?:and|or) [A-H]\b"
     r"|\b(?:[Aa]bove|[Bb]elow)\b|\b(?:[Nn]one|[Aa]ll|[Bb]oth|[Nn]either|[Aa]ny) of (?:the|these|those)\b"
-)  # what makes sense only while the options keep their letters
+)  # words that are true only while the options keep their letters
 
 
 @dataclass(frozen=True)

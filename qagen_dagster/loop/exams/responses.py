@@ -40,7 +40,7 @@ _MOST_BYTES = 100_000_000
 _COLUMNS = ("candidate", "form", "item", "position", "letter")
 _NO_ANSWER = ("", "-", "0")
 Z = 1.96  # half the width of a 95 % interval, in standard errors
-_SURE = (0.5, 99.5)  # percentiles: there are many options, and a key must not be accused by chance
+_SURE = 0.5  # percentile: a key must not be accused by chance, and there are many options
 _LEAST_DISCRIMINATION, _MOST_FACILITY = 0.2, 0.95  # items beyond these hardly tell candidates apart
 _DEAD_SHARE = 0.05  # an option that surely has a smaller share of the wrong answers is dead
 
@@ -326,13 +326,13 @@ def _dead(chosen: dict[Letter, int], key: Letter) -> tuple[Letter, ...]:
 
 
 def _suspected(with_rest: dict[Letter, Floats], upper: dict[Letter, float], key: Letter) -> Letter | None:
-    """The wrong option that strong candidates choose most, if it surely correlates with the score, and more than the key does; else None."""
+    """The wrong option that strong candidates choose most, if it surely correlates with the score, and more than the key; else None."""
     others: list[Letter] = [one for one in upper if one != key]
     other = max(others, key=lambda one: (upper[one], one))
     found, of_key = with_rest[other], np.nan_to_num(with_rest[key])
     if upper[other] <= upper[key] or np.isnan(found[0]):
         return None
-    sure = all(np.nanpercentile(values, _SURE[0]) > 0 for values in (found, found - of_key))
+    sure = all(np.nanpercentile(values, _SURE) > 0 for values in (found, found - of_key))
     return other if sure else None
 
 

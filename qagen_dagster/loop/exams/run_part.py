@@ -122,7 +122,7 @@ class _PartRun:
     def design(self) -> WorkOutcome[int]:
         """Design the missing slots in order.
 
-        The designer is shown the ideas of earlier slots, and those of later slots that an earlier run has designed.
+        The designer is shown the ideas of earlier slots, and the ideas of later slots that an earlier run has designed.
         """
         outcome = WorkOutcome[int]()
         slots = part_plans(self.workspace, self.plan)
@@ -174,7 +174,7 @@ class _PartRun:
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
         work = self.plan.work(slot, self._charged(journal))
-        # A damaged journal is made again from the ledger, so the designer must be shown the same ideas as then.
+        # A damaged journal is made again from the ledger, so the designer must be shown the same ideas as before.
         shown = [self.ideas[one] for one in sorted(self.ideas) if one < slot or not journal.damaged]
         worked = work_item(work, journal, shown, design_only=design_only)
         if design_only and worked.state.plan is not None:

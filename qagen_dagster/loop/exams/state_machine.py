@@ -219,7 +219,7 @@ def next_step(state: ItemState, limits: ItemLimits) -> Step:
 
 
 def _missing(attempt: Attempt) -> Stage | None:
-    """The first stage of which an attempt has no result; None if it has all."""
+    """The first stage whose result an attempt lacks; None if it has all results."""
     return next((one for one, _, _, field in _STATIONS[1:] if getattr(attempt, field) is None), None)
 
 

@@ -126,10 +126,7 @@ def keep_sources(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
 def plan_problem_set(
     space: Workspace, problem_set: ProblemSet, options: ProblemOptions | None = None
 ) -> SetPlan:
-    """Plan a set of the corpora as its author configured it, including combined problems.
-
-    Raises ConfigError and StoreError.
-    """
+    """Plan a set of the corpora as its author configured it, including combined problems. Raises ConfigError and StoreError."""
     config = problem_set.config
     wished = _as_made(space, problem_set, options or ProblemOptions())
     seed = config.seed if wished.seed is None else wished.seed

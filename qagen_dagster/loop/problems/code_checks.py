@@ -1,7 +1,7 @@
 """The correctness properties of the physics question pipeline, as pure checks.
 
-Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, which items are selected, what is written. Each of the
-others concerns one output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property that its docstring states.
+Properties 2, 13, 14 and 15 concern the pipeline: the prompts, the selected items, the written files. Each other property concerns one
+output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property in its docstring.
 The rules themselves are in `item_faults.py`, `faithfulness.py` and `latex/`.
 """
 
@@ -47,6 +47,7 @@ from qagen_dagster.records.problems.submissions import (
 )
 
 _SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
+_LEAST_WORDS = 4  # words of a sentence that is looked for in sources; a shorter one may occur by chance
 _COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
 _HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
 _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
@@ -219,7 +220,7 @@ def combined_breaches(
             faults.append(f"problem {number} stands in it word for word")
     if len(_HEADED.findall(statement)) > 1 or _ASIDE.search(statement):
         faults.append("it is divided into several problems")
-    pieces = [one for one in map(_joined, _SENTENCE.split(statement)) if len(one.split()) >= 4]
+    pieces = [one for one in map(_joined, _SENTENCE.split(statement)) if len(one.split()) >= _LEAST_WORDS]
     pool = [_joined(statement_of(source)) for source in sources]
     if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
         faults.append("every sentence is taken from a source")

@@ -73,7 +73,7 @@ class ProblemWork:
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
     solve: float = 1
-    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # that replace shipped ones
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # they replace shipped ones
 
     def own(self, prompt: Prompt) -> Prompt:
         """The prompt that the set has in place of a shipped one, else the shipped one."""
@@ -95,7 +95,7 @@ class ProblemWork:
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:
-    """`latex` with the diagram at its mark. Without a mark, it stands before the options, or else before the solution or at the end.
+    """`latex` with the diagram at its mark. Without a mark, the diagram is put before the options, else before the solution or at the end.
 
     `latex` is returned unchanged if it has a diagram already.
     """

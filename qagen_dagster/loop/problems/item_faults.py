@@ -45,7 +45,7 @@ _OWN_SCALE = re.compile(
 )
 _COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.?\d+)\s*(?:cm)?\s*\)")
 _PATH = re.compile(r"\\(?:draw|fill|filldraw|path|shade|clip|node|coordinate)(?![A-Za-z])")
-_WIDEST, _HIGHEST = 20, 26  # cm
+_WIDEST, _HIGHEST = 20, 26  # maximum size of a drawing in cm, so that it fits on a page
 
 
 def whole_item(latex: str) -> list[str]:
@@ -179,7 +179,7 @@ def asks_number(converted: str) -> Iterator[str]:
 def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> Iterator[str]:
     """Faults that are in an item, but not in its source: false equalities, impossible values, faulty options, and a missing figure.
 
-    If its figure is `drawn_later`, it may be missing.
+    With `drawn_later`, the figure may be missing.
     """
     known = set(_value_faults(source)) if source else set[str]()
     yield from (fault for fault in _value_faults(item) if fault not in known)
@@ -227,7 +227,7 @@ def _misread(item: str) -> Iterator[str]:
 
 
 def computed_numbers(solution: str) -> tuple[set[Fraction], set[Fraction]]:
-    """The numbers with which a solution computes, without exponents and powers of ten; and the numbers that stand alone on a side."""
+    """The numbers with which a solution computes, without exponents and powers of ten; and the numbers that are a side of a relation."""
     sides = sides_of(solution)
     texts = (_POWER.sub(" ", side.text) for side in sides if not side.lone)
     used = {Fraction(number) for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}

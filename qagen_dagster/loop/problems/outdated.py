@@ -107,7 +107,7 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
         for task in work.tasks:
             if task.key not in done:
                 found[ROLE_OF[task.stage].value] += given_result(task, problem, worked.state) is None
-                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # counted once
+                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # its scan counts
                 found[Role.SOLVER.value] += solved + (work.second_reader(task) is not None)
     return +found
 

@@ -143,7 +143,7 @@ def plan_set(
     options: ProblemOptions | None = None,
     **more: Any,
 ) -> SetPlan:
-    """Plan a set: resolve its models and prompts; `more` are other fields of the plan. Asks no model and writes nothing. Raises ConfigError."""
+    """Plan a set: resolve models and prompts. `more` has other fields of the plan. Asks no model and writes nothing. Raises ConfigError."""
     chosen = options or ProblemOptions()
     twice = sorted(name for name, times in Counter(problem.id for problem in problems).items() if times > 1)
     if twice:

@@ -92,7 +92,7 @@ class BatchLimits(QALimits):
 def _types_of(
     name: str, counts: Mapping[str, int], preferred: Sequence[corpus_options.QuestionType]
 ) -> Sequence[corpus_options.QuestionType]:
-    """The types for a kind of a mix: the type itself, or the types of a preset that the mix does not name, or all others."""
+    """The types that a kind in a mix stands for. Presets and other kinds do not include types that the mix names, if another is left."""
     levels = {kind: corpus_options.Complexity.of(kind) for kind in corpus_options.QuestionType}
     own = [kind for kind, level in levels.items() if name in (kind, level)]
     if own:

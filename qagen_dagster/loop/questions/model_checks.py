@@ -1,6 +1,6 @@
 """The model checks of a candidate in its document: a comparison with the accepted questions, a blind answer, and the last checks.
 
-The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual question its picture,
+The last checks are for candidates that the validator accepts: a multi-hop question must need its passages, a visual question its picture,
 and every question its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered again from the text
 alone. A candidate that passed everything else is answered once more without the document.
 """

@@ -171,7 +171,7 @@ class _Judge:
         return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
 
     def _unsupported(self, pair: QAPair) -> str | None:
-        """The reason why the quotes do not support the new answer; None if they do. None in visual mode, where the validator sees the page."""
+        """The reason why the quotes do not support the new answer; None if they do, or in visual mode, where the validator looks itself."""
         if pair.category is Mode.VISUAL:
             return None
         text = "\n".join(place.quote for place in pair.evidence)
@@ -179,7 +179,7 @@ class _Judge:
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
     def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
-        """The validator's judgement and its calls. It is stored, and reused while the surroundings and visuals of the evidence are the same."""
+        """The validator's judgement and its calls, which are stored and reused while the surroundings and visuals of the evidence stay."""
         documents = self.run.planned.documents
         work = self.run.open(next(one for one in documents if one.id == pair.document_id))
         view, attempt = work.context.view, pair.generation_metadata.attempt_number

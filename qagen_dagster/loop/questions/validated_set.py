@@ -1,4 +1,4 @@
-"""Makes the validated set of a combination from its candidates: applies the decisions of reviewers, and removes duplicates across documents."""
+"""Makes the validated set of a combination from its candidates: applies reviewers' decisions, and removes duplicates across documents."""
 
 from collections.abc import Collection, Sequence
 

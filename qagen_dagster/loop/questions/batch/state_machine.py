@@ -57,8 +57,8 @@ def for_validator(
 ) -> tuple[str, ...]:
     """The question of the candidate, and further questions that the validator answers in the same request.
 
-    If the candidate is rechecked after a change of the document, the further questions are the others to recheck. Otherwise they are waiting
-    questions with an answer, as many as `for_answerer` would choose. No question names the answer to another question.
+    If the candidate is rechecked after a change of the document, the further questions are the others to recheck. Otherwise they are
+    waiting questions with an answer, as many as `for_answerer` would choose. No question names the answer to another question.
     """
     found = [candidate]
     left = Counter({kind.value: count for kind, count in _with_reserve(missing).items()})
@@ -78,7 +78,7 @@ def _following(state: batch.BatchState) -> list[Candidate]:
 
 
 def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
-    """At most `most` candidates whose answers the validator compares in one request: `candidate`, and following candidates with a blind answer.
+    """At most `most` candidates whose answers are compared in one request: `candidate`, and following candidates with a blind answer.
 
     Empty if the candidate needs no comparison.
     """
@@ -318,7 +318,7 @@ def _gave_up(one: batch.Try) -> bool:
 
 
 def _told(one: batch.Try, limits: BatchLimits) -> str:
-    """The message to the answerer about a refused answer. It lacks the judge's words, because they may state what the document says instead."""
+    """The message to the answerer about a refused answer, without the judge's words, because these may state what the document says."""
     judged = one.grade is not None and one.grade.llm_verdict is not None
     return _JUDGED if judged else _fault_of_try(one, limits) or ""
 

@@ -332,7 +332,7 @@ class Stage(JournaledStage):
 
 
 def _with_answers(result: GenerationResult) -> list[str]:
-    """Questions that the document answers: accepted questions, then questions whose only fault is that a model answers them without the document."""
+    """Questions that the document answers: accepted questions, then questions that were rejected only as trivial."""
     trivial = (
         one.question
         for one in result.rejected
