@@ -1,4 +1,4 @@
-"""The agents of evaluations: one answers questions without their document, one marks the answers that code cannot mark, one grades passages.
+"""The agents of evaluations: one answers questions without their document, one marks answers that code cannot mark, one grades passages.
 
 A grade states how well a passage answers a question. The scale and the wording are from UMBRELA (Upadhyay et al., 2024), whose grades
 agree with the grades that people gave for TREC. Several passages are graded in one call.
@@ -88,7 +88,7 @@ def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: 
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:
-    """Whether `given` states what the reference answer states. The outcome has no calls, because the caller records them. Raises ModelError."""
+    """Whether `given` states the same as the reference answer. The caller records the calls, so the outcome has none. Raises ModelError."""
     return _outcome(Mark, marking(model, role, question, reference, given))
 
 

@@ -154,7 +154,7 @@ class QAContext:
         return first_that_fits(partial(run, opening) for opening in self.openings(model.spec)[:most])
 
     def _own_words(self, *, whole: bool) -> list[str]:
-        """The file, the title, the authors and the date, then the sections, one per line. A document shown as a `whole` has no list of sections.
+        """The file, the title, the authors and the date, then the sections, one per line. With `whole`, the sections are left out.
 
         If the document has no title, its first words take the place of the title.
         """

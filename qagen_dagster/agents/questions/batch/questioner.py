@@ -207,7 +207,7 @@ def rewrite_prompt() -> Prompt:
 
 
 def reserve(count: int) -> int:
-    """The number of questions of a type to request beyond `count`. A new round for each rejected question would cost much more."""
+    """The number of questions of a type to request beyond `count`: a quarter, at most SPARE. A round for each rejected one costs more."""
     return min(SPARE, -(-count // 4))
 
 
