@@ -352,7 +352,7 @@ class Candidate(Record):
     computation: str = ""  # "sum of 12 and 30 = 42", after code computed it
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
-    writer: str = Field(default="", exclude_if=lambda value: not value)  # model, for an earlier question
+    writer: str = Field(default="", exclude_if=lambda value: not value)  # model of an existing question
 
     @classmethod
     def of(
