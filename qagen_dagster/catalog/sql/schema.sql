@@ -243,7 +243,7 @@ CREATE TABLE closed_book (
     question    VARCHAR NOT NULL,
     answer      VARCHAR NOT NULL,
     given       VARCHAR,
-    leaked      BOOLEAN,           -- the given answer is right; NULL: not found out
+    leaked      BOOLEAN,           -- the given answer is right; NULL: undecided
     decided     VARCHAR,           -- unknown, match or model
     explanation VARCHAR,
     failure     VARCHAR,
@@ -351,7 +351,7 @@ CREATE TABLE model_calls (
     seconds          DOUBLE,
     retries          INTEGER NOT NULL,
     replayed         BOOLEAN NOT NULL,
-    unused           BOOLEAN NOT NULL,  -- made ahead of its step, which then was not needed
+    unused           BOOLEAN NOT NULL,  -- made in advance for a step that was then not needed
     current          BOOLEAN NOT NULL,  -- belongs to a result that still counts
     counted          BOOLEAN NOT NULL
 );
@@ -369,7 +369,7 @@ CREATE TABLE exam_items (
     failure_type VARCHAR,
     severity     VARCHAR,
     detail       VARCHAR,
-    stem         VARCHAR,           -- here and below from the last attempt; NULL if it ended before
+    stem         VARCHAR,           -- here and below from the last attempt; NULL if that ended earlier
     options      MAP(VARCHAR, VARCHAR),
     key_option   VARCHAR,
     key_proof    VARCHAR,           -- proven, refuted, unproven or absent
@@ -429,7 +429,7 @@ CREATE TABLE exam_statistics (
     kr20_high           DOUBLE
 );
 
--- Every model call for those slots. `counted` is as in model_calls; the `attempt` of a designer is the number of its design.
+-- Every model call for slots of exams. `counted` is as in model_calls; the `attempt` of a designer is the number of its design.
 CREATE TABLE exam_calls (
     exam               VARCHAR NOT NULL,
     schema_id          VARCHAR NOT NULL,
@@ -454,7 +454,7 @@ CREATE TABLE exam_calls (
     counted            BOOLEAN NOT NULL
 );
 
--- Every problem of the banks of physics problems, rejected ones too.
+-- Every problem of the banks of physics problems, including rejected problems.
 CREATE TABLE problem_items (
     problem_set       VARCHAR NOT NULL,
     problem_id        VARCHAR NOT NULL,
@@ -499,7 +499,7 @@ CREATE TABLE problem_tasks (
     current     BOOLEAN NOT NULL
 );
 
--- Every model call for those tasks.
+-- Every model call for tasks of problems.
 CREATE TABLE problem_calls (
     problem_set        VARCHAR NOT NULL,
     problem_id         VARCHAR NOT NULL,

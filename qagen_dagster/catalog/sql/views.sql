@@ -2,7 +2,7 @@
 -- once. `question_costs` and the views `*_calls` are what the work behind a question would cost without any cache hit:
 -- they count every call of its current result. Only `evaluation_costs` has the calls of evaluations.
 
--- Whether a server counted no tokens of a call, or counts that cannot be. Every prompt has tokens.
+-- Whether a server counted no tokens of a call, or stated impossible counts. Every prompt has tokens.
 CREATE MACRO uncounted(call) AS call.usd IS NULL AND call.input_tokens = 0;
 
 -- Whether the tokens of at least one call for which `which` is true are known, or there is no such call.
