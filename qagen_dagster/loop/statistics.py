@@ -199,7 +199,8 @@ class Scores:
             whole = first * second - mixed**2
             # The limits are needed, because Newton steps may overshoot.
             slope = np.clip(slope + (first * by_slope - mixed * by_level) / whole, 0.05, 4)
-            level = np.clip(level + (second * by_level - mixed * by_slope) / whole, -6, 6)        return [float(one) for one in slope], [float(one) for one in -level / slope]
+            level = np.clip(level + (second * by_level - mixed * by_slope) / whole, -6, 6)
+        return [float(one) for one in slope], [float(one) for one in -level / slope]
 
     def variance(self, values: Floats) -> Floats:
         return self.weights @ values**2 - (self.weights @ values) ** 2
