@@ -178,7 +178,7 @@ def review_facts(
 ) -> ReviewFacts | None:
     """The review facts of a set, from the decisions with the ids `known`, or from all decisions if that is None.
 
-    `judged` holds the questions; None means the published and the rejected ones. Returns None if there are no decisions. Raises StoreError.
+    `judged` holds the questions; None means the published and the rejected questions. Returns None without decisions. Raises StoreError.
     """
     stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]

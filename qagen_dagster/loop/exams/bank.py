@@ -386,7 +386,7 @@ def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
     """The reasons why a part is out of date, in one line each; empty if it is current or was never made. Raises ConfigError.
 
     Fewer wanted items are no reason. A part that was made with models from the command line is never out of date,
-    because its profile does not tell what a run of it would cost.
+    because the profile does not tell the cost of another such run.
     """
     made = part_set(space, part)
     if made is None or made.given.models:

@@ -141,8 +141,8 @@ def _operands(
 def families(items: Sequence[ExamItem]) -> dict[str, str]:
     """For each item id, the id of one item of its family, which is the same for the whole family.
 
-    Two items of a schema are of one family if their ideas are the same, if their stems have nearly the same words,
-    or if their checkable forms differ only in names and numbers (with a short form, the words must be alike, too).
+    Two items of a schema are of one family if their ideas are the same, if their stems have nearly the same words, or if their
+    checkable forms differ only in names and numbers. If these forms are short, the words must also be alike.
     """
     first: dict[str, str] = {item.id: item.id for item in items}
 

@@ -94,7 +94,7 @@ def thumbnail(space: Workspace, problem: Problem) -> PageImage | None:
 
 @dataclass(frozen=True)
 class PublishedBank:
-    """A set's current bank, its export, the paths of its files, the changed ones, and a line for each problem that cannot be worked yet."""
+    """A set's current bank, its export, the paths of all its files and of changed files, and a line for each problem that must wait."""
 
     bank: ProblemBank
     export: BankExport

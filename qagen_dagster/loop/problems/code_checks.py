@@ -200,10 +200,7 @@ def variant_breaches(
 def combined_breaches(
     sources: Sequence[str], variant: str, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Property 10: a combined problem is one coherent problem with one solution, not joined fragments.
-
-    It also differs from the `earlier` ones.
-    """
+    """Property 10: a combined problem is one coherent problem with one solution, and differs from the `earlier` combined problems."""
     faults = item_faults.whole_item(variant)
     if has_environment(variant, "tasks"):
         faults += [

@@ -201,7 +201,7 @@ def without_calculus(variant: str) -> Iterator[str]:
 
 
 def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
-    """Faults: the combined problem answers each of its sources by itself."""
+    """Faults: the combined problem only joins its sources, because its boxed answers include the answer of each source."""
     boxes, answers = (
         comparison.boxed_answers(solution_of(variant)),
         [item_faults.answer_of(source) for source in sources],

@@ -55,7 +55,7 @@ NO_ENGINE = Compiler("none", lambda _latex, _preamble, _libraries: _UNCOMPILED)
 
 @dataclass(frozen=True)
 class References:
-    """The references that the role that draws may search. `version` changes with the files."""
+    """The references that the drawing role may search. `version` changes with the files."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     version: str = ""
@@ -80,12 +80,12 @@ class ProblemWork:
         return self.prompts.get(prompt.name, prompt)
 
     def solver(self, task: Task) -> Model | None:
-        """The model that solves the item of `task`; None if there is none, or the item is not in the sample of share `solve`."""
+        """The model that solves the item of `task`; None if there is none, or if the item is not in the random share `solve`."""
         drawn = int(digest(f"{self.seed}/{self.problem.id}/{task.key}")[:8], 16) / 16**8
         return self.models.get(Role.SOLVER) if task.stage in _SOLVED and drawn < self.solve else None
 
     def second_reader(self, task: Task) -> Model | None:
-        """The solver, if it reads pictures and the task scans one."""
+        """The solver, if it reads pictures and the task scans a picture; else None."""
         solver = self.solver(task) if task.stage is Stage.SCAN and self.problem.picture is not None else None
         return solver if solver is not None and solver.spec.images else None
 
@@ -237,7 +237,7 @@ def engine_compiler() -> Compiler:
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
-    """The references for the role that draws, and one line for each folder or file that is missing or unreadable."""
+    """The references for the drawing role, and one line for each folder or file that is missing or unreadable."""
     if not folders:
         return References(), ()
     store = _references(tuple(folders), _signature(folders), space.settings.parser_workers, space.parsers())

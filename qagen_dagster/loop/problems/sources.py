@@ -188,7 +188,7 @@ def _page_count(space: Workspace, named: Named) -> int:
 def _of_picture(
     space: Workspace, named: Named, page: int, problem_id: str, index: int = 0, image: PageImage | None = None
 ) -> Problem:
-    """The problem on a page, or in `image`, a part of the page; then `index` is its number in the file."""
+    """The problem on a page, or in `image`, if a part of the page is given. In this case `index` is the problem's number in the file."""
     image = image or drawn(space, named, page)
     return Problem(
         id=problem_id,

@@ -82,8 +82,8 @@ def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
 def keep_log(
     space: Workspace, combination: Combination, new: Iterable[imported.LoggedQuestion], *, forget: bool
 ) -> imported.QuestionLog:
-    """Add the questions to the questions of earlier imports, or replace all earlier questions with `forget`. A question that is imported
-    again replaces its earlier record. Raises StoreError if there is no question."""
+    """Add the questions to the log. With `forget`, all earlier questions are removed. A question that is imported again replaces its
+    earlier record. Raises StoreError if there is no question."""
     found = (
         None
         if forget
@@ -166,7 +166,8 @@ class ImportStage(stages.JournaledStage):
     open_document: Callable[[str], DocumentWork]
 
     def add(self, result: results.GenerationResult, questions: Sequence[Matched]) -> results.GenerationResult:
-        """The result with the questions that this document answers; the likeliest document also gets unanswered ones. Raises ModelError."""
+        """The result with the questions that this document answers, and the questions that no document answers, if this is the likeliest
+        document for them. Raises ModelError."""
         self.start(result)
         ended = ""
         try:

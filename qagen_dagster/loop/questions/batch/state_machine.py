@@ -94,7 +94,7 @@ def _is_to_compare(state: batch.BatchState, one: Candidate) -> bool:
 
 
 def pair_of(state: batch.BatchState, one: Candidate) -> Pair | None:
-    """The candidate with the blind answer to its question; None if the question was not answered together with others."""
+    """The candidate with the blind answer to its question; None if no request with several questions gave an answer."""
     blind = state.blind.get(one.question)
     return None if blind is None else Pair(one, blind, rule_of(one))
 
