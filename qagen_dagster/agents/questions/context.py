@@ -73,7 +73,7 @@ class QAContext:
         return begin, language_of(begin)
 
     def task_values(self, *, writes: bool = False) -> dict[str, str]:
-        """The prompt values for the corpus and the scenario, for an agent that `writes` questions or one that checks them."""
+        """The prompt values for the corpus and the scenario, for an agent that `writes` questions, or for an agent that checks them."""
         return {
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
