@@ -401,7 +401,7 @@ class CandidateSet(OfCombination):
     models: dict[str, str]  # role -> provider:model
     prompts: dict[str, str]  # prompt name -> hash
     fingerprint: str  # of models, prompts, corpus and scenario
-    configuration: str  # fingerprint of the same and the limits; the asset `model_config` observes this one
+    configuration: str  # fingerprint of these and of the limits; the asset `model_config` observes it
     target_count: int
     max_attempts: int = 0
     max_consecutive_failures: int = 0
