@@ -111,7 +111,7 @@ def proposals(
 ) -> Iterator[Proposal]:
     """A threshold for each key that has a value for at least `LEAST` accepted questions and `LEAST` other questions.
 
-    It maximises the mean of two shares: accepted and other questions that it treats as people did.
+    The threshold maximises the mean of two shares: the share of accepted and the share of other questions that it treats as people did.
     """
     batch = scenario.batch
     limits = {"max_overlap": scenario.max_overlap}

@@ -165,7 +165,7 @@ class PastRun:
     strategy: Strategy
     kinds: dict[str, str]  # kind of the model by role
     target_count: int
-    dry: frozenset[str]  # ids of documents whose questions ran out; a higher target would not change them
+    dry: frozenset[str]  # ids of documents whose questions ran out; a higher target would give no more
     examples: dict[str, Example]  # by document id
     accepted: int
     compared: amounts.Use  # amounts for comparing accepted questions across documents

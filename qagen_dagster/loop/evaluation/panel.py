@@ -35,7 +35,7 @@ from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "3"  # increase if the same responses would get different verdicts
 FEWEST = 8  # minimum number of answerers that read, for the two-parameter model
-STRONG = 3  # minimum number of strong answerers; of more than nine that read, the best third is strong
+STRONG = 3  # minimum number of strong answerers; if more than nine answerers read, the best third is strong
 RELIABLE = 0.9  # minimum share of right answers of the best answerer, among questions without a suspicion
 _HALF = 0.5  # the score of an undecided answer
 _ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)

@@ -11,8 +11,8 @@ from statistics import fmean
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import RELEVANT, Placement, RetrievedQuestion
 
-CUTS = (1, 5, 10)
-GAIN_CUT = 10
+CUTS = (1, 5, 10)  # numbers of first results among which recall is measured
+GAIN_CUT = 10  # number of first results that count for the discounted gain
 NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fused"}
 UNTITLED = "untitled_"  # prefix of metrics for which the titles of documents are removed from the questions
 

@@ -36,7 +36,7 @@ CUT = 10  # the share of judged passages counts the passages among the first CUT
 HELD = 0.5  # minimum number of lines that a chunk and a passage share, as a fraction of the lines of the shorter one
 SUBJECT = 0.6  # minimum share of a question's content words near its answer; measured, see docs/evaluation.md
 FEWEST = 5  # minimum words of a quote; a shorter quote may occur anywhere
-_KEPT_TEXTS = 256
+_KEPT_TEXTS = 256  # documents whose texts are kept in memory
 CODE = "code"
 
 
@@ -175,7 +175,7 @@ class _Labeller:
         return places
 
     def _near(self, relevant: Iterable[Passage], known: Collection[Passage]) -> list[Passage]:
-        """Passages that are not `known`, those most like a relevant one first, by words and embedding together."""
+        """Passages that are not `known`, the most similar to a relevant passage first, by words and embedding together."""
         scores: dict[Passage, float] = {}
         for query in relevant:
             limit = self._options.pool_depth + len(known)
@@ -208,8 +208,8 @@ def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
 
 
 def states(question: str, answer: str, passage: str, title: str) -> bool:
-    """Whether a sentence of the passage has the answer, and has, together with the sentence before it and the title, at least SUBJECT of
-    the question's content words. The title or the passage must have all names in the question."""
+    """Whether a sentence of the passage has the answer, and this sentence, the sentence before it and the title together have at least
+    SUBJECT of the question's content words. The title and the passage together must have all names in the question."""
     if not answer.strip() or unsupported(question, answer, passage, "", beside=title) is not None:
         return False
     if missing_names(facts(question), facts(f"{title}\n{passage}")):

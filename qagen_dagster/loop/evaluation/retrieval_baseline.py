@@ -62,7 +62,7 @@ def without_title(question: str, titles: Iterable[str]) -> str:
 
 VERSION = "2"  # increase if the same index would give different ranks
 DEPTH = 100  # number of chunks that are examined; later chunks count as not found
-HELD = 0.5  # a chunk contains a quote if it has at least this share of the longest part of the quote that a chunk has
+HELD = 0.5  # a chunk contains a quote if it has at least this share of the longest part of the quote that any chunk has
 
 
 def retrieval_setup(_found: Evaluation) -> Setup:

@@ -132,7 +132,7 @@ def prove(
 
 
 def weakened(proving: Proving, package: QuestionPackage, sandbox: Sandbox) -> Proving:
-    """The proof, unproven if its form has no given, does not use an amount of the stem, or lacks what the stem asks for."""
+    """The proof, which becomes unproven if its form has no given, does not use an amount of the stem, or lacks what the stem asks for."""
     check = package.check
     if proving.proof.status is not ProofStatus.PROVEN or check is None:
         return proving
@@ -165,7 +165,7 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
 
 
 def _whole(shown: Quantity, *, tens: bool) -> Quantity:
-    """The quantity; a whole number is taken as rounded: to its last digit, or with `tens` to the digit before its final zeros."""
+    """The quantity. A whole number counts as rounded: to its last digit, or with `tens` to the digit before its final zeros."""
     zeros = len(shown.exact) - len(shown.exact.rstrip("0")) if tens else 0
     exact = shown.last_place is not None or not shown.exact.lstrip("-").isdigit()
     return shown if exact else replace(shown, last_place=Fraction(10) ** zeros)
@@ -223,7 +223,7 @@ def form_faults(
 
 
 def other_roots(package: QuestionPackage, found: OptionValues, sandbox: Sandbox) -> Iterator[str]:
-    """The options whose value another root of the form's equation has, if the stem asks for a possible value."""
+    """The options that equal another root of the form's equation, if the stem asks for a possible value."""
     check, key = package.check, package.question.correct_option
     root = _ROOT.search(check.expression) if check is not None else None
     if check is None or root is None or not _POSSIBLE.search(package.question.stem):

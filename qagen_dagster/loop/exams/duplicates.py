@@ -1,7 +1,7 @@
 """Finds items of a bank that are alike: duplicates, which ask the same, and families, which vary one template or one idea.
 
 Duplicates have the same stem, the same numbers in nearly the same words, or the same computation on the same numbers. Items of a family
-have other numbers or another context. They are not duplicates: the author of the exam decides which variants it has.
+have other numbers or another context. They are not duplicates: the author of the exam decides which variants the exam has.
 """
 
 import ast

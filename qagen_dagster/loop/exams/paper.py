@@ -23,7 +23,7 @@ from qagen_dagster.records.exams.paper import PRINTED, Blueprint, Paper, PaperFo
 
 NameT = TypeVar("NameT", bound=str)
 _STEPS, _ATTEMPTS = 20_000, 5  # steps of one walk, and attempts at all forms together
-_BROKEN, _MISSED = 1_000_000, 100  # cost of an item by which a condition or a wish is missed
+_BROKEN, _MISSED = 1_000_000, 100  # cost of each item that a condition lacks, and that a wish lacks
 _WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by at most one of these numbers, drawn at random
 _NAMED = re.compile(
     r"\b(?:[Oo]ptions?|[Aa]nswers?|[Cc]hoices?|[Aa]lternatives?)\s+\(?[A-H]\b|(?<!\w)\([A-H]\)|\b[A-H] (?:and|or) [A-H]\b"
@@ -99,7 +99,7 @@ def draw_paper(
 
 
 def papers(space: Workspace, exam: str) -> list[Paper]:
-    """The records of all papers of an exam, the oldest first. Raises StoreError for a damaged one."""
+    """The records of all papers of an exam, the oldest first. Raises StoreError for a damaged record."""
     keys = (key for key in space.store.list(Paper.folder(exam)) if key.endswith(".json"))
     return sorted((space.store.read(key, Paper) for key in keys), key=lambda one: (one.drawn, one.id))
 
@@ -245,7 +245,7 @@ def _least_squares(total: int, parts: int) -> int:
 
 
 def _forms(picked: Sequence[Sequence[ExamItem]], blueprint: Blueprint) -> Iterator[PaperForm]:
-    """The forms: easy items first, options shuffled from form 2 on with `shuffle`, and keys moved to other letters to make these even."""
+    """The forms: easy items first, options shuffled from form 2 on with `shuffle`, and keys moved to make their letters even."""
     levels = list(Difficulty)
     for number in range(1, blueprint.forms + 1):
         draw = Draw(f"{blueprint.seed}/order/{number}")

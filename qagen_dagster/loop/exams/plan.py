@@ -195,7 +195,7 @@ class PartPlan:
 
     @property
     def most_items(self) -> int:
-        """How many different items the implementer can make, if that is fewer than the slots; else the slots."""
+        """The number of different items that the implementer can make, but at most the number of slots."""
         if self.specs[Role.IMPLEMENTER].provider != "embedded":
             return self.slots
         return min(self.slots, different_items(self.part.schema_id, self.part.difficulty.value))
@@ -316,7 +316,7 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
 
 
 def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:
-    """The spec of `model`, at the provider and address of `spec` unless it names another provider. A changed spec has no price."""
+    """The spec of `model`, at the provider and address of `spec` unless `model` names another provider. A changed spec has no price."""
     provider, divider, rest = model.partition(":")
     if divider and rest and provider in PROVIDERS:
         if spec is None or spec.provider != provider:

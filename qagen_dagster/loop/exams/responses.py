@@ -36,7 +36,7 @@ from qagen_dagster.records.exams.paper import (
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.untrusted_file import read_file
 
-_MOST_BYTES = 100_000_000
+_MOST_BYTES = 100_000_000  # maximum size of a file
 _COLUMNS = ("candidate", "form", "item", "position", "letter")
 _NO_ANSWER = ("", "-", "0")
 Z = 1.96  # half the width of a 95 % interval, in standard errors

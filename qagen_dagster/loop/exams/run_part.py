@@ -208,8 +208,8 @@ def work_item(
 ) -> Worked:
     """Start or resume an item, and work it to its end, to its design (`design_only`), or until its budget is exhausted.
 
-    The designer must avoid `ideas`. A later run resumes from the journal. Raises ModelError, also if no reply was usable in the failed
-    steps: the item is unfinished then, and a later run asks again.
+    The designer must avoid `ideas`. A later run resumes from the journal. Raises ModelError, also if all failed steps ended with an
+    unusable reply or a refusal. The item is then unfinished, and a later run asks again.
     """
     known = journal.events
     state, taken = state_machine.replay(known, work.limits)

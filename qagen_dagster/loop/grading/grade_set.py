@@ -260,8 +260,8 @@ def grade_set(
 ) -> GroundingReport:
     """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
-    Accepted answers and those that were rejected as ungrounded are graded, unless they only state that there is no answer.
-    An answer is not regraded while its document, text, method, claim rules and judge are the same.
+    Accepted answers and answers that were rejected as ungrounded are graded, unless they only state that there is no answer. The answers
+    of a document are not regraded while its result, its text, its kept questions, the method, the claim rules and the judge are the same.
 
     Also raises MalformedResponseError, after the report is stored, if for some document every reply of the judge was unusable or a refusal.
     """

@@ -23,6 +23,7 @@ from qagen_dagster.records.data_files import read_table
 from qagen_dagster.records.problems.submissions import Format
 
 _SAME_METHOD = 0.92  # minimum similarity (0-1) of the formulas of two solutions that count as one method
+_FEW_SIGNS = 3  # formulas with so few signs may be the same by chance
 _OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
 _SAME_SCENE = 0.9  # minimum similarity (0-1) of the words of two statements that count as one scene
 _STRUCTURAL = frozenset(Fraction(one) for one in ("0", "1", "2", "1/2"))
@@ -168,7 +169,7 @@ def same_method(solution: str, others: Sequence[str]) -> Iterator[str]:
     for other in others:
         theirs = _formulas(other)
         alike = SequenceMatcher(None, mine, theirs, autojunk=False).ratio()
-        if min(len(mine), len(theirs)) > 3 and alike >= _SAME_METHOD:
+        if min(len(mine), len(theirs)) > _FEW_SIGNS and alike >= _SAME_METHOD:
             yield "it has the formulas of a solution that is there already: use another method"
             return
 

@@ -65,7 +65,7 @@ def own_document(latex: str) -> Iterator[str]:
 
 
 def right_ones(latex: str, *, one: bool) -> Iterator[str]:
-    """Faults: fewer than two options, and a wrong number of right options. Exactly one must be right if `one`, else at least one."""
+    """Faults: fewer than two options, or a wrong number of right options. Exactly one must be right if `one`, else at least one."""
     options = structure.options_of(latex)
     right = sum(option.right for option in options)
     if len(options) < 2:
@@ -265,7 +265,7 @@ def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
 
 
 def _named(text: str) -> dict[str, list[Amount]]:
-    """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has exactly one."""
+    """The amounts with units, by the only name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`."""
     found: dict[str, list[Amount]] = {}
     for amount in amounts(text):
         clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", amount.before)))[-1]

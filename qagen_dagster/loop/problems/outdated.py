@@ -98,7 +98,7 @@ def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: di
 
 def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
     """About how many calls a run of the set takes, by role, if no result must be repaired. A repair takes one more call,
-    and one more of the solver.
+    and one more call of the solver.
     """
     found: Counter[str] = Counter()
     for problem in plan.problems:

@@ -33,7 +33,7 @@ _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
 class ProblemOptions(Allowance):
     """Options of a run that replace the configuration. None keeps the configured value. The limits replace the profile's budget of a run.
 
-    `refresh`: the run brings a bank up to date. It keeps to the profile and the seed of the launch that made the bank, and replaces
+    `refresh`: the run brings a bank up to date. It has the profile and the seed of the launch that made the bank, and replaces
     only what is still wanted: nothing is removed.
     """
 

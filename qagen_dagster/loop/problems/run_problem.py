@@ -352,7 +352,7 @@ class _TaskRun:
 
 
 def given_result(task: Task, problem: items.Problem, state: ProblemState) -> Record | None:
-    """The result of a task that needs no model, because the problem already has it; None if it needs one."""
+    """The result of a task that needs no model, because the problem already has the result; None if the task needs a model."""
     if task.stage is Stage.CLASSIFY:
         return problem.classification
     if task.stage is Stage.IDEA:
@@ -393,7 +393,7 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
 
 
 def _to_draw(item: str) -> str:
-    """The text for the role that draws: the question, with its options only if one of them has a figure."""
+    """The text for the drawing role: the question, with its options only if one of them has a figure."""
     stated = statement_of(item)
     pictured = any(items.DIAGRAM_MARK in option.text for option in options_of(item))
     return stated if pictured else question_of(item)

@@ -89,8 +89,9 @@ def control(
 ) -> Judged | Controlled:
     """Reject an accepted candidate that needs fewer than _NEEDED of its passages. Raises ModelError.
 
-    A candidate passes if its evidence is one passage, because a sentence or table row may hold both sides of a comparison. It also passes
-    if only such a passage is needed. If code computed the result of a comparison or total, and no quote states it, no model is asked.
+    No model is asked, and the candidate passes, if its type needs no control, if its evidence is one passage, or if code computed the
+    result of a comparison or total from several items and no quote states this result. It also passes if only one passage is needed, but
+    this passage may hold everything to compare or add.
     """
     places = step.candidate.evidence
     passages = _passages(work, places)

@@ -425,5 +425,5 @@ TABLE = {row.product: row for row in ROWS}
 
 
 def made_rows(optional: Iterable[str]) -> tuple[Row, ...]:
-    """The rows of the products without an option, and of those whose option is in `optional`."""
+    """The rows of the products without an option, and of the products whose option is in `optional`."""
     return tuple(row for row in ROWS if row.option in ("", *optional))

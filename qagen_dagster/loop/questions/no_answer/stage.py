@@ -111,7 +111,7 @@ def counted(result: GenerationResult, target: int) -> GenerationResult:
     return result.model_copy(update={"stats": result.stats.model_copy(update=stats)})
 
 
-LEAST_ANSWERED = 0.8  # share of answerable questions that a validator must answer to be trusted
+LEAST_ANSWERED = 0.8  # minimum share of answerable questions that a validator must answer to be trusted
 
 
 def distrust(controls: Iterable[tuple[int, int]]) -> str:
@@ -216,11 +216,8 @@ class JournaledStage:
         return decided, same.calls
 
     def decide(self, candidate: Candidate, judge: Judge) -> Decided:
-        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives both a verdict and a failure,
-        the question does not need all its documents.
-
-        Raises ModelError.
-        """
+        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives both a verdict and a failure, the
+        question is rejected, because it does not need all its documents. Raises ModelError."""
         early, before = self.refuse(candidate)
         if early is not None:
             return early

@@ -187,7 +187,7 @@ def _made_from(
     workspace: Workspace, combination: Combination, validated: ValidatedSet, questions: Iterable[QAPair]
 ) -> str:
     """A hash of everything that the published files depend on. If the hash changes, publishing again may write other files. `questions` are
-    the questions of `validated`. The results of documents are not read, because that would take long."""
+    the questions of `validated`. The results of documents are not read, because this would take a long time."""
     store, key = workspace.store, CandidateSet.key(combination)
     candidates = store.find_head(key, CandidateSet, CandidateDocument)
     lines = () if candidates is None else store.rows(key, CandidateSet, CandidateDocument)
@@ -272,7 +272,7 @@ def _published(workspace: Workspace, combination: Combination) -> Iterator[Publi
 def broken_evidence(
     workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
 ) -> list[str]:
-    """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
+    """The ids of questions that have no evidence, or a quote that is not on its lines of the stored text."""
 
     @lru_cache(maxsize=_KEPT_TEXTS)
     def lines(document_id: str) -> list[str]:

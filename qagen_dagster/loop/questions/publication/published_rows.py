@@ -122,7 +122,7 @@ class PublishedRows:
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
 
     def retired(self) -> tuple[result_records.RetiredQA, ...]:
-        """The questions that changed documents have lost and that are not published, sorted by document."""
+        """The unpublished questions of earlier versions of documents and of removed documents, sorted by document."""
         published = {pair.id for pair in self.validated.questions}
         found = (one for parts in self._given.values() for one in parts.retired)
         removed = self.candidates.retired if self.candidates is not None else ()
