@@ -62,7 +62,7 @@ def prompts() -> tuple[Prompt, ...]:
 
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
-    """The answer that `model` gives without the document. The outcome has no calls, because the caller records them. Raises ModelError."""
+    """The answer that `model` gives without the document. The caller records the calls, so the outcome has none. Raises ModelError."""
     return _outcome(SubmittedGuess, guessing(model, "answerer", (question,), corpus_context))
 
 
@@ -124,7 +124,7 @@ def relevance_prompt() -> Prompt:
 def grade_passages(
     model: Model, role: str, question: str, passages: Sequence[str]
 ) -> Outcome[SubmittedGrades]:
-    """The grades of `passages` in their order. The outcome has no calls, because the caller records them. Raises ModelError."""
+    """The grades of `passages` in their order. The caller records the calls, so the outcome has none. Raises ModelError."""
 
     def check(result: Record) -> None:
         count = len(SubmittedGrades.model_validate(result).grades)

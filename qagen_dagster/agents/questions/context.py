@@ -28,7 +28,7 @@ from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import opening, toolbox
 from qagen_dagster.toolkit.visual_tools import visual_row
 
-_MOST_SECTIONS = 60
+_MOST_SECTIONS = 60  # maximum sections that a prompt lists
 _FIRST_CHARACTERS = 8_000  # maximum shown of a document that is too long to be shown whole
 _LONG = 4_000  # an opening of more characters may be too long for a server, so a smaller one is offered, too
 
@@ -178,7 +178,7 @@ class QAContext:
         return facts
 
 
-_SHOWN_REJECTED = 20
+_SHOWN_REJECTED = 20  # maximum of each kind in a prompt, so that prompts stay short
 _SHOWN_ACCEPTED = 200
 _SHOWN_NOTES = 20
 _SHOWN_GAPS = 6

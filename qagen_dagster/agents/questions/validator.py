@@ -55,7 +55,7 @@ class Judged(Record):
 
 @dataclass(frozen=True)
 class Replies(Generic[_Reply]):
-    """The replies about several items, by item. Missing replies are left out. `failure` is the reason if there is none."""
+    """The replies about several items, by item. Missing replies are left out. `failure` is the reason if there is no reply."""
 
     found: Mapping[str, _Reply]
     calls: tuple[results.CallSummary, ...] = ()

@@ -150,7 +150,7 @@ def _complex(types: Sequence[QuestionType]) -> bool:
 
 ROLE = "generator"
 SPARE = 3  # maximum questions of a type that are kept in reserve
-_SHOWN_KNOWN = 200
+_SHOWN_KNOWN = 200  # maximum of each kind in a prompt, so that prompts stay short
 _SHOWN_REJECTED = 20
 _NOTHING = "Give at least one question, or name every type under not_possible with the reason."
 

@@ -176,7 +176,7 @@ def _head_without_cells(lines: Sequence[str], at: int) -> tuple[int, int] | None
 
 
 def _belongs_to_head(row: str) -> bool:
-    """Whether a row is a rule, has years, or has neither amounts nor a name."""
+    """Whether a row has no amounts, and is a rule, has years, or has no name."""
     name, *cells = (cell.strip() for cell in row.strip().strip("|").split("|"))
     if any(map(_AMOUNT.fullmatch, cells)):
         return False
