@@ -28,7 +28,7 @@ class Blueprint(Record):
         items: the number of items of a form; None: as many as fit into `minutes`.
         minutes: the time that candidates have.
         schemas: relative weights by prefix of schema ids; other schemas are not used. Empty: all schemas, as evenly as possible.
-        difficulties: relative weights. Empty: the weights of the exam, which the paper then need not meet exactly.
+        difficulties: relative weights. Empty: the weights of the exam, which the paper meets only as nearly as possible.
         minutes_each: the minutes that an item of each difficulty takes.
         forms: the number of parallel forms.
         shuffle: whether the forms have the same items, with options in other orders. If False, the forms have no item in common.
