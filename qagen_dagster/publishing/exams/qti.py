@@ -49,6 +49,7 @@ def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
 
 
 def canvas_package(bank: ItemBank) -> dict[str, bytes]:
+    """A package of QTI 1.2 for Canvas, with the HTML of the questions as escaped text."""
     whole = etree.Element("bank", identifier=_identifier(bank.exam), title=markup.xml_text(bank.name))
     whole.extend([_item(item, bank.figures, _CANVAS_FILES) for item in bank.items])
     quiz = _stylesheet("canvas.xsl")(whole).getroot()
@@ -211,7 +212,7 @@ def _bytes(root: markup.Element | etree._XSLTResultTree) -> bytes:  # pyright: i
 
 
 def _identifier(name: str) -> str:
-    """The name with the characters that an identifier of QTI (an NCName) may have."""
+    """The name as an identifier of QTI (an NCName). Characters that an identifier must not have become `_`."""
     safe = _NO_IDENTIFIER.sub("_", name)
     return safe if safe[:1].isalpha() or safe[:1] == "_" else f"_{safe}"
 
