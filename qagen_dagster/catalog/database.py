@@ -192,7 +192,7 @@ def _publish(fresh: Path, target: Path) -> None:
 
 
 def _write_raw(rows: Iterable[TableRow], scratch: Path) -> set[str]:
-    """Write files of JSON lines for each table that has rows, and return these tables. DuckDB loads files far faster than single inserts."""
+    """Write files of JSON lines for each table that has rows; returns these tables. DuckDB loads files far faster than single inserts."""
     out: dict[str, _Parts] = {}
     with ExitStack() as stack:
         for table, row in rows:

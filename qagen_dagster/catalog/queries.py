@@ -99,7 +99,7 @@ def question(catalog: Path, question_id: str) -> Row:
 
 
 def told_tokens(row: Row) -> str:
-    """The tokens of a question's calls, in words. "at least" means that some calls are not counted, "unknown" that none is."""
+    """The tokens of a question's calls, in words. "at least" means that some calls are not counted, "unknown" that none is counted."""
     least = "at least " if row.uncounted_calls else ""
     return "unknown" if row.input_tokens is None else f"{least}{row.input_tokens} in, {row.output_tokens} out"
 

@@ -107,8 +107,8 @@ def runs_to_add(store: Store) -> list[str]:
 
 def _runs_without(store: Store, known: set[str]) -> list[str]:
     ids = {key.split("/")[1] for key in store.list("runs") if key.endswith("/run.json")} - known
-    found = ((one, store.find_valid(RunRecord.key(one), RunRecord)) for one in sorted(ids))
-    return [one for one, run in found if run is not None and run.status is not RunStatus.STARTED]
+    found = ((run_id, store.find_valid(RunRecord.key(run_id), RunRecord)) for run_id in sorted(ids))
+    return [run_id for run_id, run in found if run is not None and run.status is not RunStatus.STARTED]
 
 
 def is_behind(store: Store) -> bool:
@@ -189,7 +189,7 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
 
 
 def _decisions(store: Store) -> Iterator[rows.TableRow]:
-    """For each question and reviewer, the decision that counts."""
+    """The decision that counts, for each question and reviewer."""
     # Imported where the catalog is built, because the import is slow.
     from qagen_dagster.loop.review import state_of
 

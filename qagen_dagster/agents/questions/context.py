@@ -31,7 +31,7 @@ from qagen_dagster.toolkit.tool import Tool
 from qagen_dagster.toolkit.toolbox import toolbox
 from qagen_dagster.toolkit.visual_tools import visual_row
 
-_MOST_SECTIONS = 60
+_MOST_SECTIONS = 60  # maximum sections that a prompt lists
 _FIRST_CHARACTERS = 8_000  # maximum shown of a document that is too long to be shown whole
 _LONG = 4_000  # an opening of more characters may be too long for a server, so a smaller one is offered, too
 
@@ -76,7 +76,7 @@ class QAContext:
         return begin, language_of(begin)
 
     def task_values(self, *, writes: bool = False) -> dict[str, str]:
-        """The prompt values for the corpus and the scenario, for an agent that `writes` questions or one that checks them."""
+        """The prompt values for the corpus and the scenario, for an agent that `writes` questions, or for an agent that checks them."""
         return {
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
@@ -157,7 +157,7 @@ class QAContext:
         return first_that_fits(partial(run, opening) for opening in self.openings(model.spec)[:most])
 
     def _own_words(self, *, whole: bool) -> list[str]:
-        """The file, the title, the authors and the date, then the sections, one per line. A document shown as a `whole` has no list of sections.
+        """The file, the title, the authors and the date, then the sections, one per line. With `whole`, the sections are left out.
 
         If the document has no title, its first words take the place of the title.
         """
@@ -181,7 +181,7 @@ class QAContext:
         return facts
 
 
-_SHOWN_REJECTED = 20
+_SHOWN_REJECTED = 20  # maximum of each kind in a prompt, so that prompts stay short
 _SHOWN_ACCEPTED = 200
 _SHOWN_NOTES = 20
 _SHOWN_GAPS = 6

@@ -1,7 +1,6 @@
-"""The generator explores a document with tools and proposes one question with its evidence, or several questions at once.
+"""The generator explores a document with tools, and submits one question with its evidence, or several questions at once.
 
-Several questions come in one submission. The faults of a submission are reported to the generator once. After that, a question with a fault
-is rejected.
+The faults of a submission are reported to the generator once. After that, a question with a fault is rejected.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -20,8 +20,8 @@ _AUDIENCES: Mapping[Audience, str] = {
     Audience.SEARCHER: "like questions of somebody who has never seen the text: the need in their own words, without its phrases",
 }
 _NO_LIMIT = 1_000  # content words
-# Nine of ten questions that people wrote keep these limits. The limits of READER are from XQuAD, whose writers saw the text, and those of
-# SEARCHER from Cranfield.
+# Nine of ten questions that people wrote keep these limits. The limits of READER are from XQuAD, whose writers saw the text, and the
+# limits of SEARCHER are from Cranfield.
 _LIMITS: Mapping[Audience, Wording] = {
     Audience.READER: Wording(shared=1.0, copied=0.4, words=8),
     Audience.SEARCHER: Wording(shared=0.67, copied=0.1, words=14),

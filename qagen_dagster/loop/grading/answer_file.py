@@ -201,7 +201,7 @@ class _Search:
         self._unread: list[str] = []
 
     def look(self, whole: Mapping[str, CorpusFile], known_as: Callable[[str], str]) -> None:
-        """Find the names that `known_as` returns for the names of files. A name that several files share is not found."""
+        """Find the names that equal `known_as(name of a file)`. A name that fits several files is not found."""
         known: dict[str, list[CorpusFile]] = {}
         for name, file in whole.items():
             known.setdefault(known_as(name), []).append(file)

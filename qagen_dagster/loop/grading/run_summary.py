@@ -111,7 +111,7 @@ class RunSummary(Record):
     ungrounded_count: int
     not_measured_count: int
     decided: Decided  # the numbers of answers that code, the judge and nobody decided
-    error_rates: tuple[ErrorRate, ...]  # shares of the verdicts of code that were wrong on public sets
+    error_rates: tuple[ErrorRate, ...]  # for each verdict of code, how often it was right on public sets
     combinations: tuple[CombinationSummary, ...]
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]

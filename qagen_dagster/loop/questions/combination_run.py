@@ -330,7 +330,7 @@ class CombinationRun:
         return JournalFile(self.workspace.store, key, proof, StageJournal)
 
     def _is_current(self, work: DocumentWork, earlier: GenerationResult) -> bool:
-        """Whether work on the document would ask the same as before: it had ended, and the configuration and the content are unchanged."""
+        """Whether the earlier work on the document has ended, and its configuration and the content of the document are unchanged."""
         made = self._earlier.made
         same = made is not None and made.configuration == self.planned.configuration
         return same and is_finished(earlier) and is_same_content(work, earlier)

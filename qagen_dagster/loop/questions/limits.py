@@ -93,7 +93,7 @@ class BatchLimits(QALimits):
 def _types_of(
     name: str, counts: Mapping[str, int], preferred: Sequence[corpus_options.QuestionType]
 ) -> Sequence[corpus_options.QuestionType]:
-    """The types for a kind of a mix: the type itself, or the types of a preset that the mix does not name, or all others."""
+    """The types that a kind in a mix stands for. A preset or OTHER leaves out types that the mix names, unless no type is left."""
     levels = {kind: corpus_options.Complexity.of(kind) for kind in corpus_options.QuestionType}
     own = [kind for kind, level in levels.items() if name in (kind, level)]
     if own:
@@ -118,7 +118,7 @@ def batch_limits(scenario: corpus_options.ScenarioConfig, target_count: int | No
     return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
 
 
-# tokens of one result
+# approximate output tokens of one result
 _LEAST_OUTPUT = {Role.GENERATOR: 400, Role.VALIDATOR: 400, Role.ANSWERER: 400, Role.JUDGE: 250}
 
 

@@ -1,8 +1,8 @@
 """The state machine of the question loop of one document: generate, deduplicate, validate, mend once, accept or reject.
 
-States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
-`next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. A journal of events thus restores any state.
-`next_ahead` returns a step that may run at the same time. Its event is applied when `next_step` returns that step.
+States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure: `next_step`
+returns a step, an event reports the outcome of the step, and `transition` applies the event. So a journal of events restores any
+state. `next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns the same step.
 """
 
 from qagen_dagster.agents.next_step import GiveUpReason, ended_by
@@ -149,7 +149,7 @@ def is_malformed(failure: str) -> bool:
 
 
 def check_replies(state: qa.QAState, done: qa.Done) -> None:
-    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless` holds. The document stays unfinished."""
+    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. The document stays unfinished."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (

@@ -273,7 +273,7 @@ def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     found = Counter(
         "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
     )
-    yield "How far the document supports an answer, from A (best) to F. It is not measured where that is undecided.\n"
+    yield "A grade says how far the document supports an answer, from A (best) to F. It is not measured if this is undecided.\n"
     yield from table(("grade", "answers"), sorted(found.items()))
 
 
@@ -336,7 +336,7 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     }
     yield (
         "More varied questions have a higher n-gram diversity and more distinct openings, and a lower compression ratio and "
-        f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them.\n"
+        f"self-repetition. Compare only equal numbers of questions: a set of more than {SAMPLE} has a column with {SAMPLE} of them.\n"
     )
     yield from _wording(questions)
     heads = ("figure", *(f"{column.questions} questions" for column in columns))

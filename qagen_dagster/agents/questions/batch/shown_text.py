@@ -115,7 +115,7 @@ class Part:
 
 
 class Reading:
-    """One document in parts. A choice of parts is a tuple of their indexes; an empty tuple means all parts. A line longer than PART is split."""
+    """One document in parts. A choice of parts is a tuple of indexes; an empty tuple means all parts. A line longer than PART is split."""
 
     def __init__(self, view: DocumentView) -> None:
         self._view = view

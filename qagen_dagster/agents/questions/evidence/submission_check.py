@@ -49,7 +49,7 @@ def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]
 
 
 def unwanted(candidate: Candidate, left: Mix) -> Candidate:
-    """The candidate. If it has no fault but no more questions of its kind are wanted, it gets this fault."""
+    """The candidate. If it has no fault, and no more questions of its kind are wanted, it gets the fault NOT_WANTED."""
     why = "" if candidate.gate is not None else left.refusal(candidate)
     if not why:
         return candidate

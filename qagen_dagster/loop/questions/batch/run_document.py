@@ -332,14 +332,14 @@ class DocumentRun:
         return _sampled(state, [self.reading.near(words, budget) for budget in budgets], tries)
 
     def _is_cached(self, model: Model) -> bool:
-        """Whether the provider is likely to have cached for `model` the text that the generator saw, because both are the same model. False if
-        `model` is called through batches of the provider, because a batch takes longer than the cache lasts."""
+        """Whether the provider probably has the text that the generator saw in its cache for `model`, because both are the same model.
+        False if `model` is called through provider batches, because a batch takes longer than the cache lasts."""
         spec, writer = model.spec, self.models.generator.spec
         return spec.execution == "direct" and (spec.name, spec.base_url) == (writer.name, writer.base_url)
 
 
 def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
-    """The number of items that fit into a reply that was cut off: the complete items, or else half of the requested items. No limit if nothing was cut."""
+    """The limit after a reply that was cut off: its complete items, or else half of the requested items. No limit if nothing was cut."""
     return Fit(**{what: max(1, whole or asked // 2)}) if was_cut else Fit()
 
 
