@@ -327,8 +327,8 @@ class LocalModel:
             if self._meter is not None:
                 self._meter.record(cost_of(self.spec, response.usage))
         seconds = round(time.monotonic() - started, 6)
-        told = {"request_key": request_key(self.spec, request), "seconds": seconds}
-        return response.model_copy(update=told)
+        circumstances = {"request_key": request_key(self.spec, request), "seconds": seconds}
+        return response.model_copy(update=circumstances)
 
 
 def _seal(entry: Entry) -> bytes:

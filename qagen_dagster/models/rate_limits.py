@@ -350,7 +350,7 @@ class Limiter:
         return seconds
 
     def update(self, change: Callable[[RateState], RateState] = lambda state: state) -> RateState:
-        """Lock the file of the shared state, and replace the state by what `change` makes of it. Returns the new state.
+        """Lock the file of the shared state, and replace the state by the result of `change`. Returns the new state.
         A file whose content is not a state counts as missing. Raises TransientModelError."""
         try:
             file = lock(self._path, fcntl.LOCK_EX)

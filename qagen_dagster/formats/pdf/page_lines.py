@@ -160,7 +160,7 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
-    """Whether a line of cells and the line above it are rows of one table. If so, their last cells overlap horizontally."""
+    """Whether the line `above`, which must have cells, and the row `below` have last cells that overlap horizontally, as in a table."""
     text, row = above
     return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
 
@@ -259,7 +259,7 @@ def _is_stretched(f: Fragments, beside: Sequence[Row], cells: Cells) -> bool:
 def _is_below(f: Fragments, beside: Sequence[Row], last: int, n: int) -> bool:
     """Whether fragment `n` begins a cell because a row `beside` its row, above or below, has a cell at the same edge.
 
-    A fragment after a bullet, a prompt or the number of a heading never does.
+    A fragment after a bullet, a prompt or the number of a heading begins no cell.
     """
     if not any(map(str.isalnum, f.text[last])) or (
         _HEADING_NUMBER.fullmatch(f.text[last]) and not f.text[n][:1].isdigit()

@@ -91,7 +91,7 @@ def _expansion(asked: Query, text: str) -> str:
 
 
 WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
-SURE = 0.5  # minimum score or chance of an answer that the reader itself validates
+SURE = 0.5  # minimum confidence of an answer that no other model checks
 UNLIKELY = 0.18  # minimum chance of a span of running text that answers; measured, see docs/answering.md
 _EXCERPT = re.compile(
     r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
@@ -323,7 +323,7 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
 
 
 def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
-    """The question's only number, if the document lacks it, and a number of equal length in the passage with most of the question's words."""
+    """Returns (asked, stated): the question's only number, which the document lacks, and another number of its length in the best passage."""
     numbers = set(_NUMBER.findall(asked.text))
     ranked = rank(asked, index)
     if len(numbers) != 1 or not ranked or any(numbers & {*_NUMBER.findall(one.text)} for one in index.pieces):
