@@ -89,8 +89,8 @@ class Layout:
 
     def own(self, keys: Iterable[dg.AssetKey | None]) -> set[str]:
         """The plain names of the assets of this graph among `keys`."""
-        n = len(self.prefix)
-        return {"/".join(key.path[n:]) for key in keys if key is not None and self._is_own(key)}
+        start = len(self.prefix)
+        return {"/".join(key.path[start:]) for key in keys if key is not None and self._is_own(key)}
 
     def is_own_run(self, run: dg.DagsterRun) -> bool:
         """Whether a run belongs to this graph. Without a prefix, every run of the instance does."""

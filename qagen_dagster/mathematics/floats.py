@@ -1,4 +1,4 @@
-"""The value of an expression as a float, or as a fraction if the expression is our own: much faster than `evaluator.py`.
+"""Computes expressions as floats, or as fractions if the expressions are our own. This is much faster than `evaluator.py`.
 
 `float_of` computes what `value_reading.py` reads, if the values of its symbols are known. The length of the expression bounds time and memory.
 """

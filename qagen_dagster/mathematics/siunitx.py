@@ -1,4 +1,4 @@
-r"""Writes out what the package siunitx makes: `\SI{3e8}{\metre\per\second}` as `3 \times 10^{8}\,\mathrm{m/s}`."""
+r"""Writes out commands of the package siunitx: `\SI{3e8}{\metre\per\second}` becomes `3 \times 10^{8}\,\mathrm{m/s}`."""
 
 import re
 

@@ -220,7 +220,7 @@ def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
 def _files(
     drawn: Drawn, title: str, engine: Engine | None, figures: Figures
 ) -> tuple[dict[str, bytes], list[str]]:
-    """The files of all forms by name, and a line for each document of which the engine made no PDF."""
+    """The files of all forms by name, and a line for each document that the engine could not make into a PDF."""
     files: dict[str, bytes] = {}
     failures: list[str] = []
     forms = drawn.paper.forms
