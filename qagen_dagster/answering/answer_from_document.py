@@ -388,10 +388,10 @@ def _answered(
     if run.submitted is None:
         return _failed(given, answer.QAError.LLM_ERROR, run.failure)
     cited = tuple(one for one in context if one.chunk_no in run.submitted.chunks)
-    said = "answer" if run.submitted.answerable else "candidate"
+    name = "answer" if run.submitted.answerable else "candidate"
     return given.model_copy(
         update={
-            said: run.submitted.answer.strip(),
+            name: run.submitted.answer.strip(),
             "answerable": run.submitted.answerable,
             "confidence": run.submitted.confidence,
             "chunks_used": cited or context,

@@ -21,7 +21,7 @@ LIMIT = 300
 _LABEL = 40  # a line shorter than this ("Figure 1.") takes the next sentence up to the limit
 _SHORTEST = 100  # minimum length of the first part of a broken sentence, where possible
 _LONGEST_ROW = 2_000  # characters; a longer row of a table is split like text
-_PER_CELL = 150  # a row of a table has at least one separator of cells in so many characters
+_PER_CELL = 150  # a row of a table has at least one separator of cells per this many characters
 _CELL = re.compile(r" \| |\t")
 
 _OPENING = "[\"'\u201c\u2018(\\[]{0,3}"

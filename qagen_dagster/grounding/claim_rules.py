@@ -242,8 +242,8 @@ def decide(text: str, source: Source, question: str = "") -> Decision:
 
 
 def _closeness(claim: _Claim, window: Window, source: Source) -> float:
-    """How completely the window has the claim (0-1). It is the mean of three shares: of the claim's own words,
-    of all its words in order, and of its whole text (0 or 1)."""
+    """How completely the window has the claim (0-1). It is the mean of three shares: of the claim's words that the
+    question lacks, of all its words in order, and of its whole text (0 or 1)."""
     stems = source.window_stems(window)
     own = _share(sum(word in stems for word in claim.own), len(claim.own))
     order = _share(_common(claim.stems, stems), len(claim.stems))

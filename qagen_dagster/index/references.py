@@ -132,7 +132,7 @@ FILE_TYPES = ("pdf", "tex", "sty")
 MOST_BYTES = 20_000_000  # maximum size of a file
 MOST_FILES = 2_000
 MOST_OF_A_FILE = 2  # maximum results from one file, so that one long manual does not take all places
-_LABEL_WEIGHT = 3  # how many times a word of a heading counts
+_LABEL_WEIGHT = 3  # how often a word of a label counts in addition to the text
 _LEAST_MEANING = 0.35  # minimum cosine of a passage that has none of the query's words
 _LOG = logging.getLogger(__name__)
 

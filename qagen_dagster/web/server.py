@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Similar(Record):
-    """A question that is similar to another question, and the cosine of the two."""
+    """A question that is similar to another question, and the cosine (-1 to 1) of the two questions."""
 
     id: str
     score: float
