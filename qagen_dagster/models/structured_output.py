@@ -31,7 +31,7 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The first JSON object with content in a reply, or {} if every object is empty. There may be text around the object,
+    """The first JSON object with content in a reply, or {} if only empty objects can be read. There may be text around the object,
     and strings may have single quotes. Raises ValueError with a text for the model if no object can be read."""
     fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):

@@ -60,7 +60,7 @@ def enclose(rows: list[str]) -> Block:
 
 
 def with_fewer_numbers(rows: str) -> Block:
-    """The rows, of which every tenth line and the first of each part keeps its number. The other numbers only cost tokens."""
+    """The rows. Only every tenth line, and the first line of each part, keeps its number, because numbers cost tokens."""
     shown: list[str] = []
     goes_on = False
     for row in rows.split("\n"):

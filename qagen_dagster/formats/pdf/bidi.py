@@ -110,7 +110,7 @@ def _distance(letter: _Letter, other: _Letter, middle: float) -> float:
 
 
 def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
-    """The letters, divided into pieces at wide gaps, with a space in each narrower gap. Where the page has a space, half the gap is enough."""
+    """The letters, divided into pieces at wide gaps, with spaces at gaps of _SPACE, or of half of _SPACE where the page has a space."""
     parts: list[list[_Letter]] = []
     last: _Letter | None = None
     spaced = False
