@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
-SECONDS = 30.0  # a holder that has not renewed its lock for so long counts as dead
+SECONDS = 30.0  # a holder that has not renewed its lock for this time counts as dead
 _LOG = logging.getLogger(__name__)
 
 

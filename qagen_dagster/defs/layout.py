@@ -124,7 +124,7 @@ class Layout:
         checks: Mapping[str, str] | None = None,
         **more: Any,
     ) -> dg.AssetsDefinition:
-        """The asset that `function` makes. Its default name is that of the function. `checks` has the descriptions of its checks by name.
+        """The asset that `function` makes, by default with the function's name. `checks` has the descriptions of its checks by name.
 
         The checks have the asset's partitions, so that the result for one partition does not replace the result for another.
         """

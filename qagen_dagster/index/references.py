@@ -1,7 +1,7 @@
 """Reads folders of references (PDF, TeX, STY), cuts them into passages, and searches these by both words and embeddings.
 
 Missing folders and unreadable files are logged and left out. Only names of files and headings are embedded, because embeddings of code
-are hardly useful and a manual of a thousand pages has few headings.
+rarely help a search, and because even a manual of a thousand pages has few headings.
 """
 
 import logging

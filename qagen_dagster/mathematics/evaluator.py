@@ -31,8 +31,7 @@ MOST_BITS = 4_000  # maximum bits of a whole number
 MOST_TERMS = 2_000  # maximum terms of a sum or product
 _HIGHEST_DEGREE = 60  # maximum exponent of a power with symbols
 _LARGEST_ROOT = 1_000  # maximum order of a root
-# The functions that take only whole numbers, each with the largest argument
-_WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}
+_WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}  # their largest whole arguments
 _ONE, _TWO, _ONE_OR_TWO, _SOME = range(1, 2), range(2, 3), range(1, 3), range(1, 40)
 
 

@@ -37,7 +37,7 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs
 
-# After so many consecutive useless replies, over all documents, a model is not asked again.
+# After this number of consecutive useless replies, over all documents, a model is not asked again.
 STOP_AFTER = 20
 _CUT = "cut off at {most} output tokens: raise `max_output_tokens` of the model, or the limit of its server"
 
@@ -206,8 +206,8 @@ class Ledger:
     @contextmanager
     def only_one(self, key: str) -> Generator[int | None]:
         """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no
-        request is paid twice. When a process ends, its locks are released; those of a store without lock files
-        are released after `lease.SECONDS`. Yields the open lock file, or None without a lock file."""
+        request is paid twice. When a process ends, its locks are released; in a store without lock files, this
+        happens after `lease.SECONDS`. Yields the open lock file, or None without a lock file."""
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (ours, users + 1)

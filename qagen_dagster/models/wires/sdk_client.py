@@ -36,7 +36,7 @@ from qagen_dagster.models.wires.server_errors import failure_in, from_error_body
 from qagen_dagster.settings import is_loopback, network_faults, outside_ascii
 
 _SHORTEST_IN_BODY = 16  # characters; a shorter key stays in bodies, because it may be an ordinary word
-_MOST_TOKENS = 100_000_000  # no model reads or writes so many in one call
+_MOST_TOKENS = 100_000_000  # a larger count cannot be right: no model reads or writes more in one call
 
 
 def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
@@ -128,8 +128,7 @@ class LimitedTransport(httpx.BaseTransport):
     """Another transport whose response bodies have at most `limit` bytes after decoding.
 
     An encoding that is not accepted raises the HTTP library's DecodingError, and so does reading beyond the limit. Reading
-    raises TimeoutError when the attempt ends. The SDKs bring HTTP libraries of their own with the classes of httpx, so every
-    class is taken from the library of the response.
+    raises TimeoutError when the attempt ends. SDKs may bundle a copy of httpx, so classes come from the response's library.
     """
 
     def __init__(self, inner: Any, limit: int) -> None:

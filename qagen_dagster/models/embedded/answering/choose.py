@@ -220,8 +220,7 @@ class Measured:
 
 
 def choose(question: str, sentences: Sequence[str], fitted: Weights | None = None) -> Short | None:
-    """The best span; None without candidates. Its chance is 0 if it counts other things than the question asks for, and no span counts
-    those. `fitted`: weights that replace the shipped ones."""
+    """The best span; None without candidates. Its chance is 0 if it counts something else than asked. `fitted` replaces the weights."""
     model = fitted or weights()
     found = measured(question, sentences)
     if not found.table.candidates:

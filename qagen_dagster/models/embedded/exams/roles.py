@@ -1,5 +1,5 @@
-"""The four exam roles of the embedded models: what each role reads from a prompt and what it submits. Also the question of each slot, and
-the number of different questions that a cell (a schema at a difficulty) can give."""
+"""The four exam roles of the embedded models: what each role reads from a prompt and what it submits. This module also gives each slot its
+question, and counts the different questions that a cell (a schema at a difficulty) can give."""
 
 import re
 from functools import lru_cache
