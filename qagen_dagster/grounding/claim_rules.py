@@ -329,7 +329,7 @@ def _refutes(
 def _changed(
     claim: _Claim, windows: Sequence[Window], source: Source
 ) -> Iterator[tuple[Rule, Window | None, str]]:
-    """The differences between the claim and the sentence most like it, if it is at least ALIKE; each as rule, window and reason."""
+    """The differences between the claim and the sentence most like it, if their likeness is at least ALIKE: rule, window and reason of each."""
     mine = [stem(word) for word in claim.words]
     alike: dict[Window, float] = {}
     for number in {one.first + more for one in windows for more in range(one.size)}:

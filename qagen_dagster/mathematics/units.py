@@ -1,6 +1,6 @@
 """Units of measurement as exact factors to base units.
 
-The factors of SI units, and of units that are used with them, are those of the SI Brochure, 9th edition. Degrees and radians are numbers,
+The factors of SI units, and of units that are used with them, are from the SI Brochure, 9th edition. Degrees and radians are numbers,
 so that 180 degrees equal pi.
 """
 

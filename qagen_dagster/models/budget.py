@@ -133,7 +133,7 @@ class Holds:
         spent: Callable[[], Mapping[Hashable, Spent]],
         most: Spent,
     ) -> int | None:
-        """None if the call may start. Otherwise it must wait until the number of ended calls is no longer the number that is returned.
+        """None if the call may start; else the number of calls that have ended. The caller must wait until this number changes.
 
         Raises BudgetExhaustedError if there would be no room even without the calls in flight.
         """

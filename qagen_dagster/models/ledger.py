@@ -43,8 +43,8 @@ _CUT = "cut off at {most} output tokens: raise `max_output_tokens` of the model,
 
 
 def fault_of(request: Request, response: Response) -> str | None:
-    """The reason why no agent can use a reply; None if an agent can use it. A reply is useless if it has at most
-    reasoning, or if each of its tool calls names an unknown tool or has unreadable arguments."""
+    """The reason why no agent can use a reply; None if an agent can use it. A reply is useless if it has no text and
+    no tool call, or if each of its tool calls names an unknown tool or has unreadable arguments."""
     message = response.message
     if response.stop is Stop.LENGTH:  # the complete items and lines of a reply that is cut off are useful
         useful = message.text or any(call.arguments for call in message.tool_calls[-1:])

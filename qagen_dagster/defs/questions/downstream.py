@@ -18,7 +18,7 @@ PUBLISHED_SETS = "published_sets"
 
 
 class PublishedSets(dg.ConfigurableIOManager):
-    """Loads one partition of the asset `corpus_json` as a PublishedSet, and several as a dictionary by key that lacks unpublished ones."""
+    """Loads one partition of the asset `corpus_json` as a PublishedSet. Loads several as a dictionary by key, without unpublished sets."""
 
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
 

@@ -13,7 +13,7 @@ from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection
 _MIN_SIDE = 16.0  # points; minimum side of a shape
 _LONG = 100.0  # points; a shape this long, such as a number line, needs only half of _MIN_SIDE
 _WHOLE = 0.8  # share of the page; a larger shape is the page's background
-_REPEATED = 0.2  # share of the pages; a mark at one place on this share, and on 3 pages, is decoration
+_REPEATED = 0.2  # minimum share of the pages; a mark at one place on so many pages, at least 3, is decoration
 _JOINED = 9.0  # parts of one drawing are about this many points apart or less
 _PARAGRAPH = 3  # minimum lines of prose in a frame
 _FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph

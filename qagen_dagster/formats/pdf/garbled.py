@@ -14,7 +14,7 @@ _FEW = 20  # a page with at most this many phonetic, Latin-1 and Indic letters i
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show that its text is meaningful
-_HEAD = 400  # characters of a page in which a few words show that its text is meaningful
+_HEAD = 400  # characters at the start of a page; a few words in them show that its text is meaningful
 _MAX_UNKNOWN = 0.1  # share of characters that could not be read
 _NO_LETTERS = bytes(code for code in range(256) if not (0x61 <= code <= 0x7A))
 _ASCII = bytes(range(128))

@@ -101,7 +101,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The number of the line that ends with `title`; else of the first that ends with it in other case or begins it; 0 if there is none.
+    """The number of the line that ends with `title`. Else the first line that does so in other case, or has the title's first part; else 0.
 
     Only letters and digits are compared.
     """

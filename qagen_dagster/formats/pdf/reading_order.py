@@ -274,7 +274,7 @@ def _middle(f: Fragments, n: int) -> int:
 def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
     """The fragments, and the page's rows in reading order. Text in other directions follows the horizontal text.
 
-    The returned boxes of turned fragments are those on a page that is turned until their text is horizontal.
+    Turned fragments are returned with the boxes that they have on a page turned until their text is horizontal.
     """
     every = range(len(fragments.text))
     turned = {} if fragments.upright else _turned(fragments)

@@ -61,7 +61,7 @@ def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
 
 
 class Rows:
-    """The rows of the parts of a table. A part is the lines between two ruling lines. Each of them is probably one row if there are at least `each`."""
+    """The rows of the parts of a table. A part is the lines between two ruling lines. At least `each` parts are probably one row each."""
 
     def __init__(
         self, f: Fragments, edges: list[int], right: int, parts: list[list[list[int]]], each: int
@@ -184,7 +184,7 @@ class _Line(NamedTuple):
 
 
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
-    """The tables of a page. The boxes of its fragments must be those of the page as displayed."""
+    """The tables of a page. Its fragments must have their boxes on the page as displayed."""
     level = lines_of([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
     groups = _groups(level)
     if not groups:

@@ -1,7 +1,7 @@
 """Features of each candidate span as the answer to a question: numbers and categories in a fixed order.
 
-Shares weight words by their rarity in the text, as in BM25 (Robertson & Zaragoza 2009). Word vectors are compared as in
-late interaction (Khattab & Zaharia, SIGIR 2020): each word of the question is compared with the token nearest to it.
+In a share of words, rare words of the text count more, as in BM25 (Robertson & Zaragoza 2009). Word vectors are compared as
+in late interaction (Khattab & Zaharia, SIGIR 2020): each word of the question is compared with the token nearest to it.
 """
 
 import math

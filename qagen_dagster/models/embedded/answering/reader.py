@@ -75,7 +75,7 @@ def _cell(asked: Query, unit: Unit) -> str:
 
 
 def _expansion(asked: Query, text: str) -> str:
-    """The words before an abbreviation in brackets: as many, without words such as "of", as the abbreviation has letters."""
+    """The words before an abbreviation in brackets: one for each letter of the abbreviation, and words such as "of" between them."""
     short = ABBREVIATION.search(asked.text)
     at = text.find(f"({short.group(1)})") if short else -1
     if short is None or at < 0:
@@ -380,7 +380,7 @@ def _searches(asked: Query) -> list[Action]:
 
 @lru_cache(maxsize=CACHED_DOCUMENTS)
 def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str], ...]) -> Index:
-    """The index of the lines read, which the next question about them needs again."""
+    """The index of the lines read. It is cached for the next question about these lines."""
     return make_index(units({line.number: line for line in lines}, dict(headings)), title)
 
 

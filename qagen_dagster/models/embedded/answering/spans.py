@@ -137,7 +137,7 @@ def _labels(
     elif root.dep_ in ("prep", "agent"):
         preposition = root.lemma_.lower()
     shaped = first.pos_ in ("ADP", "SCONJ", "PART")
-    # The number of words, rounded up to a few steps.
+    # The number of words, rounded up to 1, 2, 4, 7, 12 or the maximum.
     words = sum(not token.is_punct for token in doc[start:end])
     length = str(next((most for most in (1, 2, 4, 7, 12) if words <= most), MOST_TOKENS))
     return (

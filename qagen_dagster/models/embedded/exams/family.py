@@ -11,7 +11,7 @@ and how a draft is made:
 - `form`: the checkable form over the `givens`. `wrong`: forms for the paths, separated by semicolons; an empty form gives no option.
   `key`: an equal form, if `exact_of` cannot compute `form`. `show`: how values are shown. `only`: the condition under which a `value` is shown.
 
-Other fields are values that the lines and texts may name. The syntax of expressions is that of `exact_of`.
+Other fields are values that the lines and texts may name. Expressions have the syntax that `exact_of` reads.
 """
 
 import re
