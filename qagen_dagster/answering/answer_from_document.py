@@ -359,7 +359,7 @@ class _Answering:
         return load_texts(place.store, place.corpus, self.document_id) or texts
 
     def _context(self, texts: DocumentTexts) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
-        """The source and its pieces: chunks of the full text, or the abstract if there is no full text that is wanted and searchable."""
+        """The source and its pieces: chunks of the full text, or the abstract if the full text is missing, not wanted or not searchable."""
         options = self.place.options
         if options.use_fulltext and texts.fulltext is not None:
             got = retrieve(

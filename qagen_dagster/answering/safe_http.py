@@ -97,7 +97,7 @@ class AddressPolicy:
 
 
 def read_url(url: str | httpx.URL) -> httpx.URL:
-    """The URL in the form for a request. Raises RefusedAddressError if it is not a plain http(s) address."""
+    """The parsed URL. Raises RefusedAddressError if it is not a plain http(s) address."""
     text = str(url)
     if len(text) > _LONGEST_URL or _UNPRINTABLE.search(text):
         raise RefusedAddressError("the URL is too long or holds blanks, backslashes or control characters")

@@ -93,7 +93,7 @@ def evaluate(
 
     closed_book: can a model answer the questions without the documents? retrieval: does a search of the corpus find the
     document and the evidence? answers: can a model answer from the document? labels (only if named): which passages of the
-    corpus answer? panel (only if named): what `qagen panel` makes. Questions that were evaluated before are not evaluated again. Every report is kept.
+    corpus answer? panel (only if named): the same as `qagen panel`. Questions that were evaluated before are not evaluated again. Every report is kept.
     """
     space = Workspace(settings)
     published = chosen.published(space)

@@ -168,7 +168,7 @@ def check_examiners(profile: Profile) -> None:
 
 
 def check_distinct(one: ModelSpec | None, other: ModelSpec | None, names: str, where: str, what: str) -> None:
-    """Raise ValueError when `one` and `other` have the same model name. Other settings do not matter. `what` says in the message what a model must not do."""
+    """Raise ValueError when `one` and `other` have the same model name. The message says that a model must not do `what`."""
     models = [spec.model.strip().casefold() for spec in (one, other) if spec is not None]
     if one is not None and len(models) == 2 and models[0] == models[1]:
         raise ValueError(f"{names} are the same model ({one.model}){where}; a model must not {what}")

@@ -255,8 +255,8 @@ def collapse(text: str) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """The text without soft hyphens and other invisible characters. A soft hyphen at the end of a line becomes a hyphen. A control character
-    beyond ASCII becomes the character that Windows-1252 has at its code, as in a browser."""
+    """The text without soft hyphens and other invisible characters. A soft hyphen at the end of a line becomes a hyphen. A control
+    character beyond ASCII becomes the character that Windows-1252 has at its code, as in a browser."""
     return text if text.isascii() else _UNSEEN.sub("", _BREAK.sub("-", text)).translate(_WINDOWS)
 
 

@@ -294,7 +294,7 @@ class LedgeredModel:
         return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, request: Request, entry: Entry) -> Spent:
-        """The cost that budgets count for a stored response. If the token counts are not credible, the cost is everything that was reserved."""
+        """The cost that budgets count for a stored response. If the token counts are not credible, it is the whole reserved cost."""
         try:
             usage = self._provider.read(entry.body).usage
         except MalformedResponseError:

@@ -126,7 +126,7 @@ class ReviewServer:
         return response
 
     def _refusal(self, request: Request) -> str | None:
-        """The reason to refuse a request; None if it is allowed. Another host name means DNS rebinding; another origin means a foreign page."""
+        """The reason to refuse a request, or None. Another host name means DNS rebinding; another origin means a foreign page."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts:
             return "unknown host"

@@ -1,4 +1,4 @@
-"""`qagen stats`: the questions and the cost of each combination. `qagen runs`: the runs of question sets. `qagen compare`: two of them side by side."""
+"""`qagen stats`: the questions and cost of each combination. `qagen runs`: the runs. `qagen compare`: two runs, profiles or versions."""
 
 from collections.abc import Sequence
 from itertools import zip_longest

@@ -1,8 +1,8 @@
 """Leaves out invisible and struck-out text of a page.
 
 Invisible text is text in the colour of its background, tiny or transparent text, text that is not painted, and text behind a picture or
-a bar. The library has already left out text outside the page. On a scanned page, unpainted text is kept, because there it is the text that a
-program recognised in the picture. Only doubtful letters are checked in a picture of the page.
+a bar. The library has already left out text outside the page. On a scanned page, unpainted text is kept, because there it is the text that
+a program recognised in the picture. Only doubtful letters are checked in a picture of the page.
 """
 
 import re

@@ -82,7 +82,7 @@ def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
 
 
 def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
-    """The names in the property `stated` whose last word is on the first pages. Other names are often accounts, programs or institutions."""
+    """The names in the property `stated` whose last word is on the first pages. Others are often accounts, programs or institutions."""
     if len(stated) > 2_000 or "(0x" in stated:
         return ()
     names: list[str] = []

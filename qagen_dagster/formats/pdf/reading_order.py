@@ -27,7 +27,7 @@ _ACROSS = 5  # maximum by which a fragment reaches across the edge of a sidebar,
 _FAR = 1 << 30
 Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
-_PROSE = 14  # minimum average characters per line of a column; cells have fewer
+_PROSE = 14  # the same for a page in drawing order: minimum average characters per row; cells have fewer
 _Box = tuple[int, int, int, int]
 _Thing = TypeVar("_Thing")
 # For each direction of text, a function that turns a box so that text runs left to right and lines follow downwards.
@@ -80,7 +80,7 @@ class _Cutter:
     size: int  # size of the page's ordinary letters
 
     def margins(self, bands: list[_Band]) -> list[list[_Band]]:
-        """The bands of the running head, the body and the running foot. A head or foot exists if white space separates the first or last band."""
+        """The bands of the running head, the body and the running foot. White space separates a head or foot. Up to three bands are one part."""
         if len(bands) <= 3:
             return [bands]
         start = 1 if bands[1].top - bands[0].bottom > self.size else 0

@@ -39,7 +39,7 @@ _CAPTION = 60  # a text across the table with this many characters is not a head
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """By number, the positions of the spaces at which fragments that hold several cells are to be cut."""
+    """By number, the positions of the spaces at which fragments that hold several cells are to be cut; none for right-to-left text."""
     cuts: dict[int, list[int]] = {}
     for line in lines if not f.rtl else ():
         spans = {n: _span(f, edges, n) for n in line}
@@ -61,7 +61,7 @@ def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
 
 
 class Rows:
-    """The rows of the parts of a table. A part is the lines between two ruling lines. At least `each` parts are probably one row each."""
+    """The rows of the parts of a table. A part is the lines between two ruling lines. From `each` parts on, each is probably a row."""
 
     def __init__(
         self, f: Fragments, edges: list[int], right: int, parts: list[list[list[int]]], each: int
@@ -331,7 +331,7 @@ class _Finder:
         return positions
 
     def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
-        """The table that a run of parts forms, or none. A single part forms none: it may be a listing, a framed note or columns of prose."""
+        """The table that a run of parts forms, or none. A single part forms none: it may be a listing, a note or columns of prose."""
         if len(run) < 2:
             return []
         ruled = self._columns_between(top, bottom)

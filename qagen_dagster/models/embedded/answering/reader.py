@@ -323,7 +323,7 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
 
 
 def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
-    """Returns (asked, stated): the question's only number, which the document lacks, and another number of its length in the best passage."""
+    """Returns (asked, stated): the question's only number, which the document lacks, and a number of equal length in the best passage."""
     numbers = set(_NUMBER.findall(asked.text))
     ranked = rank(asked, index)
     if len(numbers) != 1 or not ranked or any(numbers & {*_NUMBER.findall(one.text)} for one in index.pieces):

@@ -1,4 +1,4 @@
-"""The pieces of a document (sentences, table rows, labelled lines, entries, steps), and their rank for a question by words and by MiniLM cosine.
+"""The pieces of a document (sentences, table rows, labelled lines, entries, steps), ranked for a question by words and by MiniLM cosine.
 
 The share of words gives rare words more weight, as BM25 does (Robertson & Zaragoza 2009), without length normalisation, because
 pieces are single sentences and rows.

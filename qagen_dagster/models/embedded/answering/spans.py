@@ -1,4 +1,4 @@
-"""A sentence prepared for many questions: its parse, its candidate answers (phrases with and without their edges, names, clauses) and its word vectors."""
+"""A sentence prepared for many questions: its parse, its candidate answers (whole and trimmed phrases, names, clauses), its word vectors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
