@@ -1,4 +1,4 @@
-"""Locks between machines, in a store that can make an object only if it is missing.
+"""Locks between machines, for a store that can create an object on the condition that the object is missing.
 
 A lock is an object that its holder makes, renews while it works, and removes. A holder that dies stops renewing it. Waiting
 processes see this by their own clocks, so the clocks of the machines need not agree. Each of them then tries to make the next

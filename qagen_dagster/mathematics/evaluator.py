@@ -230,7 +230,7 @@ def _sympy() -> Any:
 
 
 def evaluate(form: Form) -> tuple[str, tuple[str | None, ...]]:
-    """The exact value as text, and as decimals at `POINTS` points of its symbols; without symbols, these decimals are
+    """The exact value as text (300 characters at most), and as decimals at `POINTS` points of its symbols; without symbols, these decimals are
     equal. None stands for a point at which the value is not real and finite. Raises FormError."""
     try:
         known: dict[str, Any] = {name: _sympy().Symbol(name, positive=True) for name in form.free}

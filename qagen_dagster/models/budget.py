@@ -172,7 +172,7 @@ class Tally:
     calls: int = 0
     usd: float = 0.0  # calls without a known price count as 0
     retries: int = 0
-    unmeasured: bool = False  # some calls count with their reserved amounts
+    unmeasured: bool = False  # some calls count with at least their reserved tokens
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def paid(self, usd: float) -> None:

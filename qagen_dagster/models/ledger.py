@@ -269,7 +269,7 @@ class LedgeredModel:
         return self._finish(request, response, entry, replayed=replayed)
 
     def _finish(self, request: Request, response: Response, entry: Entry, *, replayed: bool) -> Response:
-        """`response` with the key, time and retries of its entry, and with the mark whether it was replayed.
+        """`response` with the key, time and retries of its entry, and with `replayed`.
 
         If the counts of tokens are not credible, `charged` holds what budgets count.
         """
@@ -294,7 +294,7 @@ class LedgeredModel:
         return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, request: Request, entry: Entry) -> Spent:
-        """The cost that budgets count for a stored response. If the token counts are not credible, it is the whole reserved cost."""
+        """The cost that budgets count for a stored response. If the token counts are not credible, at least the reserved tokens count."""
         try:
             usage = self._provider.read(entry.body).usage
         except MalformedResponseError:

@@ -108,6 +108,6 @@ def label_key(label: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """White space collapsed, cut to `limit` characters with an ellipsis, delimiters neutralised."""
+    """The text on one line: white space collapsed, cut to `limit` characters with an ellipsis, delimiters neutralised."""
     flat = " ".join(text.split())
     return neutralise(flat if len(flat) <= limit else flat[: limit - 3].rstrip() + "...")

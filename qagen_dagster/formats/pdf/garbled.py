@@ -40,7 +40,7 @@ _BANGS = 3  # minimum number of these on a page that shows no "$"
 
 
 def is_garbled(texts: Sequence[str]) -> bool:
-    """Whether the lines of a page differ from what the page shows."""
+    """Whether the lines of a page probably differ from what the page shows."""
     page = "\n".join(texts)
     if page.count("\ufffd") > _MAX_UNKNOWN * len(page):
         return True

@@ -38,7 +38,7 @@ _SMALLEST = 0.85  # times the body size; headings may be this small
 _OFTEN = 8  # maximum number of times that a heading occurs; labels occur more often
 _LINES = 3  # maximum lines of a heading
 _MOST = 0.6  # in a font of headings, at least this share of the lines can be headings
-_ABOVE_TEXT = 0.25  # and at least this share of the lines that can be headings stands above running text
+_ABOVE_TEXT = 0.25  # of these lines that can be headings, at least this share stands above running text
 _FULL = 0.8  # times the length of the next line; a line this long belongs to a paragraph
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # occurs in code, formulas and rows of cells
 _LEADERS = (" |", "..", "\u2026", "\u2026.", " \u2013", " \u2014")  # before the page number of an entry

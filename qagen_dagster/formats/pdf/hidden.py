@@ -27,7 +27,7 @@ _CONTRAST = 24  # minimum difference of grey between visible letters and their b
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
 _MOST_COVERS = 100  # only this many of a page's last covers are checked; a page with more has a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
-_MIN_STRUCK = 3  # minimum letters of a struck-out text, except a number; formulas strike out single letters
+_MIN_STRUCK = 3  # minimum struck-out letters, unless a digit is first; formulas strike out single letters
 _END = 4  # points; at each end, a rule reaches at most this far beyond the text that it strikes out
 # A light colour of grey, RGB or CMYK, or a colour in a space that the file names, before text in this colour. Between them are a drawing
 # between `q` and `Q`, names, dictionaries, dashes and other commands, but neither another colour nor the end of a drawing.

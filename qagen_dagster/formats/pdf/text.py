@@ -18,7 +18,7 @@ from qagen_dagster.formats.pdf.page_lines import BAR, PageLines, lines_of_page, 
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _PAGES = 50  # maximum pages of a document that are recognised
-_SECONDS = 80.0  # maximum processor time for one document, below the default limit of a parse
+_SECONDS = 80.0  # of processor time, then no more pages are recognised; below the default limit of a parse
 _PAGE_SECONDS = 40  # maximum processor time for one page
 _PIXELS = 6_000_000  # maximum pixels of a page's picture; more pixels take time without better results
 _DPI = 300  # the resolution that suits tesseract best
@@ -164,7 +164,7 @@ def read_pages(pdf: Pdf, options: ParseOptions, *, keep: bool = False) -> PdfTex
 
 
 def counted(count: int) -> str:
-    """ "1 page", "2 pages"."""
+    """The number with its noun: "1 page", "2 pages"."""
     return "1 page" if count == 1 else f"{count} pages"
 
 
