@@ -109,7 +109,7 @@ def close(
 
 
 def by_reason(reasons: dict[str, str]) -> dict[str, str]:
-    """At most _MOST_REASONS different reasons. The key of a reason is a text that lists names with this reason. `reasons` is by name."""
+    """At most _MOST_REASONS different reasons. The key of a reason lists names with this reason. `reasons` has the reason of each name."""
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)

@@ -119,7 +119,7 @@ def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
 
 
 def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
-    """The answer in the lines of `prompt` with its passage; no answer if its score is below SURE, because no other model will check it."""
+    """The answer in the lines of `prompt` with its passage; no answer if its confidence is below SURE, because no other model checks it."""
     found = _best(section(prompt, "Question (factual)"), [(1, rows(prompt))], card(prompt).title, fitted)
     answer, evidence = "Insufficient information in the document.", list[dict[str, object]]()
     if found is not None and found.answerable and found.confidence >= SURE:
