@@ -73,7 +73,7 @@ def split_long_lines(lines: Sequence[str]) -> SplitLines:
 
 
 def with_split_lines(entry: ParsedText) -> ParsedText:
-    """The text with its long lines split, and the new lines of its pages and sections."""
+    """The text with its long lines split, and its pages and sections with the new line numbers."""
     found = split_long_lines(entry.text.split("\n"))
     if not found.wrapped:
         return entry

@@ -28,7 +28,7 @@ from qagen_dagster.records.questions.submissions import GroundingVerdict
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
-WINDOWS = 12  # maximum sentences that are searched for each claim, best first
+WINDOWS = 12  # maximum sentences that the search finds for each claim, best first
 LONGEST = 2_000  # maximum characters shown of one sentence; longer sentences are tables or lists
 TABLE_ROWS = 40  # rows of a table that are shown with any of its rows
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
