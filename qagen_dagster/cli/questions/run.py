@@ -345,7 +345,7 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
 
 
 def _cost(state: CombinationReport) -> str:
-    """The cost. If documents failed or a budget ended, it is a minimum, because calls for these documents may be missing."""
+    """The cost. If documents failed or a budget was exhausted, it is a minimum, because calls for these documents may be missing."""
     if state.usd is None:
         return "unknown"
     least = "at least\n" if state.at_least else ""
