@@ -61,7 +61,7 @@ class _Fault(Enum):
 
 @dataclass(frozen=True)
 class ParsingResult:
-    """The new index and the former one, and the number of files that were parsed."""
+    """The new index, the former index, and the number of files that were parsed."""
 
     index: CorpusIndex
     former: CorpusIndex

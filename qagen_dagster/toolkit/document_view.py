@@ -48,7 +48,7 @@ class DocumentView:
 
     @cached_property
     def vocabulary(self) -> dict[str, int]:
-        """Case-folded words of at least three letters or digits, each with the line of its first occurrence; about MAX_VOCABULARY at most."""
+        """Case-folded words of three or more letters or digits, each with the line of its first occurrence; about MAX_VOCABULARY at most."""
         words: dict[str, int] = {}
         for number, line in enumerate(self.lines, 1):
             for word in _WORD.findall(line.casefold()):
@@ -95,7 +95,7 @@ class DocumentView:
         return f" ({place})" if place else ""
 
     def section_at(self, line: int) -> Section | None:
-        """The section of the nearest heading at or before a line, among sections that have not ended before that line; None if none fits."""
+        """The section of the nearest heading at or before a line, among sections that have not ended before that line; else None."""
         count = bisect_right(self.document.sections, line, key=lambda section: section.start_line)
         above = reversed(self.document.sections[:count])
         return next((each for each in above if each.end_line is None or line <= each.end_line), None)

@@ -55,9 +55,9 @@ def _last_line(view: DocumentView, start: int, end: int | None) -> int:
 
 
 def opening(view: DocumentView, most: int, first: int) -> str:
-    """The document as `read_lines` shows it, without long back matter, if this text has at most `most` characters. Otherwise the
-    document's first lines, of up to `first` characters. Empty if the document has no text, or if `most` is 0. The result ends with the closing
-    delimiter only if the document is shown whole."""
+    """The document as `read_lines` shows it, without long back matter, if this text has at most `most` characters. Otherwise, only
+    the first lines are shown, up to `first` characters. Empty if the document has no text, or if `most` is 0. The result ends with the
+    closing delimiter only if the document is shown whole."""
     if not view.has_text or not most:
         return ""
     total = len(view.lines)

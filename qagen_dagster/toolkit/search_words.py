@@ -28,7 +28,7 @@ _REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
 
 
 def near_words(view: DocumentView, text: str) -> str:
-    """A text that states for each of the first words of a pattern without matches whether it, or similar words, occur in the document."""
+    """For each of the first words of a pattern that has no match, a note whether the word or a similar word is in the document."""
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))[:MAX_WORDS]
     return "; ".join(_occurrence(view, word) for word in words)
 

@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Similar(Record):
-    """A question that is similar to another question, and the cosine of the two."""
+    """A question that is similar to another question, and the cosine (-1 to 1) of the two questions."""
 
     id: str
     score: float
@@ -126,7 +126,7 @@ class ReviewServer:
         return response
 
     def _refusal(self, request: Request) -> str | None:
-        """The reason to refuse a request; None if it is allowed. Another host name means DNS rebinding, another origin a foreign page."""
+        """The reason to refuse a request, or None. Another host name means DNS rebinding; another origin means a foreign page."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts:
             return "unknown host"

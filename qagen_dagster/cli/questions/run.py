@@ -261,7 +261,7 @@ class CombinationReport(Record):
     documents: int = 0
     outcomes: dict[str, int] = Field(default_factory=dict)
     accepted: int = 0
-    distinct: int = 0  # accepted questions with different words
+    distinct: int = 0  # number of accepted questions, in which equal questions count once
     rejected: dict[str, int] = Field(default_factory=dict)
     model_calls: int = 0
     usd: float | None = 0.0  # None: the price of some calls is unknown
@@ -345,7 +345,7 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
 
 
 def _cost(state: CombinationReport) -> str:
-    """The cost. If documents failed or a budget ended, it is a minimum, because calls for these documents may be missing."""
+    """The cost. If documents failed or a budget was exhausted, it is a minimum, because calls for these documents may be missing."""
     if state.usd is None:
         return "unknown"
     least = "at least\n" if state.at_least else ""
