@@ -192,8 +192,7 @@ def _kind(value: object) -> object:
     raise ValueError(f"{value!r} is no kind of question: use {', '.join(known)}")
 
 
-_NEARLY = 1e-6  # tolerance for sums of shares
-_ROUNDED = 0.01  # tolerance for the sum of the shares of writers, which may be rounded to two decimals
+_NEARLY, _ROUNDED = 1e-6, 0.01  # tolerances for sums of shares; shares of writers may be rounded
 # Limits of shares: enough other questions must be made first, because they test whether the validator finds answers.
 MOST_WITHOUT_ANSWER, MOST_STAGED = 0.5, 0.9
 
