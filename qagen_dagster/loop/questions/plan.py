@@ -197,11 +197,6 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
     return replace(planned, documents=documents)
 
 
-def is_current(workspace: Workspace, planned: CombinationPlan, options: RunOptions) -> bool:
-    """Whether the same options give the same plan now. Raises ConfigError and StoreError."""
-    return planned == plan(workspace, planned.combination, options)
-
-
 def plan_without_documents(
     workspace: Workspace, combination: Combination, options: RunOptions
 ) -> CombinationPlan:
