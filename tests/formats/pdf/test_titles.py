@@ -480,9 +480,13 @@ def test_a_colon_in_large_print_goes_on() -> None:
     assert title(assigned) == "Survey Assignment: Wheels of the Kest"
 
 
-def test_large_print_above_a_title_whose_words_the_text_repeats_is_no_title() -> None:
-    shown = cover(("Quarry Lane Orford", 20), ("Terms of the Upper Mills", 19))
-    assert title(shown, lambda on: write(on, TOPIC[-3:] * 5)) == "Terms of the Upper Mills"
+@pytest.mark.parametrize(("text", "expected"), [(BODY, None), (TOPIC, "Mills of the Upper Kest")])
+def test_a_bold_line_is_a_title_if_the_text_repeats_its_words(text: list[str], expected: str | None) -> None:
+    def typed(on: pymupdf.Page) -> None:
+        on.insert_text((60, 60), "Mills of the Upper Kest", fontsize=11, fontname="hebo")
+        write(on, text, y=100)
+
+    assert title(typed) == expected
 
 
 def test_a_label_ends_a_title_in_its_print() -> None:
