@@ -242,7 +242,7 @@ def _askable(row: Row, cell: str) -> bool:
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
 _OF_FORMS = word_set("phone date name address type status number title place day")  # labels of letterheads
 _PLAIN_KEY = re.compile(
-    r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+([\d$€£].*)$"
+    r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+([\d$€£][^;{}=*\\]*)$"
 )  # other values are often headings or text
 
 

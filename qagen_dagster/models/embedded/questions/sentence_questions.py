@@ -219,9 +219,17 @@ def thing(clause: Clause) -> Iterator[Found]:
 _VAGUE = word_set("variety number range lot series set kind type")
 
 
+_CONNECTING = word_set("other fact general particular addition contrast short practice so")
+
+
 def _begins(clause: Clause) -> bool:
-    """Whether the sentence begins with the subject."""
-    return clause.within(clause.subject)[0] == 0
+    """Whether the sentence begins with the subject, or with a short phrase such as "After the flood"."""
+    before = clause.doc[: clause.within(clause.subject)[0]]
+    return not before.text or (
+        len(before) < 6
+        and before[0].pos_ in ("ADP", "SCONJ")
+        and not any(one.pos_ in ("PRON", "VERB") or one.lower_ in _CONNECTING for one in before)
+    )
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
@@ -288,7 +296,7 @@ def why(clause: Clause) -> Iterator[Found]:
 
 _OF_OTHERS = word_set(  # they are no kinds, or say what somebody thinks
     "cause part example result way step reason issue problem factor signal sign member case phenomenon thing topic aspect task challenge choice "
-    "different popular favourite important key essential critical crucial great good useful valuable major significant powerful fundamental promising"
+    "concept product alternative different popular favourite important key essential critical crucial great good useful valuable major significant powerful fundamental promising"
 )
 
 
@@ -353,7 +361,7 @@ def property_of(clause: Clause) -> Iterator[Found]:
     value = bool(after) and bool(re.match(r"[$€£\u2212-]?\d", words(doc, after))) and _is_specific(clause)
     told = {child.dep_ for child in root.children if child.i > root.i} & {"attr", "xcomp", "ccomp"}
     known = told and root.lemma_ == "be" and not clause.auxiliaries and subject.left_edge.lower_ == "the"
-    if known and (of or value) and doc[after[0]].lower_ not in ("a", "an", "not"):
+    if known and (value or (of and len(after) > 2)) and doc[after[0]].lower_ not in ("a", "an", "not"):
         yield _told(clause), solid(doc, after), "property", "factual", 0.9
 
 

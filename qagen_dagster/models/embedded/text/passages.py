@@ -150,7 +150,7 @@ _CITATION = re.compile(
 # A label, a list, a title or a formula like "$ (" is attached, a heading, or a part of another sentence.
 _JOINED = re.compile(
     r":\s|\$ ?\(|[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])"
-    r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, |\b(?:[A-Z]{1,3} ){3}"
+    r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, |\b(?:[A-Z]{1,3} ){3}|^[A-Z]{4,} [A-Z][a-z]"
 )
 MAX_WORDS = 42  # maximum words of a sentence; parses of longer sentences are often wrong
 
