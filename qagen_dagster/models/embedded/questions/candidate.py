@@ -45,7 +45,7 @@ _FORMULA = re.compile(
     r"\.\.\.|- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
 _TELLING = frozenset({"definition", "meaning", "property"})  # their answers are mostly good
-PARTIAL = frozenset({"object", "agent", "who"})  # they may leave out what matters in the sentence
+PARTIAL = frozenset({"object", "who"})  # they may leave out what matters in the sentence
 _LEAST_TOLD = 0.55  # share of the words of the sentence that such a question and its answer must have
 STRUCTURED = frozenset({"key", "cell", "short"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
@@ -213,10 +213,9 @@ def _pointing(candidate: Candidate, context: Context) -> bool:
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
     """Whether the question reveals the answer, or something is defined by itself."""
-    answer, circular = set(content_stems(candidate.answer)), candidate.family in ("definition", "meaning")
-    return answer <= set(content_stems(candidate.question)) or (
-        circular and not answer.isdisjoint(content_stems(candidate.asked))
-    )
+    answer = set(content_stems(candidate.answer))
+    circular = candidate.family in ("definition", "meaning") and answer & set(content_stems(candidate.asked))
+    return bool(circular) or answer <= set(content_stems(candidate.question))
 
 
 def _bad_form(candidate: Candidate, context: Context) -> bool:
@@ -227,7 +226,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family in ("agent", "meaning")  # "who was it built by?"
+    stranded = candidate.family == "meaning"  # "what does it consist of?"
     broken = (
         (_CUT.search(asked) and not stranded)
         or _CUT.search(answer)
@@ -254,9 +253,8 @@ def _anywhere(candidate: Candidate, context: Context) -> bool:
         return not candidate.frame
     named = names_something(candidate.asked, context)
     few = len(set(content_stems(candidate.asked))) < (3 if named or candidate.family == "how_many" else 4)
-    return (few and candidate.family not in _TELLING) or not (
-        named or (candidate.frame and candidate.family != "object")
-    )
+    framed = candidate.frame and candidate.family != "object"
+    return (few and candidate.family not in _TELLING) or not (named or framed)
 
 
 def _clipped(candidate: Candidate, context: Context) -> bool:

@@ -128,7 +128,7 @@ def _lower_first(text: str, first: Token) -> str:
     """The text, beginning in lower case if `first` begins a sentence and is a plain word, not a name."""
     named = (
         first.pos_ == "PROPN"
-        or (first.head.pos_ == "PROPN" and first.dep_ in ("compound", "amod"))
+        or (first.head.pos_ == "PROPN" and first.dep_ == "compound")
         or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
     )
     plain = re.fullmatch(r"A|[A-Z][a-z\u2019'-]+", first.text)
@@ -148,7 +148,7 @@ _LIGHT = word_set(  # verbs whose object says little, or that have many objects
     "have do take get give include contain involve see say mean become make consider require need want say be"
 )
 _MANY = word_set(  # words that make a noun phrase one of several
-    "some several many few most other another such any various certain more one two three all both each every no whatever"
+    "some several many few most other another such any various certain more one two three all both each every no whatever variety range lot"
 )
 _PARTICLE = re.compile(r"(?i:the|of|and|for|de|van|von)|Ma?c[A-Z]\w+")
 _POSSESSIVE = re.compile(r"['\u2019]s\Z")
@@ -195,28 +195,15 @@ def who(clause: Clause) -> Iterator[Found]:
 _OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
 
 
-def agent(clause: Clause) -> Iterator[Found]:
-    """Questions for who acts in a passive clause: "Who was it built by?"."""
-    for child in _parts(clause, "agent"):
-        for noun in child.children:
-            wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
-            if wh == "Who":
-                gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
-                yield ask(clause, wh, gap), answer, "agent", "factual", 0.8
-
-
 def thing(clause: Clause) -> Iterator[Found]:
     """Questions whose answer is the object of the verb."""
     objects = _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT and _begins(clause) else []
     single = clause.subject.ent_type_ == "PERSON" and len(clause.within(clause.subject)) < 2  # "Danielle"
     for noun in objects if len(objects) == 1 and not single else ():
-        wh, answer = ("", "") if noun.lemma_ in _VAGUE else _thing(clause, noun)
+        wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
             asked = ask(clause, wh, set(clause.within(noun)), whole=True)
             yield asked, answer, "object", "factual", 0.8
-
-
-_VAGUE = word_set("variety number range lot series set kind type")
 
 
 _CONNECTING = word_set("other fact general particular addition contrast short practice so")
@@ -314,24 +301,14 @@ def definition(clause: Clause) -> Iterator[Found]:
     """Questions for what the subject is, if "is a ..." tells it in at least four words with a meaning of their own."""
     doc, root, subject = clause.doc, clause.root, clause.subject
     names = [doc[index] for index in clause.within(subject)]
-    named = any(one.pos_ == "PROPN" for one in names)
-    articles = ("a", "an", "the") if named else ("a", "an")
-    plain = all(
-        one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in (*articles, "of") for one in names
-    )
-    is_a = (
-        plain
-        and root.lower_ in ("is", "are")
-        and not clause.auxiliaries
-        and len(subject.text) > 1
-        and subject.ent_type_ != "PERSON"
-    )
+    named = any(one.pos_ == "PROPN" for one in names) and subject.ent_type_ != "PERSON"
+    small = ("a", "an", "of", "the" if named else "of")
+    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in small for one in names)
+    is_a = plain and root.lower_ in ("is", "are") and not clause.auxiliaries and len(subject.text) > 1
     for noun in root.children if is_a else ():
         phrase = clause.within(noun) if noun.dep_ == "attr" else []
         first = doc[phrase[0]] if phrase else noun
-        told = first.lower_ in ("a", "an") or (
-            root.lower_ == "are" and first.pos_ in ("NOUN", "PROPN", "ADJ")
-        )
+        told = first.lower_ in ("a", "an") or (root.lower_ == "are" and _is_full(first))
         near = {one.lower_ for one in (noun, *noun.lefts)}
         if told and not near & _OF_OTHERS and sum(_is_full(doc[index]) for index in phrase) > 3 - named:
             yield _told(clause), doc[phrase[0] : phrase[-1] + 1].text, "definition", "factual", 0.95
@@ -342,15 +319,11 @@ _MEANT = {"define": "as", "refer": "to", "consist": "of"}
 
 def meaning(clause: Clause) -> Iterator[Found]:
     """Questions for what the subject refers to, consists of or is defined as."""
-    for child in clause.root.children:
-        if (
-            child.dep_ == "prep"
-            and child.lower_ == _MEANT.get(clause.root.lemma_)
-            and child.i == clause.root.i + 1
-        ):
-            after = [index for index in clause.kept if index > child.i]
-            if sum(_is_full(clause.doc[index]) for index in after) > 2:
-                yield ask(clause, "What", set(after)), solid(clause.doc, after), "meaning", "factual", 0.9
+    doc, root = clause.doc, clause.root
+    after = [index for index in clause.kept if index > root.i + 1]
+    meant = after and after[0] == root.i + 2 and doc[root.i + 1].lower_ == _MEANT.get(root.lemma_)
+    if meant and sum(_is_full(doc[index]) for index in after) > 2:
+        yield ask(clause, "What", set(after)), solid(doc, after), "meaning", "factual", 0.9
 
 
 def property_of(clause: Clause) -> Iterator[Found]:
@@ -368,14 +341,12 @@ def property_of(clause: Clause) -> Iterator[Found]:
 def _is_specific(clause: Clause) -> bool:
     """Whether the subject has a name, or a noun with a modifier, and is no part or number of something."""
     inner = [clause.doc[index] for index in clause.within(clause.subject)]
-    vague = inner[0].lower_ in _MANY or any(
-        one.like_num or one.lower_ in ("even", "only") for one in inner[:2]
-    )
+    vague = any(one.like_num or one.lower_ in (*_MANY, "even", "only") for one in inner[:2])
     return not vague and (any(one.pos_ == "PROPN" for one in inner) or sum(map(_is_full, inner)) > 1)
 
 
-RULES = (definition, meaning, property_of, who, thing, agent, when, how_many, why)
-OF_SUBJECTS = (definition, meaning, property_of, who)  # the others need a subject that is specific
+RULES = (definition, meaning, property_of, who, thing, when, how_many, why)
+_OF_ANY = (definition, meaning, property_of, who, when, why)  # the others need a subject that is specific
 _DEMONSTRATIVES = word_set("this that these those")
 
 
@@ -387,5 +358,5 @@ def questions(clause: Clause) -> Iterator[Found]:
         for index in clause.kept
     ):
         return
-    for rule in RULES if _is_specific(clause) else OF_SUBJECTS:
+    for rule in RULES if _is_specific(clause) else _OF_ANY:
         yield from (found for found in rule(clause) if found[0] and found[1])

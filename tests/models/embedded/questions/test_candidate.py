@@ -23,8 +23,8 @@ def test_a_name_of_software_answers_no_question_for_who(sentence: str) -> None:
 
 @pytest.mark.parametrize("name", ["Martha Kellogg", "Jürgen Müller", "Ann McDonald"])
 def test_a_name_of_a_person_answers_who(name: str) -> None:
-    found = all_questions(Paper(f"# Notes of the Mill\n\nThe tide pump of Selby was designed by {name}.\n"))
-    assert name in [item["answer"] for asked, item in found.items() if asked.startswith("Who ")], found
+    found = all_questions(Paper(f"# Notes of the Mill\n\n{name} worked for twenty years at the tide mill of Selby.\n"))
+    assert name in [item["answer"] for asked, item in found.items() if "person" in asked], found
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_question_says_what_it_is_about(text: str, question: str, answer: str)
         "Strongly Type: If you are using Strongly Type classes in your razor templates, usually denoted by",
         "By D = 1,536, Pthreads and OpenMP both reach approximately 3.7x speedup.",
         "The miller of Selby opens the relevant gates.",
-        "The miller opens the wooden gates of Selby in March 1987.",
+        "The miller opens the wooden gates of the old harbour of Selby.",
         "The first mill of Selby grinds the winter wheat for bakers.",
         "Motion: Martha Kellogg received the tide pump of Selby.",
         "In other words, Martha Kellogg received the tide pump of Selby.",
