@@ -52,9 +52,7 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 CACHED_WINDOWS = 256
 
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
-_SHORT_FORM = re.compile(
-    r"^([\w '\u2019-]{2,80}) \([A-Z][\w-]{0,5}[A-Z]s?\)"
-)  # "The Network Virtual Terminal (NVT) is"
+_SHORT_FORM = re.compile(r"^([\w '\u2019-]{2,80}) \([A-Z][\w-]{0,5}[A-Z]s?\)")  # "The Kest Terminal (KT)"
 _SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
 _BACK_MATTER = frozenset(
     {
