@@ -23,7 +23,9 @@ def test_a_name_of_software_answers_no_question_for_who(sentence: str) -> None:
 
 @pytest.mark.parametrize("name", ["Martha Kellogg", "Jürgen Müller", "Ann McDonald"])
 def test_a_name_of_a_person_answers_who(name: str) -> None:
-    found = all_questions(Paper(f"# Notes of the Mill\n\n{name} worked for twenty years at the tide mill of Selby.\n"))
+    found = all_questions(
+        Paper(f"# Notes of the Mill\n\n{name} worked for twenty years at the tide mill of Selby.\n")
+    )
     assert name in [item["answer"] for asked, item in found.items() if "person" in asked], found
 
 
