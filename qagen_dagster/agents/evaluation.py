@@ -5,9 +5,9 @@ grades agree with those of the graders of TREC. Several passages are graded in o
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_prompt
@@ -15,7 +15,7 @@ from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.base import Record, Said, Share, not_empty
 from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.questions.submissions import in_list
 from qagen_dagster.records.run import Outcome
@@ -29,7 +29,7 @@ AT_ONCE = 10  # passages that are graded in one call
 class SubmittedGuess(Record):
     """Give the answer to the question from what you know."""
 
-    answer: str = Field(
+    answer: Said = Field(
         description='The answer in as few words as it takes, or "unknown".', max_length=20_000
     )
     confidence: Share = Field(default=0.0, description="How sure you are that it is right, from 0 to 1.")
@@ -114,7 +114,9 @@ def _outcome(kind: type[_ResultT], run: AgentRun) -> Outcome[_ResultT]:
 class SubmittedGrades(Record):
     """Give the grades of all passages."""
 
-    grades: tuple[Grade, ...] = Field(description="One grade for each passage, from 0 to 3, in their order.")
+    grades: Annotated[tuple[Grade, ...], AfterValidator(not_empty)] = Field(
+        description="One grade for each passage, from 0 to 3, in their order."
+    )
 
 
 def relevance_prompt() -> Prompt:

@@ -20,14 +20,14 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.models.spec import ModelSpec
-from qagen_dagster.models.structured_output import fitted
+from qagen_dagster.models.structured_output import fitted, is_blank
 from qagen_dagster.records.base import Record, Unable
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems import submissions
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import block, fence
-from qagen_dagster.toolkit.tool import Tool, explain, is_misfit
+from qagen_dagster.toolkit.tool import NOT_RUN, Tool, explain, is_misfit
 
 ResultT = TypeVar("ResultT", bound=Record)
 LIMITS = agent_spec.AgentLimits(max_turns=6, max_nudges=1)
@@ -122,6 +122,8 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
             self.strikes.breaches = self.strikes.breaches or (breach,)
             raise ToolError(reason) from None
         breaches = self.asking.judge(result)
+        if breaches and is_blank(result.model_dump()):
+            raise ToolError(NOT_RUN.format(name=self.name) + "; ".join(map(str, breaches)))
         if breaches:
             self.strikes.last = result
             return self._struck(breaches)

@@ -100,8 +100,8 @@ _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = False) -> M:
     """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that needs no guess: JSON text for
     an array or object, one item for an array of one, and one object with all arguments under a name that is no field. `ignore_unknown`
-    drops values whose names are not fields, such as a confidence that nobody asked for."""
-    given = arguments
+    drops values whose names are not fields, such as a confidence that nobody asked for. Text of white space alone is empty."""
+    given = _emptied(arguments)
     for _ in range(_ROUNDS):
         try:
             return kind.model_validate(given)
@@ -111,6 +111,23 @@ def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = F
                 raise
             given = mended
     return kind.model_validate(given)
+
+
+def is_blank(value: object) -> bool:
+    """Whether a value is empty: white space or nothing, or an array or object of such values."""
+    if isinstance(value, dict):
+        value = list(cast("dict[str, object]", value).values())
+    if isinstance(value, (list, tuple)):
+        return all(map(is_blank, cast("list[object]", value)))
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _emptied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _emptied(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_emptied(item) for item in cast("list[Any]", value)]
+    return "" if isinstance(value, str) and not value.strip() else value
 
 
 def _mended(

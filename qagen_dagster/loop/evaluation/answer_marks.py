@@ -109,7 +109,7 @@ def _judged(question: str, reference: str, given: str, model: Model | None, role
         return Outcome(None, "code cannot decide, and the profile has no judge")
     marked = evaluation.mark(model, role, question, reference, given)
     if marked.result is None:
-        return Outcome(None, f"not compared: {marked.failure}")
+        return Outcome(None, f"comparison: {marked.failure}")
     return Outcome(Marked(marked.result.right, Decided.MODEL, marked.result.explanation))
 
 

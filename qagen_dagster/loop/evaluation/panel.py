@@ -33,7 +33,7 @@ from qagen_dagster.records.evaluation import DocumentEvaluation, Kind, PanelAnsw
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "3"  # increase if the same responses would get different verdicts
+VERSION = "4"  # increase if the same responses would get different verdicts
 FEWEST = 8  # minimum number of answerers that read, for the two-parameter model
 STRONG = 3  # minimum number of strong answerers; of more than nine that read, the best third is strong
 RELIABLE = 0.9  # minimum share of right answers of the best answerer, among questions without a suspicion
@@ -139,6 +139,7 @@ class _Panel:
             marked = mark_answer(
                 pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
             )
+            _must_reply(marked.failure)
             right, reads = marked.result and marked.result.right, shown is not None
             answers.append(PanelAnswer(answerer=answerer.name, given=seen[key], right=right, reads=reads))
         return asked.model_copy(update={"answers": tuple(answers)})
@@ -164,9 +165,13 @@ class _Panel:
         else:
             run = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id)
             answer, failure = run.submitted and run.submitted.answerable and run.submitted.answer, run.failure
-        if is_unusable(failure):
-            raise unfinished(failure)
+        _must_reply(failure)
         return answer or ""
+
+
+def _must_reply(failure: str) -> None:
+    if is_unusable(failure):
+        raise unfinished(failure)
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:
