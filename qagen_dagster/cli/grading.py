@@ -214,6 +214,8 @@ def _show_grades(console: Console, report: answer_file.FileReport) -> None:
     console.print(table)
     for line in coverage_lines(report.decided, report.error_rates):
         console.print(escape(line), highlight=False)
+    if report.abstained:
+        console.print(f"abstained: {report.abstained:,} answers, which are not measured", highlight=False)
     if len(report.documents) > len(shown):
         console.print(f"... and {len(report.documents) - len(shown):,} more documents with higher grades")
     show_highlights(console, report.ungrounded_highlights)

@@ -52,6 +52,20 @@ def graded(value: Any) -> dict[str, list[bool | None]]:
     }
 
 
+def test_abstentions_are_counted_apart_and_repeated_ids_are_told(qagen: Command, files: Path) -> None:
+    good = GOOD.format(waterworks.pressure("ridge", "intake"))
+    rows = [row("ridge.txt", good, id="a"), row("ridge.txt", "I don't know.", id="b"), row("ridge.txt", "")]
+    again = [row("ridge.txt", "Nobody knows.", id="a"), row("r1", "Not stated in the document.", id="a")]
+    answers = write(files.parent / "answers.jsonl", *rows, *again)
+    ended = qagen("grade", "--answers", str(answers), "--documents", str(files), "--json")
+    assert (ended.code, ended.err.count("\n")) == (1, 2)
+    assert f"{answers}:4: line 1 has the id 'a', too" in ended.err
+    assert graded(ended.value) == {"ridge.txt": [True, None, None], "r1": [None]}
+    assert (ended.value["abstained"], ended.value["grounded"], ended.value["not_measured"]) == (3, 1, 3)
+    shown = qagen("grade", "--answers", str(answers), "--documents", str(files))
+    assert "abstained: 3 answers, which are not measured" in shown.out
+
+
 def test_documents_are_found_by_path_name_and_row(qagen: Command, files: Path) -> None:
     good = GOOD.format(waterworks.pressure("ridge", "intake"))
     answers = write(

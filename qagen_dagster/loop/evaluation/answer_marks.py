@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from qagen_dagster.agents import evaluation
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.facts import Facts, facts, missing_amounts, missing_dates, missing_names
-from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import is_content, named_words, tokens, word_set
-from qagen_dagster.grounding.no_claim import is_refusal, says_nothing
+from qagen_dagster.grounding.no_claim import abstained, says_nothing
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import Decided
 from qagen_dagster.records.run import Outcome
@@ -65,12 +64,6 @@ class Marked:
     right: bool
     decided: Decided
     explanation: str
-
-
-def abstained(answer: str) -> bool:
-    """Whether the answer only states that there is no answer: it is empty or like "unknown", or each of its sentences declines."""
-    sentences = [one.text for one in split(answer) if one.text.strip()]
-    return says_nothing(answer) or (bool(sentences) and all(map(is_refusal, sentences)))
 
 
 def mark_abstention(

@@ -5,7 +5,7 @@ Documents are found by id or file name, and are not stored.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import cast
@@ -16,7 +16,13 @@ from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.ingest.files import CorpusFile, files_under
-from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
+from qagen_dagster.loop.grading.grade_answers import (
+    ABSTAINED,
+    AnswerToGrade,
+    DocumentAnswers,
+    Grader,
+    grade_all,
+)
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
 from qagen_dagster.records.ids import document_id
@@ -52,10 +58,14 @@ def read_answers(path: Path) -> AnswerFile:
     """Read a file of answers. A row that is not valid becomes a fault. Raises ConfigError if the file cannot be read."""
     documents: dict[str, list[AnswerRow]] = {}
     faults: list[RowFault] = []
+    seen: dict[tuple[str, str], int] = {}
     try:
         for number, line in lines(path):
             try:
                 document, asked = read_row(line)
+                first = seen.setdefault((document, asked.id or str(number)), number)
+                if asked.id and first != number:
+                    raise ValueError(f"line {first} has the id {asked.id!r}, too")
                 documents.setdefault(document, []).append(AnswerRow(number, asked))
             except ValueError as error:
                 faults.append(RowFault(line=number, reason=str(error)))
@@ -241,6 +251,7 @@ class FileReport(GroundingReport):
     """The grades of a file, and its rows that were left out."""
 
     failed_rows: tuple[RowFault, ...]
+    abstained: int  # number of answers that only state that there is no answer; they are not measured
 
     @property
     def graded(self) -> int:
@@ -280,7 +291,7 @@ def grade_file(
             progress(len(asked), document.file.name)
 
     documents = [DocumentAnswers(one.name, "", one.text, [row.asked for row in asked]) for one, asked in work]
-    grade_all(documents, grader, done)
+    grade_all(documents, replace(grader, sets_apart=True), done)
     whole = report(
         [graded[index] for index in sorted(graded)],
         corpus=corpus,
@@ -288,7 +299,9 @@ def grade_file(
         judge_model=judge_model,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
     )
-    return FileReport(**dict(whole), failed_rows=tuple(sorted(faults, key=lambda fault: fault.line)))
+    abstained = sum(one.grading is ABSTAINED for document in whole.documents for one in document.answers)
+    rows_left = tuple(sorted(faults, key=lambda fault: fault.line))
+    return FileReport(**dict(whole), failed_rows=rows_left, abstained=abstained)
 
 
 def _by_document(rows: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[AnswerRow]]]:
