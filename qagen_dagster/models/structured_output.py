@@ -100,8 +100,8 @@ _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = False) -> M:
     """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that needs no guess: JSON text for
     an array or object, one item for an array of one, and one object with all arguments under a name that is no field. `ignore_unknown`
-    drops values whose names are not fields, such as a confidence that nobody asked for. Text of white space alone is empty."""
-    given = _emptied(arguments)
+    drops values whose names are not fields, such as a confidence that nobody asked for, and white space that is the whole of a text."""
+    given = _emptied(arguments) if ignore_unknown else arguments
     for _ in range(_ROUNDS):
         try:
             return kind.model_validate(given)

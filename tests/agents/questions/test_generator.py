@@ -266,7 +266,7 @@ def test_unknown_labels_are_told_once_and_then_final(visuals: tuple[str, ...], s
 
 def test_a_visual_question_without_a_visual_does_not_fit() -> None:
     found, model = run(submit(SEEN, visuals=[]), submit(SEEN), context=visual_context())
-    assert "submit_qa was not accepted: visuals" in told(model.requests[1])
+    assert "submit_qa was not run: visuals" in told(model.requests[1])
     assert isinstance(found, Proposed)
     assert found.candidate.gate is None
 
