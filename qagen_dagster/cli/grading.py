@@ -170,6 +170,8 @@ def grade(
     if judge.model is not None and unjudged:
         tell = fail if unheard else warn
         tell([f"the judge left out {len(unjudged):,} answers: {unjudged[0]}"])
+    if not report.graded:
+        fail([f"{answers}: no answer was graded"])
     return 1 if report.failed_rows or not report.graded or unheard else 0
 
 

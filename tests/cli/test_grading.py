@@ -128,7 +128,8 @@ def test_bad_rows_are_told_by_line_and_the_rest_goes_on(qagen: Command, files: P
 
 def test_nothing_graded_is_a_failure(qagen: Command, files: Path) -> None:
     empty = write(files.parent / "answers.jsonl")
-    assert qagen("grade", "--answers", str(empty), "--documents", str(files)).code == 1
+    ended = qagen("grade", "--answers", str(empty), "--documents", str(files))
+    assert (ended.code, f"qagen: error: {empty}: no answer was graded" in ended.err) == (1, True)
     for words in (("nowhere.jsonl", str(files)), (str(empty), "nowhere")):
         ended = qagen("grade", "--answers", words[0], "--documents", words[1])
         assert (ended.code, len([one for one in ended.errors if "qagen: error" in one])) == (2, 1)

@@ -3,6 +3,7 @@
 Documents are found by id or file name, and are not stored.
 """
 
+import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, Groundin
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.untrusted_file import open_file
 
+_UTF_16, _BLANK = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), b" \t\r\n\xef\xbb\xbf"
 MOST_BYTES = 16_000_000  # maximum bytes of a row
 
 
@@ -88,16 +90,24 @@ def read_object(line: bytes) -> dict[str, object]:
     if len(line) >= MOST_BYTES:
         raise ValueError(f"longer than {MOST_BYTES:,} bytes")
     try:
-        value: object = json.loads(line.removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip())
+        text = line.removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip()
+        value: object = json.loads(text, object_pairs_hook=_once)
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
-    except (ValueError, RecursionError):
+    except RecursionError:
         raise ValueError("not JSON that can be read") from None
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return cast("dict[str, object]", value)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError(f"it has a field twice (its fields: {', '.join(name for name, _ in pairs)})")
+    return fields
 
 
 def _text_field(fields: dict[str, object], name: str) -> str:
@@ -120,12 +130,16 @@ def _word_field(fields: dict[str, object], name: str) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES."""
+    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES. Raises OSError, and
+    ConfigError for a file that is no JSON Lines."""
     number = 0
     with open_file(path) as file:
         while line := file.readline(MOST_BYTES):
             number += 1
-            if line.strip(b" \t\r\n\xef\xbb\xbf"):
+            if number == 1 and (line[:2] in _UTF_16 or line.lstrip(_BLANK).startswith(b"[")):
+                what = "UTF-16" if line[:2] in _UTF_16 else "a JSON array"
+                raise ConfigError(f"it is {what}, not UTF-8 with one JSON object per line", file=path)
+            if line.strip(_BLANK):
                 yield number, line
             while len(line) >= MOST_BYTES and not line.endswith(b"\n"):
                 line = file.readline(MOST_BYTES)
