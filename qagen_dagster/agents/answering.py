@@ -27,8 +27,7 @@ class SubmittedAnswer(Record):
     """Give the answer to the question, with the excerpts it rests on."""
 
     answer: Said = Field(
-        description="The answer in as few words as it takes; if not answerable, what the excerpts do not tell.",
-        max_length=20_000,
+        description="The answer in as few words as it takes; if not answerable, what the excerpts do not tell."
     )
     answerable: bool = Field(description="Whether the excerpts answer the question.")
     confidence: Share = Field(description="How sure you are that the document says so, from 0 to 1.")

@@ -20,7 +20,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Image, Request, Response
 from qagen_dagster.models.spec import ModelSpec
-from qagen_dagster.models.structured_output import fitted, is_blank
+from qagen_dagster.models.structured_output import fitted
 from qagen_dagster.records.base import Record, Unable
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.problems import submissions
@@ -122,7 +122,7 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
             self.strikes.breaches = self.strikes.breaches or (breach,)
             raise ToolError(reason) from None
         breaches = self.asking.judge(result)
-        if breaches and is_blank(result.model_dump()):
+        if breaches and not any(map(str.isalnum, str([value for _, value in result]))):
             raise ToolError(NOT_RUN.format(name=self.name) + "; ".join(map(str, breaches)))
         if breaches:
             self.strikes.last = result

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, create_m
 
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import Content, Text, ToolSpec
-from qagen_dagster.models.structured_output import fitted, is_blank
+from qagen_dagster.models.structured_output import fitted
 
 ToolReturn = str | tuple[Content, ...]
 NOT_RUN = "{name} was not run: "
@@ -109,11 +109,8 @@ def explain(error: ValidationError, name: str) -> str:
         f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
         for fault in found[:5]
     )
-    beginning = (
-        NOT_RUN
-        if any(_OF_FORM.search(one["type"]) or is_blank(one["input"]) for one in found)
-        else _NOT_ACCEPTED
-    )
+    misfit = any(_OF_FORM.search(one["type"]) or one["input"] in ("", [], (), {}) for one in found)
+    beginning = NOT_RUN if misfit else _NOT_ACCEPTED
     return f"{beginning.format(name=name)}{faults}. Correct the arguments and call it again."
 
 

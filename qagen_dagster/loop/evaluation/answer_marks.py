@@ -31,6 +31,7 @@ _CAUSE = re.compile(r"^\W*(?:because|due to|owing to|thanks to|so that|in order 
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _YES_NO = frozenset(("yes", "no", "true", "false"))
 _AMOUNTS = frozenset(named_words("amount_words"))
+_EUROPEAN = re.compile(r"(?<=\d) (?=\d{3}\b)|(?<=\d),(?=\d{1,2}\b)")  # in "6 590" and "12,5"
 _TIMES = frozenset(named_words("time_words"))
 _SIZES = word_set("as like size length height same across from to between")
 
@@ -88,7 +89,8 @@ def mark_answer(question: str, reference: str, given: str, model: Model | None, 
     if says_nothing(given):
         return Outcome(Marked(False, Decided.UNKNOWN, "no answer was given"))
     found = match(given, reference)
-    if found is Match.SAME:
+    english = (_EUROPEAN.sub(lambda one: "." * (one[0] == ","), text) for text in (given, reference))
+    if Match.SAME in (found, match(*english)):
         return Outcome(Marked(True, Decided.MATCH, "the same words, numbers and names"))
     if found is Match.CONFLICT:
         return Outcome(Marked(False, Decided.MATCH, "another number, date or name, or the opposite"))

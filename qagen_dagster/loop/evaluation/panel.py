@@ -139,7 +139,8 @@ class _Panel:
             marked = mark_answer(
                 pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
             )
-            _must_reply(marked.failure)
+            if is_unusable(marked.failure):
+                raise unfinished(marked.failure)
             right, reads = marked.result and marked.result.right, shown is not None
             answers.append(PanelAnswer(answerer=answerer.name, given=seen[key], right=right, reads=reads))
         return asked.model_copy(update={"answers": tuple(answers)})
@@ -165,13 +166,9 @@ class _Panel:
         else:
             run = answer_from_excerpts(model, pair.question, None, shown, document_id=pair.document_id)
             answer, failure = run.submitted and run.submitted.answerable and run.submitted.answer, run.failure
-        _must_reply(failure)
+        if is_unusable(failure):
+            raise unfinished(failure)
         return answer or ""
-
-
-def _must_reply(failure: str) -> None:
-    if is_unusable(failure):
-        raise unfinished(failure)
 
 
 def rated(questions: Sequence[PanelQuestion]) -> tuple[PanelQuestion, ...]:

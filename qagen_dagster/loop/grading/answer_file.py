@@ -3,10 +3,9 @@
 Documents are found by id or file name, and are not stored.
 """
 
-import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import cast
@@ -16,20 +15,15 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.grounding.grade import grade_document, report
+from qagen_dagster.grounding.no_claim import abstained
 from qagen_dagster.ingest.files import CorpusFile, files_under
-from qagen_dagster.loop.grading.grade_answers import (
-    ABSTAINED,
-    AnswerToGrade,
-    DocumentAnswers,
-    Grader,
-    grade_all,
-)
+from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.untrusted_file import open_file
 
-_UTF_16, _BLANK = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), b" \t\r\n\xef\xbb\xbf"
+_BLANK = b" \t\r\n\xef\xbb\xbf"
 MOST_BYTES = 16_000_000  # maximum bytes of a row
 
 
@@ -130,15 +124,15 @@ def _word_field(fields: dict[str, object], name: str) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES. Raises OSError, and
-    ConfigError for a file that is no JSON Lines."""
+    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES. Raises ConfigError."""
     number = 0
     with open_file(path) as file:
         while line := file.readline(MOST_BYTES):
             number += 1
-            if number == 1 and (line[:2] in _UTF_16 or line.lstrip(_BLANK).startswith(b"[")):
-                what = "UTF-16" if line[:2] in _UTF_16 else "a JSON array"
-                raise ConfigError(f"it is {what}, not UTF-8 with one JSON object per line", file=path)
+            if number == 1 and line.lstrip(_BLANK).startswith((b"\xff\xfe", b"\xfe\xff", b"[")):
+                raise ConfigError(
+                    "it is UTF-16 or a JSON array, not UTF-8 with an object in each line", file=path
+                )
             if line.strip(_BLANK):
                 yield number, line
             while len(line) >= MOST_BYTES and not line.endswith(b"\n"):
@@ -305,7 +299,7 @@ def grade_file(
             progress(len(asked), document.file.name)
 
     documents = [DocumentAnswers(one.name, "", one.text, [row.asked for row in asked]) for one, asked in work]
-    grade_all(documents, replace(grader, sets_apart=True), done)
+    grade_all(documents, grader, done)
     whole = report(
         [graded[index] for index in sorted(graded)],
         corpus=corpus,
@@ -313,9 +307,9 @@ def grade_file(
         judge_model=judge_model,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
     )
-    abstained = sum(one.grading is ABSTAINED for document in whole.documents for one in document.answers)
     rows_left = tuple(sorted(faults, key=lambda fault: fault.line))
-    return FileReport(**dict(whole), failed_rows=rows_left, abstained=abstained)
+    none = sum(abstained(one.answer) for document in whole.documents for one in document.answers)
+    return FileReport(**dict(whole), failed_rows=rows_left, abstained=none)
 
 
 def _by_document(rows: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[AnswerRow]]]:

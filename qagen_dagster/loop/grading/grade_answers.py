@@ -34,7 +34,6 @@ CHUNK = 4  # consecutive answers that one thread grades; several threads share a
 
 _NOT_IN_TEXT = "the text alone does not show it"
 _SHOWN = (SentenceStatus.SUPPORTED, SentenceStatus.GENERIC, SentenceStatus.NOT_MEASURED)
-ABSTAINED = AnswerGrade(is_grounded=None, confidence=None, method="none (the answer abstains)")
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,7 @@ class DocumentAnswers:
 
 @dataclass(frozen=True)
 class Grader:
-    """Grades answers, `workers` of them in parallel. If it `sets_apart` answers that only state that there is no answer, their grade is
-    ABSTAINED."""
+    """Grades answers, `workers` of them in parallel. `sets_apart`: answers that only state that there is no answer are not measured."""
 
     method: Method
     judge: Model | None = None
@@ -91,7 +89,7 @@ class Grader:
 
     def _grading(self, source: Source, document_id: str, asked: AnswerToGrade) -> AnswerGrade:
         if self.sets_apart and abstained(asked.answer):
-            return ABSTAINED
+            return AnswerGrade(is_grounded=None, confidence=None, method="none (the answer abstains)")
         model = self.judge
         judge = None if model is None else Judge(model, document_id, asked.attempt, asked.quoted)
         document = source.deriving(asked.computation)

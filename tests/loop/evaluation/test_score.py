@@ -87,10 +87,7 @@ def test_a_file_that_is_not_there_is_an_error_of_usage(tmp_path: Path) -> None:
 def test_a_file_of_another_form_is_one_line(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mine.json"
     path.write_bytes(text.encode("utf-16-le" if text.endswith("{}") else "utf-8"))
-    what = "UTF-16" if text.endswith("{}") else "a JSON array"
-    with pytest.raises(
-        ConfigError, match=rf"mine\.json: it is {what}, not UTF-8 with one JSON object per line"
-    ):
+    with pytest.raises(ConfigError, match=r"mine\.json: it is UTF-16 or a JSON array, not UTF-8 with an obj"):
         read_output(path, KNOWN)
 
 
