@@ -122,7 +122,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
 
 
 def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
-    """Everything about a document that its answers depend on: the fingerprint of its search index, and hashes of its texts and title."""
+    """The fingerprint of a document's search index, or else of the index to be built for it, and hashes of its texts and title."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
     shown = (

@@ -17,7 +17,7 @@ from qagen_dagster.ingest.parsing import ParsingResult, build_manifests, parse_c
 from qagen_dagster.loop.parallel import in_background
 from qagen_dagster.loop.questions.combination_run import CombinationRun
 from qagen_dagster.loop.questions.document_work import DocumentPool
-from qagen_dagster.loop.questions.plan import RunOptions, is_current, plan, unfinished
+from qagen_dagster.loop.questions.plan import CombinationPlan, RunOptions, plan, unfinished
 from qagen_dagster.loop.unfinished import DOCUMENTS, mark
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models import embedders
@@ -36,7 +36,7 @@ class Work:
         self.spending_id = str(uuid.uuid4())
         self.run_ids: dict[str, str] = {}  # by partition: the id of the run whose work was started ahead
         self._parsings: dict[str, CorpusParsing] = {}  # by run id, like the next two
-        self._begun: dict[str, tuple[RunOptions, CombinationRun]] = {}
+        self._begun: dict[str, CombinationRun] = {}
         self._taken: dict[str, CombinationRun] = {}
         self._ended = False
 
@@ -69,11 +69,16 @@ class Work:
         was started before the run is cancelled and planned again if options, configuration or documents have changed since.
         Raises ConfigError and StoreError.
         """
-        combination_run = self._taken.get(run_id) or self._begun_for(combination, options, run_id)
-        if combination_run is None:
-            combination_run = self._planned(combination, options, run_id, spending_id, names)
-        self._taken[run_id] = combination_run
-        return combination_run
+        if run_id in self._taken:
+            return self._taken[run_id]
+        planned = plan(self.space, combination, options)
+        run = self._begun.get(run_id)
+        if run is None or run.planned != planned:
+            if run is not None:
+                run.cancel()
+            run = self._run(planned, run_id, spending_id, names)
+        self._taken[run_id] = run
+        return run
 
     def announce(self, corpora: Iterable[str]) -> None:
         """Choose the ids of the runs of these corpora. These runs will wait for `parse`."""
@@ -96,8 +101,8 @@ class Work:
         for one in combinations:
             run_id = str(uuid.uuid4())
             with suppress(QagenError):
-                run = self._planned(one, options, run_id, self.spending_id)
-                self._begun[run_id], self.run_ids[one.key] = (options, run), run_id
+                run = self._run(plan(self.space, one, options), run_id, self.spending_id)
+                self._begun[run_id], self.run_ids[one.key] = run, run_id
                 documents += run.begin()
         if self._begun and not self._ended:
             self.pool.add(documents)
@@ -106,39 +111,20 @@ class Work:
 
     def document_counts(self) -> tuple[int, int]:
         """Returns (ended, total): the number of documents of `ask` whose work has ended, and the number of all documents of `ask`."""
-        runs = [run for _, run in list(self._begun.values())]
+        runs = list(self._begun.values())
         return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
 
     def end(self) -> None:
         """Start no further document."""
         self._ended = True
-        for run in (*self._taken.values(), *(run for _, run in list(self._begun.values()))):
+        for run in (*self._taken.values(), *self._begun.values()):
             run.cancel()
 
-    def _planned(
-        self,
-        combination: Combination,
-        options: RunOptions,
-        run_id: str,
-        spending_id: str,
-        names: Sequence[str] | None = None,
+    def _run(
+        self, planned: CombinationPlan, run_id: str, spending_id: str, names: Sequence[str] | None = None
     ) -> CombinationRun:
-        planned = plan(self.space, combination, options)
         chosen = tuple(unfinished(self.space, planned) if names is None else names)
         return CombinationRun(self.space, planned, chosen, run_id, spending_id, self.pool)
-
-    def _begun_for(self, combination: Combination, options: RunOptions, run_id: str) -> CombinationRun | None:
-        """The work that was started for the run; None if no work was started, or if it would be planned differently now.
-
-        Raises ConfigError and StoreError.
-        """
-        asked, run = self._begun.get(run_id, (options, None))
-        if run is None:
-            return None
-        if asked.given == options.given and is_current(self.space, run.planned, options):
-            return run
-        run.cancel()
-        return None
 
 
 class CorpusParsing:

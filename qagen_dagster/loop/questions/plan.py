@@ -1,4 +1,4 @@
-"""Plans a combination, collects the results of its documents, and compares the wanted configuration with that of the stored set.
+"""Plans a combination, collects the results of its documents, and compares its wanted configuration with its stored configuration.
 
 The name of a stored result contains a fingerprint of everything that the result depends on. So a result that has the wanted name is reused.
 """
@@ -195,11 +195,6 @@ def plan(workspace: Workspace, combination: Combination, options: RunOptions) ->
     planned = plan_without_documents(workspace, combination, options)
     documents = workspace.index(combination.corpus).documents[: options.num_documents]
     return replace(planned, documents=documents)
-
-
-def is_current(workspace: Workspace, planned: CombinationPlan, options: RunOptions) -> bool:
-    """Whether the same options give the same plan now. Raises ConfigError and StoreError."""
-    return planned == plan(workspace, planned.combination, options)
 
 
 def plan_without_documents(
