@@ -15,7 +15,7 @@ from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Thinking
 from qagen_dagster.records.answer import Share
-from qagen_dagster.records.base import Record
+from qagen_dagster.records.base import Record, Said
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
@@ -26,9 +26,8 @@ LONGEST_ROW = 4_000  # characters of a line that are shown
 class SubmittedAnswer(Record):
     """Give the answer to the question, with the excerpts it rests on."""
 
-    answer: str = Field(
-        description="The answer in as few words as it takes; if not answerable, what the excerpts do not tell.",
-        max_length=20_000,
+    answer: Said = Field(
+        description="The answer in as few words as it takes; if not answerable, what the excerpts do not tell."
     )
     answerable: bool = Field(description="Whether the excerpts answer the question.")
     confidence: Share = Field(description="How sure you are that the document says so, from 0 to 1.")
@@ -130,14 +129,10 @@ def _thinking(run: AgentRun) -> str | None:
 
 
 def _check(shown: set[int], result: Record) -> None:
-    """Refuses a submission without an answer, and a submission that cites excerpts that were not shown."""
+    """Refuses a submission that cites excerpts that were not shown."""
     submitted = SubmittedAnswer.model_validate(result)
     unknown = sorted(set(submitted.chunks) - shown)
     if unknown:
         raise ToolError(
             f"chunks: there is no excerpt {unknown[0]}; shown were {', '.join(map(str, sorted(shown)))}."
-        )
-    if not submitted.answer.strip():
-        raise ToolError(
-            "answer is empty: give it, or say what the excerpts do not tell (answerable = false)."
         )

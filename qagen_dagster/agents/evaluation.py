@@ -15,11 +15,12 @@ from qagen_dagster.agents.runner import AgentRun, run_agent
 from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.base import Model
-from qagen_dagster.records.base import Record, Share
+from qagen_dagster.records.base import Record, Said, Share
 from qagen_dagster.records.evaluation import Grade
 from qagen_dagster.records.questions.submissions import in_list
 from qagen_dagster.records.run import Outcome
 from qagen_dagster.toolkit.excerpt import block, enclose, one_line
+from qagen_dagster.toolkit.tool import NOT_RUN
 
 _MOST = 4_000  # maximum characters shown of a question, an answer or a passage
 _ResultT = TypeVar("_ResultT", bound=Record)
@@ -29,9 +30,7 @@ AT_ONCE = 10  # passages that are graded in one call
 class SubmittedGuess(Record):
     """Give the answer to the question from what you know."""
 
-    answer: str = Field(
-        description='The answer in as few words as it takes, or "unknown".', max_length=20_000
-    )
+    answer: Said = Field(description='The answer in as few words as it takes, or "unknown".')
     confidence: Share = Field(default=0.0, description="How sure you are that it is right, from 0 to 1.")
 
 
@@ -129,7 +128,8 @@ def grade_passages(
     def check(result: Record) -> None:
         count = len(SubmittedGrades.model_validate(result).grades)
         if count != len(passages):
-            raise ToolError(f"grades: there are {len(passages)} passages, and {count} grades.")
+            beginning = "" if count else NOT_RUN.format(name="submit_grades")
+            raise ToolError(f"{beginning}grades: there are {len(passages)} passages, and {count} grades.")
 
     terminal = Terminal("submit_grades", SubmittedGrades, check)
     spec = without_tools("relevance judge", role, relevance_prompt(), terminal, max_nudges=1)

@@ -27,7 +27,7 @@ from qagen_dagster.records.problems import submissions
 from qagen_dagster.records.problems.result import Compiled, CompileOutcome, Stage, TaskEnd
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import block, fence
-from qagen_dagster.toolkit.tool import Tool, explain, is_misfit
+from qagen_dagster.toolkit.tool import NOT_RUN, Tool, explain, is_misfit
 
 ResultT = TypeVar("ResultT", bound=Record)
 LIMITS = agent_spec.AgentLimits(max_turns=6, max_nudges=1)
@@ -122,6 +122,8 @@ class _Judged(agent_spec.Terminal, Generic[ResultT]):
             self.strikes.breaches = self.strikes.breaches or (breach,)
             raise ToolError(reason) from None
         breaches = self.asking.judge(result)
+        if breaches and not any(map(str.isalnum, str([value for _, value in result]))):
+            raise ToolError(NOT_RUN.format(name=self.name) + "; ".join(map(str, breaches)))
         if breaches:
             self.strikes.last = result
             return self._struck(breaches)

@@ -298,8 +298,9 @@ def score(
     else:
         _print_score(report)
     warn((*own_questions(report.systems), *_undecided(report)))
-    faults = fail(fault for scores in report.systems for fault in scores.faults)
-    return faults or int(not all(scores.overall.measures for scores in report.systems))
+    empty = (one.system for one in report.systems if not one.overall.measures)
+    nothing = (f"{name}: it answers no question of the sets" for name in empty)
+    return fail((*(fault for scores in report.systems for fault in scores.faults), *nothing))
 
 
 def _combination(key: str) -> Combination:

@@ -59,10 +59,6 @@ def grade_table(title: str, whole: Graded, counts: Sequence[int]) -> Table:
     return table
 
 
-def add_grades(table: Table, name: str, graded: Graded, counts: Sequence[int]) -> None:
-    table.add_row(escape(name), *_cells(graded, counts))
-
-
 def least_first(documents: Sequence[GradedT]) -> list[GradedT]:
     """The documents by confidence, the lowest first. Documents without a confidence come last."""
     return sorted(
@@ -145,7 +141,7 @@ def grade(
     """
     space = Workspace(settings)
     judge = _judge(space, models, method)
-    grader = Grader(method, judge.model, judge.workers)
+    grader = Grader(method, judge.model, judge.workers, sets_apart=True)
     rows = answer_file.read_answers(answers)
     reader = answer_file.Reader(space.parsers(), parse_options(DocumentOptions()))
     with Progress(Terminal(stderr=True), quiet=as_json) as progress:
@@ -164,13 +160,14 @@ def grade(
         echo(data)
     else:
         _show_grades(Terminal(), report)
-    fail(f"{answers}:{fault.line}: {fault.reason}" for fault in report.failed_rows)
+    faults = [f"{answers}:{fault.line}: {fault.reason}" for fault in report.failed_rows]
+    code = fail(faults + ([] if report.graded else [f"{answers}: no answer was graded"]))
     unjudged = report.judge_failures
     unheard = len(unjudged) == report.graded and bool(unjudged) and says_nothing(unjudged[0])
     if judge.model is not None and unjudged:
         tell = fail if unheard else warn
         tell([f"the judge left out {len(unjudged):,} answers: {unjudged[0]}"])
-    return 1 if report.failed_rows or not report.graded or unheard else 0
+    return code or int(unheard)
 
 
 def _judge(space: Workspace, models: Models, method: Method) -> CommandJudge:
@@ -210,10 +207,13 @@ def _show_grades(console: Console, report: answer_file.FileReport) -> None:
     table = grade_table("document", report, (report.grounded, report.ungrounded, report.not_measured))
     shown = least_first(report.documents)[:MOST_DOCUMENTS]
     for grade in shown:
-        add_grades(table, grade.document_id, grade, (grade.grounded, grade.ungrounded, grade.not_measured))
+        counts = (grade.grounded, grade.ungrounded, grade.not_measured)
+        table.add_row(escape(grade.document_id), *_cells(grade, counts))
     console.print(table)
     for line in coverage_lines(report.decided, report.error_rates):
         console.print(escape(line), highlight=False)
+    if report.abstained:
+        console.print(f"abstained: {report.abstained:,} answers, which are not measured", highlight=False)
     if len(report.documents) > len(shown):
         console.print(f"... and {len(report.documents) - len(shown):,} more documents with higher grades")
     show_highlights(console, report.ungrounded_highlights)
@@ -311,5 +311,5 @@ def _documents(found: run_summary.RunSummary) -> Table:
             table.add_row(f"[bold]{escape(slashed(document.combination))}[/bold]")
             last = document.combination
         counts = (document.grounded_count, document.ungrounded_count, document.not_measured_count)
-        add_grades(table, f"  {document.id}", document, counts)
+        table.add_row(escape(f"  {document.id}"), *_cells(document, counts))
     return table

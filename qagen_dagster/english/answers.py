@@ -29,6 +29,8 @@ _FIRST = frozenset(("A", "I", *(word.title() for word in STOP_WORDS if len(word)
 _LEADING = word_set("in on at because it they is are was were")
 _POLARITY = {"yes": True, "true": True, "no": False, "false": False}
 _EDGES = re.compile(r"^\W+|\W+$")
+_MINUS = re.compile(r"(?:\bminus\s+|(?<![\w.,)])[-\u2212])([$£€]?)(?=\d)", re.IGNORECASE)
+_DOTTED = re.compile(r"\b(\d{1,2})\.(\d{1,2})\.(\d{4})\b")  # a date
 _DETERMINERS = re.compile(r"\b(?:a|an|the)\b")
 _ARTICLE = re.compile(r"\b(?:[Tt]he|[Aa]n|a)\s+(?=\w)")  # not the A of a name such as "vitamin A"
 _SIGN = re.compile(r"[^\w\s.,;:!?'\"()\u2018\u2019\u201c\u201d]|_")  # "C++", "p < 0.05"
@@ -54,6 +56,7 @@ class _Answer:
     polarity: bool | None
     negates: bool
     named: bool  # the answer consists only of names
+    minus: bool  # a number has a minus, which also states a fall
 
 
 def match(one: str, other: str) -> Match:
@@ -62,7 +65,7 @@ def match(one: str, other: str) -> Match:
     if not a.normal or not b.normal:
         return Match.SAME if one == other and one else Match.CLOSE  # nothing to compare
     if a.normal == b.normal:
-        return Match.SAME
+        return Match.SAME if a.minus == b.minus else Match.CLOSE
     a, b = _as_amount(a, b), _as_amount(b, a)
     if a.polarity is not None and b.polarity is not None and a.polarity != b.polarity:
         return Match.CONFLICT
@@ -115,6 +118,7 @@ def informative(answer: str) -> bool:
 
 @lru_cache(maxsize=50_000)
 def _answer(text: str) -> _Answer:
+    text = _DOTTED.sub(r"\1/\2/\3", _MINUS.sub(r"\1-", text))
     read = facts(text)
     spans = [(one.start, one.end) for one in (*read.amounts, *read.dates)]
     rest = "".join(char for at, char in enumerate(text) if not any(start <= at < end for start, end in spans))
@@ -128,6 +132,7 @@ def _answer(text: str) -> _Answer:
         words=frozenset(map(stem, content)),
         polarity=_POLARITY.get(first),
         negates=negates(text),
+        minus=_MINUS.search(text) is not None,
         named=bool(capitals) and all(word[0].isupper() for word in capitals),
     )
 
@@ -181,8 +186,8 @@ def _numbers(a: Facts, b: Facts) -> Match | None:
     if not (a.amounts or a.dates) or not (b.amounts or b.dates):
         return Match.APART
     parts = (
-        _pairing(a.amounts, b.amounts, _same_amount, _near_amount),
-        _pairing(a.dates, b.dates, _same_date, _near_date),
+        _pairing(a.amounts, b.amounts, lambda one, other: one.exact().same(other.exact()), _near_amount),
+        _pairing(a.dates, b.dates, lambda one, other: one.agrees(other) and other.agrees(one), _near_date),
     )
     found = [part for part in parts if part is not None]
     if not found:
@@ -205,17 +210,9 @@ def _pairing(
     return Match.CLOSE if any(near(one, other) for one in mine for other in theirs) else Match.CONFLICT
 
 
-def _same_amount(one: Amount, other: Amount) -> bool:
-    return one.exact().same(other.exact())
-
-
 def _near_amount(one: Amount, other: Amount) -> bool:
     """Whether one amount is the other rounded, or one is a limit that the other meets."""
     return _rounded(one, other) or one.same(other) or other.same(one)
-
-
-def _same_date(one: Date, other: Date) -> bool:
-    return one.agrees(other) and other.agrees(one)
 
 
 def _near_date(one: Date, other: Date) -> bool:

@@ -1,15 +1,18 @@
 """The Markdown format: the file's own lines, with long lines split, and with sections, metadata and visuals from its structure.
 
-The text is not rendered, so that a quote has the words of the author. Headings give sections. Tables, images and diagram fences
-give visuals. There are no pages. Front matter, the YAML (`---`) or TOML (`+++`) block at the start of a file, gives metadata and
+The text is not rendered, so that a quote has the words of the author; only entities outside of code become characters. Headings give
+sections. Tables, images and diagram fences give visuals. There are no pages. Front matter, the YAML (`---`) or TOML (`+++`) block at the start of a file, gives metadata and
 stays in the text. Only known keys with plain values are used, and a block that cannot be parsed is treated as text.
 """
 
 import datetime
 import re
 import tomllib
+import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from html import unescape
+from html.entities import html5
 from typing import cast
 
 import yaml
@@ -43,6 +46,12 @@ _HTML_HEADING = re.compile(r"<h([1-6])\b[^<>]{0,200}>(.{1,500}?)</h\1>", re.IGNO
 _ATTRIBUTE = re.compile(r"\b(src|alt)\s{0,5}=\s{0,5}(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE)
 _EMPHASIS = re.compile(r"(\*\*|__|\*|_|`)(?=\S)([^*_`]{1,500})(?<=\S)\1")
 _LINK = re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,1000}(?:\s\"[^\"]{0,300}\")?\)")
+# An escaped character, a code span or a tag, which stay as they are, or an entity
+_ENTITY = re.compile(
+    r"\\.|(?<!`)(`+)(?!`)(?s:.{1,2000}?)(?<!`)\1(?!`)|<[A-Za-z/!?][^<>]{0,2000}>"
+    r"|(?P<name>&(?:#\d{1,7}|#[xX][\da-fA-F]{1,6}|[A-Za-z]\w{1,31});)"
+)
+_MARKS = frozenset("\\`*_#|[]~")  # an entity keeps these from being marks of Markdown
 _TEXT_CHARS = 40  # minimum length of running text
 _VERSION = re.compile(
     r"(?:version|release|v)?[ [.]*\d+(?:\.\d+)+|(?:version|release) \d|.*\bunreleased\b", re.IGNORECASE
@@ -192,7 +201,20 @@ def _parse(source: Source, options: ParseOptions) -> _Parsed:
                 parsed.texts.append(start)
             if token.type == "html_block" and not token.content.lstrip().startswith("<!--"):
                 parsed.sections.extend(_html_headings(body, start, end))
+    shown = list(lines.lines)
+    prose = {one.map[0]: one.map[1] for one in tokens if one.map and one.type in ("inline", "html_block")}
+    for start, end in prose.items():
+        shown[start:end] = _ENTITY.sub(_character, "\n".join(shown[start:end])).split("\n")
+    parsed.lines = replace(lines, lines=tuple(shown))
     return parsed
+
+
+def _character(found: re.Match[str]) -> str:
+    """The characters of an entity. Invisible characters are left out; an entity stays if it is unknown, a control character or a mark."""
+    name = found["name"] or ""
+    shown = unescape(name) if name[1:2] == "#" else html5.get(name[1:], "\0")
+    kind = unicodedata.category(shown[0])
+    return found[0] if shown in _MARKS or kind in ("Cc", "Cs", "Cn") else "" if kind == "Cf" else shown
 
 
 def _visuals_of(token: Token, body: Sequence[str], start: int, end: int) -> Iterator[_Unlabelled]:
@@ -240,7 +262,7 @@ def _html(body: Sequence[str], start: int, end: int) -> Iterator[_Unlabelled]:
 def _html_headings(body: Sequence[str], start: int, end: int) -> Iterator[Section]:
     for number in range(start, end + 1):
         for level, words in _HTML_HEADING.findall(body[number - 1]):
-            if title := collapse(without_tags(words)):
+            if title := collapse(unescape(without_tags(words))):
                 yield Section(title=title, level=int(level), start_line=number)
 
 
@@ -282,13 +304,10 @@ def _captions(found: Sequence[_Unlabelled], lines: Sequence[str]) -> list[int | 
                 below = range(visual.end + 1, min(len(lines), visual.end + 2) + 1)
                 near = above if (visual.type is VisualType.TABLE) is usual else below
                 number = next((number for number in near if lines[number - 1].strip()), None)
-                if number and number not in captions and _is_caption(lines[number - 1], visual.type):
+                word = caption_label(plain_line(lines[number - 1])).split(" ")[0] if number else ""
+                if number not in captions and word in _KINDS[visual.type]:
                     captions[index] = number
     return captions
-
-
-def _is_caption(line: str, kind: VisualType) -> bool:
-    return caption_label(plain_line(line)).split(" ")[0] in _KINDS[kind]
 
 
 def plain_line(line: str) -> str:

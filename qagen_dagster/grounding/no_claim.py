@@ -6,6 +6,7 @@ to the document" is still graded.
 
 import re
 
+from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import named_words, tokens
 from qagen_dagster.records.ids import normalise
 
@@ -114,3 +115,9 @@ def _plain(text: str) -> str:
 def says_nothing(answer: str) -> bool:
     """Whether `answer` is empty, or only states that the answer is unknown."""
     return normalise(answer).rstrip(".!") in _UNKNOWN
+
+
+def abstained(answer: str) -> bool:
+    """Whether the answer only states that there is no answer: it is empty or like "unknown", or each of its sentences declines."""
+    sentences = [one.text for one in split(answer) if one.text.strip()]
+    return says_nothing(answer) or (bool(sentences) and all(map(is_refusal, sentences)))

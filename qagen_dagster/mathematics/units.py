@@ -43,12 +43,8 @@ class Unit:
 ONE = Unit("", Fraction(1))
 
 
-def _dimensions(**powers: int) -> _Dimensions:
-    return tuple(powers.get(base, 0) for base in BASES)
-
-
 def _unit(factor: str | int = 1, pis: int = 0, **powers: int) -> Unit:
-    return Unit("", Fraction(factor), _dimensions(**powers), pis)
+    return Unit("", Fraction(factor), tuple(powers.get(base, 0) for base in BASES), pis)
 
 
 _TABLES = read_table(__package__, "units.toml")

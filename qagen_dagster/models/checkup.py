@@ -36,6 +36,7 @@ from qagen_dagster.models.providers import PROVIDERS, build_embedder, build_prov
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.structured_output import ask_for
 from qagen_dagster.models.wires.forcing import refuses_forcing
+from qagen_dagster.models.wires.server_errors import NO_CREDIT
 from qagen_dagster.records.base import Record
 from qagen_dagster.settings import proxy_variable
 from qagen_dagster.store import Store
@@ -286,6 +287,8 @@ def unreachable(spec: ModelSpec, variable: str | None, error: errors.ModelError)
     """The finding for a failure of the first call to a server: its meaning, and what to change."""
     text, found = _told(error), _STATUS.search(str(error))
     status = int(found[1]) if found else 0
+    if NO_CREDIT in str(error):
+        return Finding("server", False, f"{text}: add credit to the account, then run the command again")
     if status in (401, 403) or (status == 400 and _ABOUT_KEYS.search(text)):
         advice = f"correct {variable}" if variable else "set api_key_env to the variable of its key"
         return Finding("key", False, f"the server refuses the key ({text}): {advice}")

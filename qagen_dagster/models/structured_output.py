@@ -8,7 +8,7 @@ import ast
 import copy
 import json
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
@@ -100,8 +100,8 @@ _OBJECTS = frozenset({"model_type", "model_attributes_type", "dict_type"})
 def fitted(kind: type[M], arguments: dict[str, Any], *, ignore_unknown: bool = False) -> M:
     """The arguments of a model as `kind`. Raises ValidationError. Values in another shape are read where that needs no guess: JSON text for
     an array or object, one item for an array of one, and one object with all arguments under a name that is no field. `ignore_unknown`
-    drops values whose names are not fields, such as a confidence that nobody asked for."""
-    given = arguments
+    drops values whose names are not fields, such as a confidence that nobody asked for, and texts of white space."""
+    given = _mapped(arguments, lambda text: text if text.strip() else "") if ignore_unknown else arguments
     for _ in range(_ROUNDS):
         try:
             return kind.model_validate(given)
@@ -211,12 +211,17 @@ def _without_trailing_commas(text: str) -> str:
 
 def _whole(value: Any) -> Any:
     """Replace lone surrogates everywhere. Raises RecursionError for nesting that is almost too deep for the parser."""
+    return _mapped(value, lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def _mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """`value` with `change` applied to each of its texts and names."""
     if isinstance(value, str):
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return change(value)
     if isinstance(value, list):
-        return [_whole(item) for item in cast("list[Any]", value)]
+        return [_mapped(item, change) for item in cast("list[Any]", value)]
     if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in cast("dict[str, Any]", value).items()}
+        return {change(key): _mapped(item, change) for key, item in cast("dict[str, Any]", value).items()}
     return value
 
 

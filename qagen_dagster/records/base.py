@@ -8,6 +8,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from qagen_dagster.records.text import mended
 
+# The schema does not tell the least length, so that stored requests stay valid
+Said = Annotated[
+    str, Field(min_length=1, max_length=20_000), WithJsonSchema({"type": "string", "maxLength": 20_000})
+]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 MathText = Annotated[
     str, Field(min_length=1), BeforeValidator(mended), WithJsonSchema({"type": "string", "minLength": 1})

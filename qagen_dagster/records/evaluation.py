@@ -226,8 +226,8 @@ class Passage(Record):
     """A passage that a system retrieved: lines of a document, or the whole document."""
 
     document_id: str
-    start_line: int | None = None  # 1-based
-    end_line: int | None = None
+    start_line: int | None = Field(default=None, ge=1)
+    end_line: int | None = Field(default=None, ge=1)
 
 
 class SystemAnswer(Record):

@@ -18,7 +18,7 @@ from qagen_dagster.models.messages import Content, Text, ToolSpec
 from qagen_dagster.models.structured_output import fitted
 
 ToolReturn = str | tuple[Content, ...]
-_NOT_RUN = "{name} was not run: "
+NOT_RUN = "{name} was not run: "
 _NOT_ACCEPTED = "{name} was not accepted: "
 _OF_FORM = re.compile(r"missing|_type$|_parsing$|_forbidden$|from_float$|none_required|union_tag")
 _INTERFACES: dict[CodeType, tuple[ToolSpec, type[BaseModel]]] = {}
@@ -103,16 +103,17 @@ def _inline(node: JsonValue, definitions: dict[str, JsonValue], *, is_schema: bo
 
 def explain(error: ValidationError, name: str) -> str:
     """A line that tells the model which arguments do not fit. The line distinguishes arguments of a wrong form
-    from arguments of the right form whose values are not allowed; see `is_misfit`."""
+    from arguments of the right form whose values are not allowed; see `is_misfit`. An empty value counts as one that is missing."""
     found = error.errors()
     faults = "; ".join(
         f"{'.'.join(str(part) for part in fault['loc']) or 'arguments'}: {fault['msg']}"
         for fault in found[:5]
     )
-    beginning = _NOT_RUN if any(_OF_FORM.search(fault["type"]) for fault in found) else _NOT_ACCEPTED
+    misfit = any(_OF_FORM.search(one["type"]) or one["input"] in ("", [], (), {}) for one in found)
+    beginning = NOT_RUN if misfit else _NOT_ACCEPTED
     return f"{beginning.format(name=name)}{faults}. Correct the arguments and call it again."
 
 
 def is_misfit(text: str, name: str) -> bool:
     """Whether `text` is what `explain` returned for arguments that do not have the form of the tool."""
-    return text.startswith(_NOT_RUN.format(name=name))
+    return text.startswith(NOT_RUN.format(name=name))

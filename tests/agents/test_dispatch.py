@@ -88,7 +88,7 @@ def test_arguments_that_do_not_fit_are_content_too(tools: dict[str, Tool]) -> No
     assert results.finished is None
     assert [result.is_error for result in results.results] == [True, True]
     assert "look was not run" in words(results.results[0])
-    assert "submit was not accepted: what:" in words(results.results[1])
+    assert "submit was not run: what:" in words(results.results[1])
 
 
 @pytest.mark.parametrize("beside", [0, 1])

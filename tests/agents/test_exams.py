@@ -147,6 +147,8 @@ def test_a_verdict_in_yaml_as_it_is_described() -> None:
 
 
 def test_a_verifier_that_says_nothing_of_use_has_no_result() -> None:
+    found, _ = run(*(call("submit_verdict", verdict=" "),) * 3)
+    assert found.failure.startswith("faulty_calls: 3 times the same: submit_verdict was not run: verdict")
     found, _ = run(say("Looks fine to me."), say("Really."))
     assert found.result is None
     assert found.failure.startswith("no_tool_call")

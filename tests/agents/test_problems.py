@@ -75,6 +75,10 @@ HM = say("Hm.")
             (call("submit_ideas", ideas="none"),) * 3,
             "faulty_calls: 3 times the same: submit_ideas was not run",
         ),
+        (
+            (call("submit_ideas", concepts=[], techniques=[" "]),) * 3,
+            "faulty_calls: 3 times the same: submit_ideas was not run: property 5: concepts is empty",
+        ),
         ((HM, HM), "no_tool_call: Hm."),
         ((bad(), HM, HM), "no_tool_call: Hm."),
         ((answer(HM, Stop.FILTER),), "filtered: Hm."),

@@ -38,6 +38,8 @@ def failure(found: AgentRun) -> str:
             "3 times the same: submit was not run: what: Input should be a valid string",
         ),
         ((CLUMSY, CLUMSY, CLUMSY, DONE), "3 times the same: look was not run: where: Field required"),
+        ((call("submit", what=""),) * 3, "3 times the same: submit was not run: what: String should have"),
+        ((call("submit", what=" \n"),) * 3, "3 times the same: submit was not run: what: String should have"),
         ((WRONG, LOOK, WRONG, LOOK, WRONG, DONE), "3 times the same: submit was not run"),
         ((WRONG, say("Hm."), WRONG, say("Hm."), WRONG, DONE), "3 times the same: submit was not run"),
         (
@@ -60,7 +62,6 @@ def test_a_refusal_that_goes_on_ends_the_run(
         (WRONG, WRONG, DONE),
         (CLUMSY, CLUMSY, LOOK, CLUMSY, CLUMSY, DONE),
         (*(call("submit", what="wool"),) * 6, DONE),  # in its form, and refused for what it says
-        (*(call("submit", what=""),) * 6, DONE),
         (WRONG, call("submit", what="wool"), WRONG, call("submit", what="wool"), WRONG, DONE),
         (calls(*(tool_call("look", str(number), place="box") for number in range(5))), LOOK, DONE),
     ],

@@ -214,4 +214,5 @@ def test_unusable_wishes_are_told(qagen: Command, questions: list[dict[str, Any]
     ):
         ended = qagen("score", *words)
         assert (ended.code, len(ended.errors)) == (code, 1), (words, ended.err)
-    assert qagen("score", "--answers", mine, "--set", KEY).code == 1, "nothing was scored"
+    ended = qagen("score", "--answers", mine, "--set", KEY)
+    assert (ended.code, ended.errors) == (1, ["qagen: error: mine: it answers no question of the sets"])

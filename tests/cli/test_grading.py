@@ -52,6 +52,20 @@ def graded(value: Any) -> dict[str, list[bool | None]]:
     }
 
 
+def test_abstentions_are_counted_apart_and_repeated_ids_are_told(qagen: Command, files: Path) -> None:
+    good = GOOD.format(waterworks.pressure("ridge", "intake"))
+    rows = [row("ridge.txt", good, id="a"), row("ridge.txt", "I don't know.", id="b"), row("ridge.txt", "")]
+    again = [row("ridge.txt", "Nobody knows.", id="a"), row("r1", "Not stated in the document.", id="a")]
+    answers = write(files.parent / "answers.jsonl", *rows, *again)
+    ended = qagen("grade", "--answers", str(answers), "--documents", str(files), "--json")
+    assert (ended.code, ended.err.count("\n")) == (1, 2)
+    assert f"{answers}:4: line 1 has the id 'a', too" in ended.err
+    assert graded(ended.value) == {"ridge.txt": [True, None, None], "r1": [None]}
+    assert (ended.value["abstained"], ended.value["grounded"], ended.value["not_measured"]) == (3, 1, 3)
+    shown = qagen("grade", "--answers", str(answers), "--documents", str(files))
+    assert "abstained: 3 answers, which are not measured" in shown.out
+
+
 def test_documents_are_found_by_path_name_and_row(qagen: Command, files: Path) -> None:
     good = GOOD.format(waterworks.pressure("ridge", "intake"))
     answers = write(
@@ -114,7 +128,8 @@ def test_bad_rows_are_told_by_line_and_the_rest_goes_on(qagen: Command, files: P
 
 def test_nothing_graded_is_a_failure(qagen: Command, files: Path) -> None:
     empty = write(files.parent / "answers.jsonl")
-    assert qagen("grade", "--answers", str(empty), "--documents", str(files)).code == 1
+    ended = qagen("grade", "--answers", str(empty), "--documents", str(files))
+    assert (ended.code, f"qagen: error: {empty}: no answer was graded" in ended.err) == (1, True)
     for words in (("nowhere.jsonl", str(files)), (str(empty), "nowhere")):
         ended = qagen("grade", "--answers", words[0], "--documents", words[1])
         assert (ended.code, len([one for one in ended.errors if "qagen: error" in one])) == (2, 1)

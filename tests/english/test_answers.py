@@ -28,6 +28,9 @@ SAME = [
     ("YES", "yes."),
     ("25 May 2018", "2018"),
     ("x", "X"),
+    ("minus 5 °C", "-5 °C"),
+    ("-£5", "£-5.00"),
+    ("31.03.2023", "31 March 2023"),
 ]
 CLOSE = [
     ("prior to 1967", "1966"),
@@ -38,6 +41,8 @@ CLOSE = [
     ("the UN", "United Nations"),
     ("", "anything"),
     ("", ""),
+    ("-5 °C", "5 °C"),  # or a fall of 5 °C
+    ("minus 5", "5"),
 ]
 APART = [("quiet mode", "-q"), ("nectar", "blossom sap"), ("lawyer", "1998"), ("nectar", "at least 3 km")]
 CONFLICT = [

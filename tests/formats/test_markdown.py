@@ -252,3 +252,45 @@ def test_positions_hold_for_any_mixture(pieces: list[str]) -> None:
         assert one.start_line is not None
         assert one.end_line is not None
         assert 1 <= one.start_line <= one.end_line <= len(lines)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (
+            "Down to &minus;5&nbsp;&deg;C (&#8722;5, &#x2212;5).",
+            "Down to \u22125\u00a0\u00b0C (\u22125, \u22125).",
+        ),
+        ("p &lt; 0.05 &amp; more", "p < 0.05 & more"),
+        (
+            "| a | &pm;1 |\n|---|---|\n| x&vert;y | &frac12; |",
+            "| a | \u00b11 |\n|---|---|\n| x&vert;y | \u00bd |",
+        ),
+        ("so&shy;lu&#8203;tion", "solution"),
+        ("<td>&le; 3</td>", "<td>\u2264 3</td>"),
+        *(
+            (kept, kept)
+            for kept in (
+                "`&deg;` and ``a ` &deg;``",
+                "`over\n&deg; lines`",
+                "```\n&deg;\n```",
+                "- item\n\n      &deg;",
+                '<a title="&quot;x&quot;">',
+                "\\&deg; &nosuch; &copyx; &copy &#10; &ast;plain&ast; R&D;",
+                "---\ntitle: 5&deg;\n---",
+            )
+        ),
+    ],
+)
+def test_entities_are_characters_outside_of_code(written: str, shown: str) -> None:
+    assert parse(written).text == shown
+
+
+def test_titles_captions_and_split_lines_have_the_characters_of_the_text() -> None:
+    text = f"# 5&nbsp;&deg;\n\n<h2>A &amp; B</h2>\n\n{'It was &minus;5 &deg;C there. ' * 20}\n\nTable 1. At 5&deg;\n\n| a |\n|---|\n| b |"
+    found = parse(text)
+    assert [one.title for one in found.sections] == ["5 \u00b0", "A & B"]
+    assert "&" not in found.text.replace("A & B", "")
+    (table,) = visuals(text)
+    assert table.caption == "Table 1. At 5\u00b0"
+    assert found.text.split("\n")[table.start_line - 1] == table.caption

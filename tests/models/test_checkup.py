@@ -164,13 +164,19 @@ def test_a_server_that_says_nothing_is_left_in_time(run: Run) -> None:
             False,
             "is 'm-1' the server's name of the model?",
         ),
+        (
+            Fault(402, {"error": {"message": "Payment needed"}}),
+            False,
+            "no credit): add credit to the account",
+        ),
+        (Fault(403, {"message": "account balance is insufficient"}), False, "no credit): add credit"),
         (Fault(429), None, "not decided: the server is busy"),
         (Fault(503), False, "the server has an internal error"),
         (Fault(400, {"error": {"message": "temperature is not supported"}}), False, "correct temperature"),
         (Fault(200, {"hello": "world"}), False, "is base_url the right one"),
         (Fault(200, "<html>"), False, "correct base_url"),
     ],
-    ids=["404", "429", "503", "400", "foreign", "page"],
+    ids=["404", "402", "403", "429", "503", "400", "foreign", "page"],
 )
 def test_a_server_that_does_not_answer(run: Run, step: Step, good: bool | None, said: str) -> None:
     found = run(step)

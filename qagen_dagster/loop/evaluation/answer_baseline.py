@@ -9,9 +9,9 @@ from functools import lru_cache
 from statistics import fmean
 
 from qagen_dagster.agents import answering as document_answer
+from qagen_dagster.agents.next_step import is_unusable
 from qagen_dagster.answering.answer_from_document import Place, answer_from_document, load_texts
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import MalformedResponseError
 from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
@@ -168,15 +168,15 @@ class _AnswerEvaluator:
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
     def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
-        """Returns (grade, heard). `heard` is False if the judge's call failed, so that the answer must be graded again. It is True after a
-        malformed reply, and if the judge was not asked."""
+        """Returns (grade, heard). `heard` is False if the judge's call failed or no reply was usable, so that the answer must be graded
+        again. If the judge was not asked, `heard` is True."""
         pair = session.pair
         judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""
         asked = AnswerToGrade(id=pair.id, question=pair.question, answer=answer, picture=picture)
         grader = replace(self._grader, judge=judge)
         graded = grader.grade(self._source(pair.document_id), pair.document_id, asked).grading
-        heard = judge is None or judge.error is None or isinstance(judge.error, MalformedResponseError)
+        heard = judge is None or (judge.error is None and not is_unusable(graded.judge_failure))
         return graded.model_copy(update={"calls": ()}), heard
 
     def _read(self, document_id: str) -> Source:

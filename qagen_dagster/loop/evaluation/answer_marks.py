@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from qagen_dagster.agents import evaluation
 from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.facts import Facts, facts, missing_amounts, missing_dates, missing_names
-from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import is_content, named_words, tokens, word_set
-from qagen_dagster.grounding.no_claim import is_refusal, says_nothing
+from qagen_dagster.grounding.no_claim import abstained, says_nothing
 from qagen_dagster.models.base import Model
 from qagen_dagster.records.evaluation import Decided
 from qagen_dagster.records.run import Outcome
@@ -32,6 +31,7 @@ _CAUSE = re.compile(r"^\W*(?:because|due to|owing to|thanks to|so that|in order 
 _ROMAN = re.compile(r"[IVXLCDM]+")
 _YES_NO = frozenset(("yes", "no", "true", "false"))
 _AMOUNTS = frozenset(named_words("amount_words"))
+_EUROPEAN = re.compile(r"(?<=\d) (?=\d{3}\b)|(?<=\d),(?=\d{1,2}\b)")  # in "6 590" and "12,5"
 _TIMES = frozenset(named_words("time_words"))
 _SIZES = word_set("as like size length height same across from to between")
 
@@ -67,12 +67,6 @@ class Marked:
     explanation: str
 
 
-def abstained(answer: str) -> bool:
-    """Whether the answer only states that there is no answer: it is empty or like "unknown", or each of its sentences declines."""
-    sentences = [one.text for one in split(answer) if one.text.strip()]
-    return says_nothing(answer) or (bool(sentences) and all(map(is_refusal, sentences)))
-
-
 def mark_abstention(
     question: str, reference: str, given: str, model: Model | None, role: str
 ) -> Outcome[Marked]:
@@ -95,7 +89,8 @@ def mark_answer(question: str, reference: str, given: str, model: Model | None, 
     if says_nothing(given):
         return Outcome(Marked(False, Decided.UNKNOWN, "no answer was given"))
     found = match(given, reference)
-    if found is Match.SAME:
+    english = (_EUROPEAN.sub(lambda one: "." * (one[0] == ","), text) for text in (given, reference))
+    if Match.SAME in (found, match(*english)):
         return Outcome(Marked(True, Decided.MATCH, "the same words, numbers and names"))
     if found is Match.CONFLICT:
         return Outcome(Marked(False, Decided.MATCH, "another number, date or name, or the opposite"))
@@ -109,7 +104,7 @@ def _judged(question: str, reference: str, given: str, model: Model | None, role
         return Outcome(None, "code cannot decide, and the profile has no judge")
     marked = evaluation.mark(model, role, question, reference, given)
     if marked.result is None:
-        return Outcome(None, f"not compared: {marked.failure}")
+        return Outcome(None, f"comparison: {marked.failure}")
     return Outcome(Marked(marked.result.right, Decided.MODEL, marked.result.explanation))
 
 

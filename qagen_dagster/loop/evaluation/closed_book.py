@@ -11,7 +11,7 @@ from qagen_dagster.loop.statistics import share_with_bounds
 from qagen_dagster.models.base import Model
 from qagen_dagster.records import evaluation
 
-VERSION = "3"  # increase if the same responses would give another verdict
+VERSION = "4"  # increase if the same responses would give another verdict
 
 
 def plan_closed_book(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:

@@ -33,7 +33,7 @@ from qagen_dagster.records.evaluation import DocumentEvaluation, Kind, PanelAnsw
 from qagen_dagster.records.ids import Mode
 from qagen_dagster.records.questions.results import QAPair
 
-VERSION = "3"  # increase if the same responses would get different verdicts
+VERSION = "4"  # increase if the same responses would get different verdicts
 FEWEST = 8  # minimum number of answerers that read, for the two-parameter model
 STRONG = 3  # minimum number of strong answerers; if more than nine answerers read, the best third is strong
 RELIABLE = 0.9  # minimum share of right answers of the best answerer, among questions without a suspicion
@@ -139,6 +139,8 @@ class _Panel:
             marked = mark_answer(
                 pair.question, pair.answer, seen[key], models.get(self.judge), Role.JUDGE.value
             )
+            if is_unusable(marked.failure):
+                raise unfinished(marked.failure)
             right, reads = marked.result and marked.result.right, shown is not None
             answers.append(PanelAnswer(answerer=answerer.name, given=seen[key], right=right, reads=reads))
         return asked.model_copy(update={"answers": tuple(answers)})

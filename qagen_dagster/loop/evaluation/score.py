@@ -12,7 +12,8 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.key_facts import key_facts, share_stated
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.grounding.judge import RecordingModel
-from qagen_dagster.loop.evaluation.answer_marks import Marked, abstained, mark_abstention, mark_answer
+from qagen_dagster.grounding.no_claim import abstained
+from qagen_dagster.loop.evaluation.answer_marks import Marked, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import graded_measures
 from qagen_dagster.loop.evaluation.system_scores import (
     compare_systems,

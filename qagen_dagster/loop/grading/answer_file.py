@@ -15,6 +15,7 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.grounding.grade import grade_document, report
+from qagen_dagster.grounding.no_claim import abstained
 from qagen_dagster.ingest.corpus_files import CorpusFile, files_under
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.records.base import Record
@@ -22,6 +23,7 @@ from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, Groundin
 from qagen_dagster.records.ids import document_id
 from qagen_dagster.untrusted_file import open_file
 
+_BLANK = b" \t\r\n\xef\xbb\xbf"
 MOST_BYTES = 16_000_000  # maximum bytes of a row
 
 
@@ -52,10 +54,14 @@ def read_answers(path: Path) -> AnswerFile:
     """Read a file of answers. A row that is not valid becomes a fault. Raises ConfigError if the file cannot be read."""
     documents: dict[str, list[AnswerRow]] = {}
     faults: list[RowFault] = []
+    seen: dict[tuple[str, str], int] = {}
     try:
         for number, line in lines(path):
             try:
                 document, asked = read_row(line)
+                first = seen.setdefault((document, asked.id or str(number)), number)
+                if asked.id and first != number:
+                    raise ValueError(f"line {first} has the id {asked.id!r}, too")
                 documents.setdefault(document, []).append(AnswerRow(number, asked))
             except ValueError as error:
                 faults.append(RowFault(line=number, reason=str(error)))
@@ -78,16 +84,24 @@ def read_object(line: bytes) -> dict[str, object]:
     if len(line) >= MOST_BYTES:
         raise ValueError(f"longer than {MOST_BYTES:,} bytes")
     try:
-        value: object = json.loads(line.removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip())
+        text = line.removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip()
+        value: object = json.loads(text, object_pairs_hook=_once)
     except UnicodeDecodeError:
         raise ValueError("not UTF-8") from None
     except json.JSONDecodeError as error:
         raise ValueError(f"not JSON: {error.msg} at column {error.colno}") from None
-    except (ValueError, RecursionError):
+    except RecursionError:
         raise ValueError("not JSON that can be read") from None
     if not isinstance(value, dict):
         raise ValueError("not an object")
     return cast("dict[str, object]", value)
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError(f"it has a field twice (its fields: {', '.join(name for name, _ in pairs)})")
+    return fields
 
 
 def _text_field(fields: dict[str, object], name: str) -> str:
@@ -110,12 +124,16 @@ def _word_field(fields: dict[str, object], name: str) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES."""
+    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES. Raises ConfigError."""
     number = 0
     with open_file(path) as file:
         while line := file.readline(MOST_BYTES):
             number += 1
-            if line.strip(b" \t\r\n\xef\xbb\xbf"):
+            if number == 1 and line.lstrip(_BLANK).startswith((b"\xff\xfe", b"\xfe\xff", b"[")):
+                raise ConfigError(
+                    "it is UTF-16 or a JSON array, not UTF-8 with an object in each line", file=path
+                )
+            if line.strip(_BLANK):
                 yield number, line
             while len(line) >= MOST_BYTES and not line.endswith(b"\n"):
                 line = file.readline(MOST_BYTES)
@@ -241,6 +259,7 @@ class FileReport(GroundingReport):
     """The grades of a file, and its rows that were left out."""
 
     failed_rows: tuple[RowFault, ...]
+    abstained: int  # number of answers that only state that there is no answer; they are not measured
 
     @property
     def graded(self) -> int:
@@ -288,7 +307,9 @@ def grade_file(
         judge_model=judge_model,
         created=datetime.now(UTC).isoformat(timespec="microseconds"),
     )
-    return FileReport(**dict(whole), failed_rows=tuple(sorted(faults, key=lambda fault: fault.line)))
+    rows_left = tuple(sorted(faults, key=lambda fault: fault.line))
+    none = sum(abstained(one.answer) for document in whole.documents for one in document.answers)
+    return FileReport(**dict(whole), failed_rows=rows_left, abstained=none)
 
 
 def _by_document(rows: AnswerFile, found: Found) -> list[tuple[GivenDocument, list[AnswerRow]]]:

@@ -12,6 +12,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.grounding.grade import grade_answer
 from qagen_dagster.grounding.judge import Judge, Lines
+from qagen_dagster.grounding.no_claim import abstained
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.loop.parallel import map_in_parallel, worker_count
 from qagen_dagster.loop.shared_budget import BudgetMeter, effective_budget, metered
@@ -68,11 +69,12 @@ class DocumentAnswers:
 
 @dataclass(frozen=True)
 class Grader:
-    """Grades answers. `workers` is the number of answers that are graded in parallel."""
+    """Grades answers, `workers` of them in parallel. `sets_apart`: answers that only state that there is no answer are not measured."""
 
     method: Method
     judge: Model | None = None
     workers: int = 1
+    sets_apart: bool = False
 
     def grade(self, source: Source, document_id: str, asked: AnswerToGrade) -> GradedAnswer:
         """The answer with its grade. A failure of the judge does not raise."""
@@ -86,6 +88,8 @@ class Grader:
         )
 
     def _grading(self, source: Source, document_id: str, asked: AnswerToGrade) -> AnswerGrade:
+        if self.sets_apart and abstained(asked.answer):
+            return AnswerGrade(is_grounded=None, confidence=None, method="none (the answer abstains)")
         model = self.judge
         judge = None if model is None else Judge(model, document_id, asked.attempt, asked.quoted)
         document = source.deriving(asked.computation)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from qagen_dagster.agents.questions import validator
 from qagen_dagster.agents.questions.batch import answerer
@@ -39,6 +40,7 @@ from qagen_dagster.untrusted_file import read_file
 
 # questions with at least this cosine ask for the same, unless numbers, names or kinds of answers differ
 ALIKE = 0.7
+_MORE = "(values without a name)"
 
 
 def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
@@ -52,7 +54,7 @@ def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
             except ValueError as error:
                 faults.append(f"{path}:{number}: {error}")
     except (OSError, TooLargeError, csv.Error) as error:
-        raise ConfigError(f"cannot be read: {error}", file=path) from None
+        raise ConfigError(f"cannot be read after {len(found)} questions: {error}", file=path) from None
     if not found:
         raise ConfigError(f"it has no question ({'; '.join(faults[:1]) or 'it is empty'})", file=path)
     return found, faults
@@ -60,18 +62,24 @@ def read_log(path: Path) -> tuple[list[imported.LoggedQuestion], list[str]]:
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
     text = decode(read_file(path, MOST_BYTES)).text
-    header = text.partition("\n")[0]
-    table = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count))
+    header = next(iter(text.splitlines()), "")
+    delimiter = max(",;\t", key=header.count)
+    source = io.StringIO(text, newline="")
+    table = csv.DictReader(source, restkey=_MORE, delimiter=delimiter, strict=True)
     for row in table:
         yield table.line_num, row
 
 
 def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
     """The question of a row. Raises ValueError with a description of the fault."""
-    fields = {str(name).strip().lower(): value for name, value in row.items()}
+    if any(cast("list[str]", row.get(_MORE, []))):
+        raise ValueError(
+            "it has more values than the first row has names: quote a value that has the separator"
+        )
+    fields = {name.strip().lower(): value for name, value in row.items()}
     texts = {name: fields.get(name) or "" for name in imported.LoggedQuestion.model_fields}
     for name, text in texts.items():
-        if not isinstance(text, str | int | float):
+        if isinstance(text, bool) or text != text or not isinstance(text, str | int | float):
             raise ValueError(f"`{name}` is not text")
     one = imported.LoggedQuestion(**{name: " ".join(str(text).split()) for name, text in texts.items()})
     if not one.question:

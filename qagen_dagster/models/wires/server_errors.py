@@ -23,7 +23,12 @@ MAX_TEXT = 300
 _SHORTEST_IN_ERROR = 6
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _TOO_MUCH = frozenset({429, 529})
-_OUT_OF_MONEY = ("insufficient_quota", "billing_hard_limit_reached")
+NO_CREDIT = "the account has no credit"
+_OUT_OF_MONEY = re.compile(
+    r"insufficient_quota|exceeded_current_quota|billing_hard_limit|payment required|insufficient[ _](?:balance|credit|fund)"
+    r"|balance (?:is )?(?:too low|insufficient|not enough)|\u4f59\u989d\u4e0d\u8db3",  # Chinese: "balance insufficient"
+    re.IGNORECASE,
+)
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|context (?:window|length|size|limit)|maximum model length|max_seq_len|session_len"
     r"|(?:prompt|input|request) (?:is )?too (?:long|large)|(?:prompt|input) (?:length|tokens? (?:count|exceed))|too many (?:input )?tokens"
@@ -61,8 +66,9 @@ def from_status(
     too_long = _ABOVE_RATE if status == 429 else _OVERFLOW
     if status == 413 or too_long.search(f"{_codes(body)} {message[:2000]}"):
         return ContextOverflowError(text)
-    out_of_money = any(code in _codes(body) for code in _OUT_OF_MONEY)
-    if (status in _TRANSIENT or status >= 500) and not out_of_money:
+    if status == 402 or _OUT_OF_MONEY.search(f"{_codes(body)} {message[:2000]}"):
+        return PermanentModelError(f"{text} ({NO_CREDIT})")
+    if status in _TRANSIENT or status >= 500:
         kind = RateLimitedError if status in _TOO_MUCH else TransientModelError
         return kind(text, retry_after=retry_after(headers))
     return (RequestRefusedError if status in _MAY_BE_LENGTH else PermanentModelError)(text)

@@ -68,6 +68,13 @@ def test_a_proven_question_becomes_a_candidate() -> None:
     ]
 
 
+def test_a_model_that_sees_the_whole_document_is_promised_no_tools() -> None:
+    model = FakeModel([submit(GOOD)], provider="openai")
+    propose(context_of(), model, History(), 2)
+    assert [tool.name for tool in model.requests[0].tools] == ["submit_qa", "report_exhausted"]
+    assert "Explore it with tools, if any are offered." in told(model.requests[0])
+
+
 def test_what_is_kept_as_evidence_is_the_documents_own_text() -> None:
     quote = "4| calibrate  the probe\nevery 90 days"
     found, _ = run(submit(GOOD, evidence=[{"quote": quote, "start_line": 4}]))
@@ -259,7 +266,7 @@ def test_unknown_labels_are_told_once_and_then_final(visuals: tuple[str, ...], s
 
 def test_a_visual_question_without_a_visual_does_not_fit() -> None:
     found, model = run(submit(SEEN, visuals=[]), submit(SEEN), context=visual_context())
-    assert "submit_qa was not accepted: visuals" in told(model.requests[1])
+    assert "submit_qa was not run: visuals" in told(model.requests[1])
     assert isinstance(found, Proposed)
     assert found.candidate.gate is None
 

@@ -120,7 +120,7 @@ def test_what_is_done_is_paid_once(qagen: Command, play: Play, many: Path) -> No
         (("classify", "-t", "problem.tex", "--json"), "submit_classification", classified(difficulty="deadly"), 1),
         (("scan", "-i", "a.png", "--type", "subjective"), "submit_scan", {"latex": "\\item no solution"}, 3),
         (("tikz", "-d", "a cart"), "submit_tikz", {"tikz_code": "\\draw (0,0);"}, 4),
-        (("idea", "-t", "problem.tex"), "submit_ideas", {"concepts": [], "techniques": []}, 5),
+        (("idea", "-t", "problem.tex"), "submit_ideas", {"concepts": [], "techniques": ["look"]}, 5),
         (
             ("alternate", "-t", "problem.tex"),
             "submit_alternate",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from qagen_dagster.loop.evaluation.answer_marks import abstained
+from qagen_dagster.grounding.no_claim import abstained
 from qagen_dagster.loop.evaluation.score import given_output, score_systems
 from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.records.evaluation import SystemScores

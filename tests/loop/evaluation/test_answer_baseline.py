@@ -148,7 +148,10 @@ def test_the_budget_ends_answering_and_a_failing_model_is_asked_again(workspace:
     assert (again.failed, again.unheard) == (0, 0)
 
 
-def test_a_judge_that_was_not_heard_is_asked_again(workspace: PlayedWorkspace) -> None:
+@pytest.mark.parametrize(
+    "turn", [PermanentModelError("no credit"), call("submit_verdict", verdict="", confidence=1)]
+)
+def test_a_judge_that_was_not_heard_is_asked_again(workspace: PlayedWorkspace, turn: Turn) -> None:
     (workspace.settings.corpora / "probes" / "corpus.yaml").write_text(
         CORPUS.replace("    target_count: 2\n", "    target_count: 2\n    grading: {method: llm}\n")
     )
@@ -156,7 +159,7 @@ def test_a_judge_that_was_not_heard_is_asked_again(workspace: PlayedWorkspace) -
     (workspace.settings.profiles / "mine.yaml").write_text(
         PROFILE.format(generator="writer") + "  judge: {provider: scripted, model: assessor}\n"
     )
-    deaf = FakeModel(lambda _: PermanentModelError("no credit"), "assessor")
+    deaf = FakeModel(lambda _: turn, "assessor")
     model = answering({})
     space = examined(workspace, writer=model, assessor=deaf)
     put_published(space, facts("a.txt", 1))

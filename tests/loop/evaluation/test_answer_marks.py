@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qagen_dagster.loop.evaluation.answer_marks import exact, token_f1, wrong_type
+from qagen_dagster.loop.evaluation.answer_marks import exact, mark_answer, token_f1, wrong_type
 
 
 @pytest.mark.parametrize(
@@ -95,3 +95,18 @@ def test_an_answer_that_may_be_of_the_right_type_is_left_alone(
     question: str, reference: str, given: str
 ) -> None:
     assert wrong_type(question, reference, given) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "right", "same"),
+    [
+        ("6 590 pounds", "6,590 pounds", True),
+        ("12,5 km", "12.5 km", True),
+        ("18.50", "18,50", True),
+        ("12,5 km", "125 km", False),
+        ("6 590 pounds", "6,591 pounds", False),
+    ],
+)
+def test_european_numbers_are_right_too(said: str, right: str, same: bool) -> None:
+    marked = mark_answer("How much is it?", right, said, None, "judge").result
+    assert (marked is not None and marked.right) is same

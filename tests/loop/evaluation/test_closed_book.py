@@ -252,6 +252,18 @@ def test_a_model_that_fails_now_and_then_leaves_the_others(workspace: PlayedWork
     assert report.questions[2].failure.startswith("no_tool_call")
 
 
+@pytest.mark.parametrize("marks", [None, call("submit_mark"), say("It is right, I think.")])
+def test_empty_and_unreadable_replies_are_asked_for_again(
+    workspace: PlayedWorkspace, marks: Turn | None
+) -> None:
+    writer = by_question({"How often": guess("quarterly" if marks else " ")})
+    space = examined(workspace, writer=writer, reader=playing(lambda _: marks or nobody(_)))
+    put_published(space, facts("a.txt"))
+    report = check_closed_book(opened(space))
+    assert (report.unheard, report.metrics["undecided"]) == (1, 1)
+    assert not is_evaluated(opened(space), Kind.CLOSED_BOOK)
+
+
 @pytest.mark.parametrize(("refused", "done"), [("", False), ("Who", True)])
 def test_a_document_whose_questions_are_all_refused_is_asked_again(
     workspace: PlayedWorkspace, refused: str, done: bool

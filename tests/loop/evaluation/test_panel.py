@@ -183,16 +183,28 @@ def test_models_of_the_profile_join_the_panel_and_tell_what_is_leaked(published:
     }
 
 
-def test_a_question_without_usable_replies_is_asked_again_and_not_counted(published: PlayedWorkspace) -> None:
+@pytest.mark.parametrize(
+    ("reply", "failure"),
+    [
+        (say("Error: upstream connect error"), "no_tool_call: Error: upstream"),
+        (
+            call("submit_document_answer", answer=" ", answerable=True, confidence=1.0),
+            "faulty_calls: 3 times",
+        ),
+    ],
+)
+def test_a_question_without_usable_replies_is_asked_again_and_not_counted(
+    published: PlayedWorkspace, reply: AssistantMessage, failure: str
+) -> None:
     models = (
         "generator: {provider: scripted, model: oracle}\n  validator: {provider: embedded, model: reader}"
     )
     profile = f"roles:\n  {models}\n  deduplicator: {{provider: embedded, model: matcher}}\n"
     (published.settings.profiles or Path()).joinpath("mine.yaml").write_text(profile)
-    talks = FakeModel(lambda _: say("Error: upstream connect error"), "oracle", plays_closed_book=True)
+    talks = FakeModel(lambda _: reply, "oracle", plays_closed_book=True)
     report = ask_panel(opened(Panel(published.settings, {"oracle": talks})))
     assert report.unheard == len(report.questions) > 0
-    assert all("no_tool_call: Error: upstream" in one.failure for one in report.questions)
+    assert all(failure in one.failure for one in report.questions)
 
 
 @pytest.mark.parametrize(

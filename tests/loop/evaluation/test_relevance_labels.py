@@ -118,10 +118,12 @@ def test_a_grade_for_each_passage_is_asked_for_and_a_budget_is_kept(published: P
     space = judged(published, FakeModel(grades, "assessor"))
     report = measure_labels(opened(space, budget=Allowance(max_calls=0)))
     assert (report.unheard, report.questions[0].labels) == (1, ())
+    empty = FakeModel([call("submit_grades", grades=[])] * 3, "assessor")
+    assert measure_labels(opened(judged(published, empty))).unheard == 1
     short = FakeModel([call("submit_grades", grades=[0])] * 4, "assessor")
     report = measure_labels(opened(judged(published, short)))
     assert "there are 2 passages, and 1 grades" in told(short.requests[1])
-    assert report.failed == 1
+    assert (report.failed, report.unheard) == (1, 0)
 
 
 @pytest.mark.parametrize("rounds", [0, 1, 2, 3])

@@ -30,9 +30,28 @@ KNOWN = ("q-1", "q-2")
         ('{"id": "q-1", "answer": 12}', "`answer`: Input should be a valid string"),
         ('{"id": "q-1", "passages": [{"start_line": 3}]}', "`passages.0.document_id`: Field required"),
         ('{"id": "q-1", "passages": "a.txt"}', "`passages`: Input should be a valid tuple"),
+        (
+            '{"id": "q-1", "answer": "a", "answer": "b"}',
+            "it has a field twice (its fields: id, answer, answer)",
+        ),
+        (
+            '{"id": "q-1", "passages": [{"document_id": "a", "start_line": -3}]}',
+            "`passages.0.start_line`: Input",
+        ),
         ('{"id": "q-1"}', "it has neither `answer` nor `passages`"),
     ],
-    ids=["no JSON", "list", "no id", "unknown id", "number", "no document", "one passage", "empty"],
+    ids=[
+        "no JSON",
+        "list",
+        "no id",
+        "unknown id",
+        "number",
+        "no document",
+        "one passage",
+        "twice",
+        "line",
+        "empty",
+    ],
 )
 def test_a_row_that_cannot_be_used_is_named_by_its_line(tmp_path: Path, line: str, why: str) -> None:
     path = tmp_path / "mine.jsonl"
@@ -62,6 +81,14 @@ def test_the_first_row_of_a_question_counts() -> None:
 def test_a_file_that_is_not_there_is_an_error_of_usage(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         read_output(tmp_path / "none.jsonl", KNOWN)
+
+
+@pytest.mark.parametrize("text", ['[\n{"id": "q-1"}\n]', '\ufeff[{"id": "q-1"}]', "\ufeff{}"])
+def test_a_file_of_another_form_is_one_line(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.json"
+    path.write_bytes(text.encode("utf-16-le" if text.endswith("{}") else "utf-8"))
+    with pytest.raises(ConfigError, match=r"mine\.json: it is UTF-16 or a JSON array, not UTF-8 with an obj"):
+        read_output(path, KNOWN)
 
 
 RIGHT = call("submit_mark", right=True, explanation="the same fact")

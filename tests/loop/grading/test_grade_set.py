@@ -164,6 +164,7 @@ def test_a_judge_that_fails_leaves_the_rest_and_is_asked_again_only_if_it_was_no
         (MalformedResponseError("no choices"), "malformed: no choices"),
         (say("I will read the"), "no_tool_call: I will read the"),
         (call("submit_verdict"), "faulty_calls: "),
+        (call("submit_verdict", verdict="", confidence=1), "faulty_calls: "),
         (answer(say("I would rather not."), Stop.REFUSAL), "refused: I would rather not."),
     ],
 )

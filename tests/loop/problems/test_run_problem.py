@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.errors import TransientModelError
+from qagen_dagster.errors import MalformedResponseError, TransientModelError
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.problems.run_set import failures, pipeline_result, record_of
 from qagen_dagster.loop.problems.state_machine import FULL, Wishes
@@ -289,10 +289,10 @@ def test_a_model_without_eyes_is_not_asked(tmp_path: Path) -> None:
     assert (play.total(), worked.ended.end) == (0, ProblemEnd.FAILED)
 
 
-def test_text_without_a_tool_call_breaks_the_shape(tmp_path: Path) -> None:
+def test_empty_replies_leave_the_task_unfinished(tmp_path: Path) -> None:
     play = ProblemPlay({Role.CLASSIFIER: [{"reason": ""}]})
-    result = one(run(play, tmp_path), Stage.CLASSIFY)
-    assert (result.end, [breach.property for breach in result.breaches]) == (TaskEnd.REJECTED, [1])
+    with pytest.raises(MalformedResponseError, match="3 times the same: report_unable was not run: reason"):
+        run(play, tmp_path)
 
 
 def test_what_a_person_said_is_not_asked(tmp_path: Path) -> None:

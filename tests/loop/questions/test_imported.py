@@ -152,6 +152,9 @@ def test_logs_add_up_and_can_be_forgotten(space: Workspace) -> None:
         ("a.jsonl", '{"question": "Why?"}\n{"text": "x"}\nnonsense\n{"question": [7]}\n[1]\n', [("Why?", "")], 4),
         ("a.jsonl", '{" Question": "How many?", "answer": 5}\n{"question": "Which?", "answer": null}\n', [("How many?", "5"), ("Which?", "")], 0),
         ("a.csv", "nr;Question;Answer\n1;Who, then?;Ida\n2;\"So; why?\";\n", [("Who, then?", "Ida"), ("So; why?", "")], 0),
+        ("a.csv", "question\nHow many, and why?\nWho?,,\n", [("Who?", "")], 1),
+        ("a.csv", "a;question\r1;Who, or what, or why?\r", [("Who, or what, or why?", "")], 0),
+        ("a.jsonl", '{"question": NaN}\n{"question": true}\n{"question": "Who?"}\n', [("Who?", "")], 2),
         ("a.TSV", "question\tanswer\nWho, then?\tIda; Bo\n", [("Who, then?", "Ida; Bo")], 0),
     ],
 )  # fmt: skip
@@ -174,7 +177,13 @@ def test_spreadsheets_write_several_encodings(tmp_path: Path, encoding: str) -> 
 
 @pytest.mark.parametrize(
     ("name", "data"),
-    [("a.jsonl", b""), ("a.csv", b"text\nx\n"), ("a.csv", b"\xff\xfe\x00"), ("no.csv", None)],
+    [
+        ("a.jsonl", b""),
+        ("a.csv", b"text\nx\n"),
+        ("a.csv", b"\xff\xfe\x00"),
+        ("a.csv", b'question\nWho?\n"Why?\nWhen?\n'),
+        ("no.csv", None),
+    ],
 )
 def test_a_log_without_questions_is_one_line(tmp_path: Path, name: str, data: bytes | None) -> None:
     if data is not None:

@@ -112,11 +112,23 @@ def test_a_lasting_failure_is_not_tried_again(make_model: ModelMaker, status: in
     assert len(server.requests) == 1
 
 
-def test_an_empty_purse_is_lasting_though_it_says_429(make_model: ModelMaker) -> None:
-    quota = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
-    with WireServer(then=Fault(429, quota)) as server, pytest.raises(PermanentModelError):
+@pytest.mark.parametrize(
+    ("status", "message", "code"),
+    [
+        (429, "You exceeded your quota", "insufficient_quota"),
+        (400, "Your credit balance is too low to access the API.", "invalid_request_error"),
+        (402, "Insufficient Balance", "unknown_error"),
+        (503, "insufficient credits", None),
+    ],
+)
+def test_an_empty_purse_is_lasting_whatever_the_status(
+    make_model: ModelMaker, status: int, message: str, code: str | None
+) -> None:
+    fault = Fault(status, {"error": {"message": message, "code": code}})
+    with WireServer(then=fault) as server, pytest.raises(PermanentModelError, match="no credit") as caught:
         make_model(server).respond(ask())
     assert len(server.requests) == 1
+    assert type(caught.value) is PermanentModelError, "a smaller prompt would not help"
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def rule_of(question_type: str) -> str:
 
 def rules(types: Sequence[QuestionType]) -> str:
     """The rules for all questions, including the rules on complexity if a type asks for more than a lookup."""
-    if not _complex(types):
+    if not {*types} - {QuestionType.FACTUAL}:
         return guides().rules
     note = "Besides, for every type but factual:\n" if QuestionType.FACTUAL in types else ""
     return f"{guides().rules}\n{note}{guides().complexity}"
@@ -142,10 +142,6 @@ def examples(types: Sequence[QuestionType]) -> str:
     good = [f"- {kind.value}: {known.types[kind].example} ({known.types[kind].answer})" for kind in types]
     bad = known.bad if QuestionType.FACTUAL not in types else known.bad[1:]
     return "\n".join((f'"{known.document}"', "Good, with their answers:", *good, "Bad:", *bad))
-
-
-def _complex(types: Sequence[QuestionType]) -> bool:
-    return any(kind is not QuestionType.FACTUAL for kind in types)
 
 
 ROLE = "generator"

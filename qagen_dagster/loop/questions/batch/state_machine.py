@@ -295,7 +295,7 @@ def _on_answer(current: batch.Current, limits: BatchLimits) -> batch.Step:
     if last.candidate is not None and last.candidate.gate is None and last.grade is None:
         return batch.GradeAnswer(current=current, candidate=last.candidate)
     fault = _fault_of_try(last, limits)
-    if fault is None or _gave_up(last):
+    if fault is None or (last.candidate and last.candidate.gate is RejectionReason.UNANSWERABLE):
         return batch.Settle(candidate=_candidate_of(last, None))
     if last.candidate is not None and last.candidate.gate in OF_QUESTION:
         if current.rewrites < limits.options.question_regenerations:
@@ -311,10 +311,6 @@ def _on_answer(current: batch.Current, limits: BatchLimits) -> batch.Step:
         return batch.Settle(candidate=_unanswered(current, best.failure))
     publish = limits.options.publish_ungrounded
     return batch.Settle(candidate=_candidate_of(best, None if publish else _fault_of_try(best, limits)))
-
-
-def _gave_up(one: batch.Try) -> bool:
-    return one.candidate is not None and one.candidate.gate is RejectionReason.UNANSWERABLE
 
 
 def _told(one: batch.Try, limits: BatchLimits) -> str:
