@@ -100,7 +100,7 @@ class QuestionSets(dg.Component, dg.Model, dg.Resolvable):
         description="Limit in US dollars of one launch by a sensor or the schedule. These use paid models only if this and max_usd_per_day are set.",
     )
     max_usd_per_day: float | None = Field(
-        None, ge=0, description="Limit in US dollars of all of them in a day."
+        None, ge=0, description="Limit in US dollars of all these launches in a day (UTC)."
     )
     blocking_checks: bool = Field(
         False,

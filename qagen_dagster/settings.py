@@ -124,10 +124,10 @@ def network_faults(
     env, direct = os.environ if environ is None else environ, is_loopback(url)
     proxies = () if direct else _PROXIES
     certificates = () if direct and not url.startswith("https:") else (*_CERTIFICATES, *more)
-    told = [(name, _proxy_fault(env[name].strip())) for name in proxies if env.get(name, "").strip()]
-    told += [(name, _certificates_fault(name, Path(env[name]))) for name in certificates if env.get(name)]
-    told += [(_KEY_LOG, _key_log_fault(Path(env[_KEY_LOG])))] if certificates and env.get(_KEY_LOG) else []
-    return [(name, fault) for name, fault in told if fault is not None]
+    found = [(name, _proxy_fault(env[name].strip())) for name in proxies if env.get(name, "").strip()]
+    found += [(name, _certificates_fault(name, Path(env[name]))) for name in certificates if env.get(name)]
+    found += [(_KEY_LOG, _key_log_fault(Path(env[_KEY_LOG])))] if certificates and env.get(_KEY_LOG) else []
+    return [(name, fault) for name, fault in found if fault is not None]
 
 
 def proxy_variable(url: str, environ: Mapping[str, str] | None = None) -> str | None:
@@ -159,7 +159,7 @@ def is_loopback(url: str) -> bool:
 
 
 def is_local(url: str) -> bool:
-    """Whether a URL names this machine, a private address, or a host name that is not in public DNS, such as that of a container."""
+    """Whether a URL names this machine, a private address, or a host name that is not in public DNS, such as the name of a container."""
     host = (urlsplit(url).hostname or "").rstrip(".")
     try:
         return is_loopback(url) or ip_address(host).is_private

@@ -268,12 +268,12 @@ class Store:
             ) from error
 
     def blobs(self, prefix: str) -> "Blobs":
-        """The values under `prefix` by hexadecimal key, spread over 256 folders."""
+        """The values under `prefix` by key, in folders that are named after the first two characters of the keys."""
         return Blobs(self, prefix)
 
 
 class Blobs:
-    """A part of the store that holds values by hexadecimal key, such as the ledger."""
+    """A part of the store that holds values by key, such as the ledger."""
 
     def __init__(self, store: Store, prefix: str) -> None:
         self._store, self._prefix = store, prefix

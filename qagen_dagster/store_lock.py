@@ -1,4 +1,4 @@
-"""Locks between machines, in a store that can make an object only if it is missing.
+"""Locks between machines, for a store that can create an object on the condition that the object is missing.
 
 A lock is an object that its holder makes, renews while it works, and removes. A holder that dies stops renewing it. Waiting
 processes see this by their own clocks, so the clocks of the machines need not agree. Each of them then tries to make the next
@@ -13,7 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
-SECONDS = 30.0  # a holder that has not renewed its lock for so long counts as dead
+SECONDS = 30.0  # a holder that has not renewed its lock for this time counts as dead
 _LOG = logging.getLogger(__name__)
 
 

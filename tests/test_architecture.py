@@ -72,7 +72,7 @@ OWNERS = {
     "onnxruntime": ("models/embedders.py",),
     "openai": ("models/wires/openai.py",),
     "pandas": ("loop/questions/publication/published_set.py",),
-    "py3langid": ("english/wording.py",),
+    "py3langid": ("english/language.py",),
     "pymupdf": ("formats/",),
     "re2": ("formats/pdf/hidden.py", "toolkit/matching.py"),
     "regex": ("index/chunks.py",),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.catalog.database import dictionary, snapshot
-from qagen_dagster.catalog.stats import former_question, runs
+from qagen_dagster.catalog.queries import former_question, runs
 from qagen_dagster.settings import PROJECT_ROOT
 from tests.support import markdown
 from tests.support.graph import DAGSTER_WARNINGS

@@ -20,7 +20,7 @@ from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
 ROLE = "answerer"
-LONGEST_ROW = 4_000
+LONGEST_ROW = 4_000  # characters of a line that are shown
 
 
 class SubmittedAnswer(Record):

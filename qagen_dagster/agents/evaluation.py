@@ -1,7 +1,7 @@
-"""The agents of evaluations: one answers questions without their document, one marks the answers that code cannot mark, one grades passages.
+"""The agents of evaluations: one answers questions without their document, one marks answers that code cannot mark, one grades passages.
 
-A grade states how well a passage answers a question. The scale and the wording are those of UMBRELA (Upadhyay et al., 2024), whose
-grades agree with those of the graders of TREC. Several passages are graded in one call.
+A grade states how well a passage answers a question. The scale and the wording are from UMBRELA (Upadhyay et al., 2024), whose grades
+agree with the grades that people gave for TREC. Several passages are graded in one call.
 """
 
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def prompts() -> tuple[Prompt, ...]:
 
 
 def guess(model: Model, question: str, corpus_context: str) -> Outcome[SubmittedGuess]:
-    """The answer that `model` gives without the document. The outcome has no calls, because the caller records them. Raises ModelError."""
+    """The answer that `model` gives without the document. The caller records the calls, so the outcome has none. Raises ModelError."""
     return _outcome(SubmittedGuess, guessing(model, "answerer", (question,), corpus_context))
 
 
@@ -88,7 +88,7 @@ def guessing(model: Model, role: str, questions: Sequence[str], corpus_context: 
 
 
 def mark(model: Model, role: str, question: str, reference: str, given: str) -> Outcome[Mark]:
-    """Whether `given` states what the reference answer states. The outcome has no calls, because the caller records them. Raises ModelError."""
+    """Whether `given` states the same as the reference answer. The caller records the calls, so the outcome has none. Raises ModelError."""
     return _outcome(Mark, marking(model, role, question, reference, given))
 
 
@@ -124,7 +124,7 @@ def relevance_prompt() -> Prompt:
 def grade_passages(
     model: Model, role: str, question: str, passages: Sequence[str]
 ) -> Outcome[SubmittedGrades]:
-    """The grades of `passages` in their order. The outcome has no calls, because the caller records them. Raises ModelError."""
+    """The grades of `passages` in their order. The caller records the calls, so the outcome has none. Raises ModelError."""
 
     def check(result: Record) -> None:
         count = len(SubmittedGrades.model_validate(result).grades)

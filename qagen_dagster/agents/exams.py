@@ -42,7 +42,7 @@ LIMITS = AgentLimits(max_turns=4, max_nudges=1)
 _AT_ONCE = (GiveUpReason.MALFORMED, GiveUpReason.CONTEXT_OVERFLOW)  # ends that another attempt cannot change
 ResultT = TypeVar("ResultT", bound=Record)
 _NONE = "(none)"
-_IDEA_CHARACTERS = 2_000  # maximum of all ideas in a prompt together
+_IDEA_CHARACTERS = 2_000  # maximum characters of all ideas in a prompt together
 _CONCRETE = re.compile(r"[^\s]{0,20}[0-9=][^\s]{0,20}")
 _OTHER_SCHEMA = "schema_id must be {wanted}, the schema you were given."
 _TOO_CONCRETE = (

@@ -93,12 +93,12 @@ class Refused(Record):
 
 @dataclass
 class _Strikes:
-    """The faults in one run so far. `struck_in` and `compiled_in` are the turns of the first refusals, or 0."""
+    """The faults in one run so far."""
 
     turn: int = 0
-    struck_in: int = 0
+    struck_in: int = 0  # the turn of the first refusal for a broken property, or 0
     breaches: tuple[submissions.Breach, ...] = ()
-    compiled_in: int = 0
+    compiled_in: int = 0  # the turn of the first refusal for LaTeX that does not compile, or 0
     compiled: Compiled | None = None
     last: Record | None = None
 

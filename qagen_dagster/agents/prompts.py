@@ -44,7 +44,7 @@ class Prompt:
 
     @property
     def fields(self) -> tuple[set[str], set[str], set[str]]:
-        """The placeholders of the system part, of the user part, and those of the user part that stand between tags."""
+        """The placeholders of the system part, of the user part, and of the places between tags in the user part."""
         return (
             _placeholders(self.system),
             _placeholders(self.user),

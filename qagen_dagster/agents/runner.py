@@ -1,9 +1,9 @@
-"""The only agent loop: it asks the model, decides the next step and runs it, until there is a result or a limit is reached.
+"""Runs one agent to its end: sends requests to the model, runs the tools that it calls, and stops at a result or a limit.
 
-The tool calls of a turn are answered exactly once, in call order. They run in the only thread pool of agents. A ToolError becomes
-content for the model; any other error propagates. A result that a model wrote as text (JSON or YAML, with or without a code fence)
-instead of calling the tool is read tolerantly. This module also accounts for the tokens, the cost and the time of the calls. The
-limits of turns and tool calls are in `AgentLimits` (`spec.py`) and beside each agent.
+`next_step.py` decides what follows a reply: run its tools, ask again, finish or give up. This module counts turns and calls; their limits
+are in `AgentLimits` (`spec.py`) and in each agent's module. The tool calls of a turn are answered exactly once, in call order. They run in
+the only thread pool of agents. A ToolError becomes content for the model; any other error propagates. A result that a model wrote as text
+(JSON or YAML, with or without a code fence) instead of calling the tool is read tolerantly. Tokens, cost and time are counted, too.
 """
 
 import json

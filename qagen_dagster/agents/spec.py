@@ -55,7 +55,7 @@ class Terminal:
         return result
 
     def submit_part(self, arguments: dict[str, object]) -> Record | None:
-        """A result with the complete items of a reply that was cut off; None if no item is. `check` sees the result, but cannot refuse it."""
+        """A result with the complete items of a cut-off reply; None if it has none. `check` sees the result, but cannot refuse it."""
         listed = arguments.get(self.items)
         whole: list[object] = []
         for item in cast("list[object]", listed) if isinstance(listed, list) else ():

@@ -359,7 +359,7 @@ class _Answering:
         return load_texts(place.store, place.corpus, self.document_id) or texts
 
     def _context(self, texts: DocumentTexts) -> tuple[answer.AnswerSource, tuple[answer.ChunkContext, ...]]:
-        """The source and its pieces: chunks of the full text, or the abstract if there is no full text that is wanted and searchable."""
+        """The source and its pieces: chunks of the full text, or the abstract if the full text is missing, not wanted or not searchable."""
         options = self.place.options
         if options.use_fulltext and texts.fulltext is not None:
             got = retrieve(
@@ -388,10 +388,10 @@ def _answered(
     if run.submitted is None:
         return _failed(given, answer.QAError.LLM_ERROR, run.failure)
     cited = tuple(one for one in context if one.chunk_no in run.submitted.chunks)
-    said = "answer" if run.submitted.answerable else "candidate"
+    name = "answer" if run.submitted.answerable else "candidate"
     return given.model_copy(
         update={
-            said: run.submitted.answer.strip(),
+            name: run.submitted.answer.strip(),
             "answerable": run.submitted.answerable,
             "confidence": run.submitted.confidence,
             "chunks_used": cited or context,

@@ -89,7 +89,7 @@ def open_pdf(data: bytes, options: FulltextOptions, pool: ParserPool) -> ParsedF
 
 @dataclass
 class _Attempts:
-    """One pass over the sources, and the attempts that gave no PDF. Each URL is requested once."""
+    """One pass over the sources, and the attempts that gave no PDF. Each URL is requested at most once."""
 
     paper: Paper
     web: Web
@@ -219,12 +219,12 @@ def obtain(wanted: Wanted, options: FulltextOptions, store: Store, pool: ParserP
         return _by_proxy(wanted, options, store, pool, opened)
     if wanted.callback is None:
         return _not_asked(wanted, opened)
-    said = wanted.callback(wanted.document_id, wanted.title)
-    if said.pdf_made_available and stored_text(store, wanted.corpus, wanted.document_id) is not None:
+    consent = wanted.callback(wanted.document_id, wanted.title)
+    if consent.pdf_made_available and stored_text(store, wanted.corpus, wanted.document_id) is not None:
         return Obtained(None)
-    if said.allow_proxy:
+    if consent.allow_proxy:
         return _by_proxy(wanted, options, store, pool, opened)
-    if said.pdf_made_available:
+    if consent.pdf_made_available:
         return Obtained(QAError.NO_FULLTEXT, "no PDF was put into the store")
     return Obtained(QAError.USER_CANCELLED, _attempts_line(opened))
 

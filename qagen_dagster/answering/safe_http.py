@@ -27,7 +27,7 @@ _PORTS = {"http": 80, "https": 443}
 _LONGEST_URL = 4_000
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)")
-# Special services of a network (Python counts parts as public), relays to 6to4, a cloud's wire server on an address that looks public.
+# Special services of a network (Python counts some as public), relays to 6to4, and a cloud's wire server, whose address looks public.
 _NEVER_V4 = tuple(map(IPv4Network, ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32")))
 _UNICAST_V6 = IPv6Network("2000::/3")  # other IPv6 is local, reserved, multicast, mapped or translated
 _TUNNELS_V6 = tuple(map(IPv6Network, ("2001::/32", "2002::/16", "3fff::/20")))  # Teredo, 6to4, examples
@@ -97,7 +97,7 @@ class AddressPolicy:
 
 
 def read_url(url: str | httpx.URL) -> httpx.URL:
-    """The URL in the form for a request. Raises RefusedAddressError if it is not a plain http(s) address."""
+    """The parsed URL. Raises RefusedAddressError if it is not a plain http(s) address."""
     text = str(url)
     if len(text) > _LONGEST_URL or _UNPRINTABLE.search(text):
         raise RefusedAddressError("the URL is too long or holds blanks, backslashes or control characters")
@@ -241,7 +241,7 @@ class Web:
             raise FetchError(Fault.FAILED, detail or type(error).__name__) from None
 
     def _way_to(self, url: str) -> str:
-        """The URL to request: that of the proxy for `url`, or `url` if there is no proxy or `url` is already on the proxy."""
+        """The URL to request: the proxy's URL for `url`, or `url` itself if there is no proxy or it is already on the proxy."""
         if self._proxy is None:
             return url
         own = httpx.URL(self._proxy.replace("{url}", "")).netloc
@@ -266,9 +266,9 @@ def _read(response: httpx.Response, limit: int) -> Page:
         raise FetchError(Fault.LOGIN, f"status {status}")
     if status >= 300 or status == 204:
         raise FetchError(Fault.FAILED, f"status {status}")
-    said = response.headers.get("content-length", "")
-    if said.isdecimal() and int(said[:20]) > limit:
-        raise FetchError(Fault.TOO_LARGE, f"{int(said[:20]):,} bytes; the limit is {limit:,}")
+    stated = response.headers.get("content-length", "")
+    if stated.isdecimal() and int(stated[:20]) > limit:
+        raise FetchError(Fault.TOO_LARGE, f"{int(stated[:20]):,} bytes; the limit is {limit:,}")
     body = bytearray()
     for piece in response.iter_bytes(_PIECE):
         body += piece

@@ -1,4 +1,4 @@
-"""Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `stats.py` queries them.
+"""Builds the catalog, and opens it read-only. `sql/` defines its tables and views; `queries.py` reads them.
 
 The comments of `comments.toml` on tables, views, macros and columns are written into the catalog, and read from it. A column without
 an entry `relation.name` in `comments.toml` has the entry of its own name.
@@ -192,7 +192,7 @@ def _publish(fresh: Path, target: Path) -> None:
 
 
 def _write_raw(rows: Iterable[TableRow], scratch: Path) -> set[str]:
-    """Write files of JSON lines for each table that has rows, and return these tables. DuckDB loads files far faster than single inserts."""
+    """Write files of JSON lines for each table that has rows; returns these tables. DuckDB loads files far faster than single inserts."""
     out: dict[str, _Parts] = {}
     with ExitStack() as stack:
         for table, row in rows:

@@ -20,7 +20,7 @@ from qagen_dagster.configuration.corpora import (
 )
 from qagen_dagster.configuration.profiles import load_profile
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.ingest.files import discover
+from qagen_dagster.ingest.corpus_files import discover
 from qagen_dagster.loop.questions.limits import room_notes
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Outcome

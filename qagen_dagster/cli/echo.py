@@ -1,4 +1,4 @@
-"""Prints text. This module is separate from `output.py`, because the libraries of `output.py` take long to load."""
+"""Prints text. This module is separate from `output.py`, because the libraries of `output.py` are slow to load."""
 
 import click
 

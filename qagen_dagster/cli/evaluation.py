@@ -93,7 +93,7 @@ def evaluate(
 
     closed_book: can a model answer the questions without the documents? retrieval: does a search of the corpus find the
     document and the evidence? answers: can a model answer from the document? labels (only if named): which passages of the
-    corpus answer? panel (only if named): what `qagen panel` makes. Questions that were evaluated before are not evaluated again. Every report is kept.
+    corpus answer? panel (only if named): the same as `qagen panel`. Questions that were evaluated before are not evaluated again. Every report is kept.
     """
     space = Workspace(settings)
     published = chosen.published(space)
@@ -184,7 +184,7 @@ def _materialize(
 
 
 def _unheard(space: Workspace, due: dict[Combination, list[Kind]]) -> Iterator[str]:
-    """A line for each evaluation of which no question was answered by a usable reply."""
+    """A line for each evaluation in which no question got a usable reply."""
     for combination, kind in ((one, kind) for one, kinds in due.items() for kind in kinds):
         found = latest_report(space.store, combination, kind)
         why = found.questions[0].failure if found and 0 < found.unheard == len(found.questions) else ""
@@ -217,7 +217,7 @@ def _print_evaluations(
 
 
 def _cell(row: dict[str, Any], kind: Kind, metric: str) -> str:
-    """The value of a metric with its interval. If some questions were not measured, the bounds of the value; `-` if there is no value."""
+    """The value of a metric with its interval, or only its bounds if some questions were not measured, or `-` if there is no value."""
     found = row.get(kind.value, {})
     metrics, interval = found.get("metrics", {}), found.get("intervals", {}).get(metric)
     value, low, high = (metrics.get(f"{metric}{end}") for end in ("", "_lower", "_upper"))

@@ -18,7 +18,7 @@ from qagen_dagster.cli.options import Models, OneOf, json_option, model_options
 from qagen_dagster.cli.output import OUTPUT, Terminal, fail, file_to_write, slashed, warn, write_output
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.grounding.grade import MIN_MEASURED
-from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.ingest.corpus_files import parse_options
 from qagen_dagster.loop.grading import answer_file, run_summary
 from qagen_dagster.loop.grading.grade_answers import CommandJudge, Grader, command_judge, coverage_lines
 from qagen_dagster.loop.grading.grade_set import judge_spec

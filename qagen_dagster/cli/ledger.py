@@ -33,8 +33,8 @@ def ledger() -> None:
 def prune(settings: Settings, unused: bool, older_than: float, yes: bool, as_json: bool) -> None:
     """Remove entries that nothing needs any more.
 
-    These are corrupt entries, entries whose response cannot be used, records of batches that ended at least two days ago, temporary files and locks of killed
-    processes and, with --unused, unused entries. Nothing is removed without --yes.
+    These are corrupt entries, entries whose response cannot be used, records of batches that ended at least two days ago,
+    temporary files and locks of killed processes and, with --unused, unused entries. Nothing is removed without --yes.
     """
     store = Store(settings.assets)
     found = prunable(store, unused=unused, older_than_days=older_than)

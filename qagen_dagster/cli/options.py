@@ -101,7 +101,7 @@ def combination_options(command: Command) -> Command:
 
 
 class Models(NamedTuple):
-    """The profile of the command line (None: the configured profile), and its limits of spending (None: those of the profile)."""
+    """The profile of the command line (None: the configured profile), and its limits of spending (None: the profile's limits)."""
 
     profile: str | None
     budget: Allowance | None

@@ -1,4 +1,4 @@
-"""The commands that show pages: `qagen ui` (the Dagster UI), `qagen review` (the review page) and `qagen report` (the same page as one file).
+"""The commands that show pages: `qagen ui` (the Dagster UI), `qagen review` (the review page), `qagen report` (the same page as a file).
 
 The servers listen on loopback, so no other machine can reach them.
 """
@@ -87,8 +87,9 @@ def review(
 ) -> None:
     """Review published questions, exam items and problems in the browser.
 
-    The page shows each question beside its evidence. With --corpus, --scenario or --mode it shows only question sets. Accept, edit, reject, flag and comment with the keyboard; the key ? lists
-    the keys. Decisions are stored at once. Only this machine can reach the page. Ctrl-C ends the command.
+    The page shows each question beside its evidence. With --corpus, --scenario or --mode it shows only question sets.
+    Accept, edit, reject, flag and comment with the keyboard; the key ? lists the keys. Decisions are stored at once. Only this machine
+    can reach the page. Ctrl-C ends the command.
     """
     if context.invoked_subcommand is not None:
         return

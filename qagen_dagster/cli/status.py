@@ -7,7 +7,7 @@ import click
 from rich import box
 from rich.table import Table
 
-from qagen_dagster.catalog import stats as queries
+from qagen_dagster.catalog import queries
 from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.graph import unread
 from qagen_dagster.cli.options import json_option
@@ -29,7 +29,7 @@ class State(StrEnum):
     UNFINISHED = "unfinished"  # the last run did not succeed, or is not over
     NEVER_RUN = "never run"
     NOT_CONFIGURED = "not configured"  # only the store has the combination
-    UNUSABLE = "unusable"  # the profile cannot be used
+    UNUSABLE = "unusable"  # an error prevents a run, such as a profile that cannot be used
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""Finds exams and reads their exam.yaml and schemas.md. A broken exam or schema is reported with its line and does not affect the others."""
+"""Finds exams and reads their exam.yaml and schemas.md. A broken exam or schema is reported with its line. It does not affect others."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence

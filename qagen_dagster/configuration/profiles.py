@@ -126,7 +126,7 @@ class Profile(Record):
         return found
 
     def find(self, role: Role, mode: Mode) -> ModelSpec | None:
-        """Like `spec`, but None when the role is not bound. For an answerer that is not bound, the model of the generator."""
+        """Like `spec`, but None when the role is not bound. An answerer that is not bound has the generator's model."""
         override = self.visual.get(role) if mode is Mode.VISUAL else None
         found = override or self.roles.get(role)
         if found is None and role is Role.ANSWERER:
@@ -168,7 +168,7 @@ def check_examiners(profile: Profile) -> None:
 
 
 def check_distinct(one: ModelSpec | None, other: ModelSpec | None, names: str, where: str, what: str) -> None:
-    """Raise ValueError when `one` and `other` have the same model name. Other settings do not matter. A model must not do `what`."""
+    """Raise ValueError when `one` and `other` have the same model name. The message says that a model must not do `what`."""
     models = [spec.model.strip().casefold() for spec in (one, other) if spec is not None]
     if one is not None and len(models) == 2 and models[0] == models[1]:
         raise ValueError(f"{names} are the same model ({one.model}){where}; a model must not {what}")

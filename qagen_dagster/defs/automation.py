@@ -127,7 +127,7 @@ class Launch:
         return any(run.tags.get(STATE_TAG) == task.signature for run in runs)
 
     def _limits(self, task: Task) -> RunOptions:
-        """The options of a task, with the limit of the launch if the task needs paid models. Raises ConfigError without a budget."""
+        """The options of a task, with the limit of the launch if the task needs paid models. Raises ConfigError if no budget is left for it."""
         if not task.profile or is_free(profile := self.space.profile(task.profile)):
             return RunOptions()
         settings = self.space.settings

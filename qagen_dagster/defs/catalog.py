@@ -4,7 +4,7 @@ from typing import Any
 
 import dagster as dg
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.defs.layout import Layout
 from qagen_dagster.defs.metadata import Metadata, bar_chart, markdown_table, path, uri
 from qagen_dagster.defs.resources import WorkspaceResource
@@ -37,7 +37,7 @@ def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
 
 def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
     with catalog_file(space.store) as file:
-        combinations = stats.combinations(file)
+        combinations = queries.combinations(file)
     rows = [
         (
             combination.combination,

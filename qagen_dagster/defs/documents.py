@@ -13,7 +13,7 @@ from qagen_dagster.defs.partitions import Partitions
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.parser_pool import ParserPool
-from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.corpus_files import parse_options, source_of
 from qagen_dagster.loop.questions.head_start import Work
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.document import CorpusIndex, Outcome, Visual, VisualManifest

@@ -106,7 +106,7 @@ class StoredOutputs(dg.ConfigurableIOManager):
 
 
 def build_outputs(settings: Settings, layout: Layout) -> dict[str, Any]:
-    """The resource that keeps outputs of ops, by name. If all ops run on one machine: Dagster's own resource, or none without a prefix."""
+    """By name, the resource that keeps outputs of ops. For ops on one machine: none, or with a prefix Dagster's own."""
     name = layout.name("io_manager")
     if executor() in _SEVERAL_MACHINES:
         return {name: StoredOutputs(assets=settings.assets)}

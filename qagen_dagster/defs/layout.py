@@ -89,8 +89,8 @@ class Layout:
 
     def own(self, keys: Iterable[dg.AssetKey | None]) -> set[str]:
         """The plain names of the assets of this graph among `keys`."""
-        n = len(self.prefix)
-        return {"/".join(key.path[n:]) for key in keys if key is not None and self._is_own(key)}
+        start = len(self.prefix)
+        return {"/".join(key.path[start:]) for key in keys if key is not None and self._is_own(key)}
 
     def is_own_run(self, run: dg.DagsterRun) -> bool:
         """Whether a run belongs to this graph. Without a prefix, every run of the instance does."""
@@ -124,7 +124,7 @@ class Layout:
         checks: Mapping[str, str] | None = None,
         **more: Any,
     ) -> dg.AssetsDefinition:
-        """The asset that `function` makes. Its default name is that of the function. `checks` has the descriptions of its checks by name.
+        """The asset that `function` makes, by default with the function's name. `checks` has the descriptions of its checks by name.
 
         The checks have the asset's partitions, so that the result for one partition does not replace the result for another.
         """

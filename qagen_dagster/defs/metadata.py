@@ -128,7 +128,7 @@ def review_page(set_key: str, chosen: str = "") -> Metadata:
 
 
 def stored_file(store: Store, key: str) -> dg.CodeReferencesMetadataValue | dg.PathMetadataValue:
-    """A link that opens the file in an editor, if the store is local. Otherwise the path of the file, which the UI may cut off."""
+    """If the store is local, a link that opens the file in an editor; else the path of the file, which the UI may cut off."""
     local = store.local_path(key)
     if local is None:
         return path(store.path(key))

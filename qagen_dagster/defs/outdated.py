@@ -37,7 +37,7 @@ def up_to_date_keys(layout: Layout) -> list[dg.AssetCheckKey]:
 
 
 def build_up_to_date_checks(layout: Layout) -> list[dg.AssetChecksDefinition]:
-    """The check of each asset in RESULTS. A run of the asset evaluates it, too; the partition of the run does not count as unfinished."""
+    """The check of each asset in RESULTS. A run of the asset evaluates its check; the partition of the run does not count as unfinished."""
     return [_check(layout, asset) for asset in _results(layout)]
 
 

@@ -65,7 +65,7 @@ def build_refresh_job(layout: Layout, build: BuildGraph) -> dg.JobDefinition:
     @dg.job(  # pyright: ignore[reportUnknownMemberType]
         name=layout.name(JOB),
         description="Run exactly what is out of date: what the checks `up_to_date` name and `qagen stale` lists. Limits of the "
-        "launch hold for all of it together; without them those of the profile hold.",
+        "launch hold for all runs together; without them, the limits of the profile hold.",
     )
     def refresh_stale() -> None:
         run_out_of_date()

@@ -1,5 +1,5 @@
 """Spreads the work on a partition over ops: its documents or problems are split into shards, with one op for each shard. `QAGEN_SHARD_SIZE`
-(`settings.py`) sets the size, else the `least` that the assets of a product pass."""
+(`settings.py`) sets the size of a shard. By default, it is the least size that the product allows with at most MOST_SHARDS ops."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +109,7 @@ def close(
 
 
 def by_reason(reasons: dict[str, str]) -> dict[str, str]:
-    """At most _MOST_REASONS reasons, each by a text with the first names that have the reason. `reasons` has a reason for each name."""
+    """At most _MOST_REASONS different reasons. The key of a reason lists names with this reason. `reasons` has the reason of each name."""
     names: dict[str, list[str]] = {}
     for name, why in reasons.items():
         names.setdefault(why, []).append(name)

@@ -18,7 +18,7 @@ from qagen_dagster.english.words import content_stems, word_set
 SHORT = 8  # maximum content words of an answer that is one fact
 ITEM = 6  # maximum words of an item of a list
 ABOUT = 0.05  # tolerance of a number that the answer calls approximate
-MOST_WORDS = 0.6  # share of the content words of a sentence that must be stated
+MOST_WORDS = 0.6  # minimum share of the content words of a long fact that an answer must have
 _HEDGE = re.compile(
     r"\b(?:about|around|approximately|approx\.?|roughly|circa|ca\.?|nearly|almost|some)\s*$", re.I
 )

@@ -18,7 +18,7 @@ from qagen_dagster.english.words import named_words, word_set
 BEFORE_NAMES = frozenset(named_words("before_names"))
 # After these abbreviations the sentence continues with a number, a numeral or a single letter, and ends before any other word.
 BEFORE_NUMBERS = frozenset(named_words("before_numbers"))
-# After these abbreviations the sentence ends if a capital follows, unless it begins a day, a month or a time zone.
+# After these abbreviations the sentence ends if a word with a capital follows that is no day, month or time zone.
 TIMES = frozenset(("a.m", "p.m"))
 AFTER_TIMES = frozenset((*MONTHS, *WEEKDAYS)) | word_set(
     "Eastern Pacific Central Mountain EST EDT CST CDT PST PDT MST MDT GMT UTC CET CEST BST"

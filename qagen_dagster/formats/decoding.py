@@ -25,7 +25,7 @@ _WHITE = b" \t\r\n\x0b\x0c"
 _MAX_CONTROL_SHARE = 0.05  # maximum share of stray control characters in a text
 _MISSING = "nan NaN -nan .nan .NaN NaT <NA> N/A n/a #N/A None null Null NULL ~ inf -inf .inf -.inf Infinity -Infinity"
 ABSENT = frozenset(_MISSING.split())  # as data frames and YAML write missing values
-_BOMS: tuple[tuple[bytes, str], ...] = (  # UTF-32 before UTF-16, whose mark begins its mark
+_BOMS: tuple[tuple[bytes, str], ...] = (  # UTF-32 first: one of its marks begins with a mark of UTF-16
     (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32-le"), (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"),
 )  # fmt: skip
@@ -255,8 +255,8 @@ def collapse(text: str) -> str:
 
 
 def without_unseen(text: str) -> str:
-    """The text without soft hyphens and other invisible characters. A soft hyphen at the end of a line becomes a hyphen. A control character
-    beyond ASCII becomes the character that Windows-1252 has at its code, as in a browser."""
+    """The text without soft hyphens and other invisible characters. A soft hyphen at the end of a line becomes a hyphen. A control
+    character beyond ASCII becomes the character that Windows-1252 has at its code, as in a browser."""
     return text if text.isascii() else _UNSEEN.sub("", _BREAK.sub("-", text)).translate(_WINDOWS)
 
 

@@ -44,7 +44,7 @@ def fit_size(width: float, height: float, how: base.RenderOptions) -> tuple[int,
 
 
 def encode(picture: Image.Image, how: base.RenderOptions) -> base.PageImage:
-    """`picture` within the limits of `how`: as PNG, else as JPEG of lower and lower quality, else also smaller.
+    """`picture` within the limits of `how`: as PNG if that fits, else as JPEG. The quality is lowered first, then the size.
 
     Transparent pixels become white. Raises DocumentError when even a tiny JPEG exceeds the limit.
     """
@@ -67,7 +67,7 @@ def encode(picture: Image.Image, how: base.RenderOptions) -> base.PageImage:
 
 
 def framed(picture: Image.Image, box: Box, zoom: float) -> Image.Image:
-    """The picture with a frame around `box`, whose unit is `zoom` pixels."""
+    """The picture with a frame around `box`. `zoom` is the number of pixels per unit of `box`."""
     drawn = flatten(picture).convert("RGB")
     width = max(2, max(drawn.size) // 300)
     corners = (box.x0 * zoom - width, box.y0 * zoom - width, box.x1 * zoom + width, box.y1 * zoom + width)

@@ -90,7 +90,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Decimal):
         return int(value) if abs(value) < _MOST_WHOLE and value == int(value) else value
     is_absent = isinstance(value, float) or (isinstance(value, str) and value.strip() in ABSENT)
-    return None if is_absent else value  # with decimals apart, only NaN and infinities are floats
+    return None if is_absent else value  # `json` reads decimals as Decimal, so a float is no number
 
 
 def _failure(number: int, detail: str) -> RowFailure:

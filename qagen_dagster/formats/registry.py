@@ -18,7 +18,7 @@ _PLACES = (
 
 
 class _Formats(Iterable[Format]):
-    """The formats in the order of VERSIONS. A module is imported when a search reaches its format, because importing the PDF reader takes long."""
+    """The formats in the order of VERSIONS. A module is imported when a search reaches its format; the PDF reader's import is slow."""
 
     def __iter__(self) -> Iterator[Format]:
         for place in _PLACES:

@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"]{4,300}")
 
 
 def rights_in(root: Element) -> Rights:
-    """The rights that `root` states. The licence is a Creative Commons licence if it names one, else an address, else a text."""
+    """The rights that `root` states. The licence is the identifier of a Creative Commons licence if found, else an address, else a text."""
     stated: defaultdict[str, list[str]] = defaultdict(list)
     for one in root.iter():
         stated[local(one)].append(line_of(one))

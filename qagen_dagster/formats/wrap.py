@@ -21,7 +21,7 @@ LIMIT = 300
 _LABEL = 40  # a line shorter than this ("Figure 1.") takes the next sentence up to the limit
 _SHORTEST = 100  # minimum length of the first part of a broken sentence, where possible
 _LONGEST_ROW = 2_000  # characters; a longer row of a table is split like text
-_PER_CELL = 150  # a row of a table has at least one separator of cells in so many characters
+_PER_CELL = 150  # a row of a table has at least one separator of cells per this many characters
 _CELL = re.compile(r" \| |\t")
 
 _OPENING = "[\"'\u201c\u2018(\\[]{0,3}"
@@ -73,7 +73,7 @@ def split_long_lines(lines: Sequence[str]) -> SplitLines:
 
 
 def with_split_lines(entry: ParsedText) -> ParsedText:
-    """The text with its long lines split, and the new lines of its pages and sections."""
+    """The text with its long lines split, and its pages and sections with the new line numbers."""
     found = split_long_lines(entry.text.split("\n"))
     if not found.wrapped:
         return entry

@@ -242,8 +242,8 @@ def decide(text: str, source: Source, question: str = "") -> Decision:
 
 
 def _closeness(claim: _Claim, window: Window, source: Source) -> float:
-    """How completely the window has the claim (0-1). It is the mean of three shares: of the claim's own words,
-    of all its words in order, and of its whole text (0 or 1)."""
+    """How completely the window has the claim (0-1). It is the mean of three shares: of the claim's words that the
+    question lacks, of all its words in order, and of its whole text (0 or 1)."""
     stems = source.window_stems(window)
     own = _share(sum(word in stems for word in claim.own), len(claim.own))
     order = _share(_common(claim.stems, stems), len(claim.stems))
@@ -329,7 +329,7 @@ def _refutes(
 def _changed(
     claim: _Claim, windows: Sequence[Window], source: Source
 ) -> Iterator[tuple[Rule, Window | None, str]]:
-    """The differences between the claim and the sentence most like it, if it is at least ALIKE; each as rule, window and reason."""
+    """The differences of the claim from the sentence most like it, if their likeness is at least ALIKE: rule, window and reason of each."""
     mine = [stem(word) for word in claim.words]
     alike: dict[Window, float] = {}
     for number in {one.first + more for one in windows for more in range(one.size)}:
@@ -378,7 +378,7 @@ def _lacking(claim: _Claim, source: Source) -> str:
 
 
 def lacks_one_word(sentence: SentenceGrade) -> bool:
-    """Whether the document lacks one word of an undecided sentence, and this word is neither a name nor a number."""
+    """Whether the document lacks exactly one word of an undecided sentence, and this word is neither a name nor a number."""
     word = sentence.reason.removeprefix(LACKS)
     plain = word.isalpha() and word.capitalize() not in _WORD.findall(sentence.sentence)
     return plain and f"{LACKS}{word}" == sentence.reason

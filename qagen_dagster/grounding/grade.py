@@ -93,7 +93,7 @@ _RATES = TypeAdapter(tuple[grading.ErrorRate, ...])
 
 @lru_cache(maxsize=1)
 def error_rates() -> tuple[grading.ErrorRate, ...]:
-    """The shares of wrong verdicts of code on public sets, by length of the document and by verdict."""
+    """How often code decides wrongly on public sets: shares (0-1) by length of the document and by verdict."""
     return _RATES.validate_json(
         resources.files("qagen_dagster.grounding").joinpath(ERROR_RATES_FILE).read_bytes()
     )
@@ -179,7 +179,7 @@ _ROUNDING = 1e-9  # tolerance for rounding: a mean of .9 may come out slightly l
 def grade_answer(
     question: str, answer: str, source: Source, method: grading.Method, judge: Judge | None = None
 ) -> grading.AnswerGrade:
-    """Grade one answer. A judge's failure is part of the result and is never raised."""
+    """Grade one answer. A judge's failure is part of the result. It is raised, as a ModelError, only if the judge must reply."""
     if not source.text.strip():
         return _unmeasurable(answer, method)
     if method is grading.Method.KEYWORD:

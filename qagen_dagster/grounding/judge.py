@@ -28,7 +28,7 @@ from qagen_dagster.records.questions.submissions import GroundingVerdict
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
-WINDOWS = 12  # maximum sentences that are searched for each claim, best first
+WINDOWS = 12  # maximum sentences that the search finds for each claim, best first
 LONGEST = 2_000  # maximum characters shown of one sentence; longer sentences are tables or lists
 TABLE_ROWS = 40  # rows of a table that are shown with any of its rows
 WHOLE = "The whole document, with line numbers; empty lines are left out:"
@@ -72,8 +72,8 @@ def as_data(text: str) -> str:
 def _chosen(
     source: Source, question: str, answer: str, budget: int, quoted: Sequence[Lines] = ()
 ) -> list[int]:
-    """The numbers of the sentences to show, in the document's order. Sentences are chosen up to `budget`
-    characters: those of quoted lines, the first two, then the best of each claim in turn."""
+    """The numbers of the sentences to show, in the document's order. Sentences are chosen up to `budget` characters:
+    the sentences on and around quoted lines, the first two of the document, then the best for each claim in turn."""
     chosen: dict[int, None] = {}
     used = 0
     near = [number for first, last in quoted for number in source.sentences_on(first - 1, last + 1)]

@@ -37,8 +37,8 @@ class Row:
     cells: list[str]
 
     def stated(self) -> str:
-        """The row as a statement, in which each cell has its column header and the unit that the header names. The row as it stands
-        if a header is a bare number."""
+        """The row as a statement, in which each cell has its column header and the unit that the header names. If a header is a bare
+        number, this is the row as it stands."""
         if any(map(_BARE.fullmatch, self.heads)):
             return self.text
         return "; ".join(_stated(*pair) for pair in zip(self.heads, self.cells, strict=True) if pair[1])
@@ -97,8 +97,8 @@ class Copies:
                 self._stated.add(words)
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
-        """For each claim of the answer, the number of the document's sentence that its first word copies; None if the claim is no copy.
-        Copies are searched in the whole answer, because it may be split into sentences differently from the document."""
+        """For each claim of the answer, the number of the document's sentence that it copies (the first, if it copies several); None if a word
+        of the claim is not copied. Copies are searched in the whole answer, because the answer and the document may be split differently."""
         words, starts = zip(*_words_at(answer), strict=True) if answer.strip() else ((), ())
         numbers: dict[int, int] = {}  # number of the copied sentence, by the position of each word
         at, last = 0, -2

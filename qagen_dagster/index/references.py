@@ -1,7 +1,7 @@
 """Reads folders of references (PDF, TeX, STY), cuts them into passages, and searches these by both words and embeddings.
 
 Missing folders and unreadable files are logged and left out. Only names of files and headings are embedded, because embeddings of code
-are hardly useful and a manual of a thousand pages has few headings.
+rarely help a search, and because even a manual of a thousand pages has few headings.
 """
 
 import logging
@@ -132,7 +132,7 @@ FILE_TYPES = ("pdf", "tex", "sty")
 MOST_BYTES = 20_000_000  # maximum size of a file
 MOST_FILES = 2_000
 MOST_OF_A_FILE = 2  # maximum results from one file, so that one long manual does not take all places
-_LABEL_WEIGHT = 3  # how many times a word of a heading counts
+_LABEL_WEIGHT = 3  # how often a word of a label counts in addition to the text
 _LEAST_MEANING = 0.35  # minimum cosine of a passage that has none of the query's words
 _LOG = logging.getLogger(__name__)
 

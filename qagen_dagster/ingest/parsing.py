@@ -17,7 +17,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import VERSIONS, ParsedFile, ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.parser_pool import ParserPool
-from qagen_dagster.ingest.files import (
+from qagen_dagster.ingest.corpus_files import (
     CorpusFile,
     discover,
     has_text,
@@ -61,7 +61,7 @@ class _Fault(Enum):
 
 @dataclass(frozen=True)
 class ParsingResult:
-    """The new index and the former one, and the number of files that were parsed."""
+    """The new index, the former index, and the number of files that were parsed."""
 
     index: CorpusIndex
     former: CorpusIndex

@@ -84,7 +84,7 @@ def uncheckable(kind: str, item: str) -> Iterator[str]:
 
 
 def assertion_faults(item: str) -> Iterator[str]:
-    """Faults of an assertion-reason item: the option that the solution names says something else than the solution does."""
+    """Faults of an assertion-reason item: the option that the solution names contradicts what the solution says."""
     options, solution = lettered_options(item), _MATH.sub(" ", comparison.without_pictures(solution_of(item)))
     if not options:
         return

@@ -105,7 +105,7 @@ def false_equalities(text: str) -> Iterator[str]:
 
 
 def reached(text: str) -> list[Value]:
-    """All values that a solution states or computes, in order; those of the boxes come last."""
+    """All values that a solution states or computes, in order. The values in boxes come last."""
     return sides_of(text) + [
         value
         for box in boxed_answers(text)

@@ -1,4 +1,4 @@
-"""Prepares a workspace to answer questions about a document of a corpus or about any file: finds the document, the index and the model."""
+"""Finds the document, the index and the model with which a question about a document of a corpus, or about any file, is answered."""
 
 import shutil
 import tempfile
@@ -12,7 +12,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import ConfigError, StoreError, TooLargeError
 from qagen_dagster.index.search import ChunkSource, Indexed
-from qagen_dagster.ingest.files import parse_options
+from qagen_dagster.ingest.corpus_files import parse_options
 from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index import open_index
 from qagen_dagster.loop.workspace import Workspace
@@ -117,7 +117,7 @@ def _entries(space: Workspace, corpus: str, document: str) -> list[str]:
     index = space.store.find(CorpusIndex.key(corpus), CorpusIndex)
     entries = index.documents if index is not None else ()
     named = (
-        [one.id for one in entries if getattr(one, name) == document] for name in ("id", "source", "row")
+        [entry.id for entry in entries if getattr(entry, key) == document] for key in ("id", "source", "row")
     )
     return next((ids for ids in named if ids), list[str]())
 

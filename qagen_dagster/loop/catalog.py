@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from qagen_dagster.catalog import bank_rows, rows, stats
+from qagen_dagster.catalog import bank_rows, queries, rows
 from qagen_dagster.catalog.database import LOCK_SECONDS, rebuild
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.run_history import RecordT, RunHistory, RunKey, heads, records
@@ -77,7 +77,7 @@ def catalog_knows(store: Store, combinations: Iterable[Combination]) -> bool:
 
 
 def _known(store: Store) -> tuple[set[str], dict[str, str]]:
-    """The result of `stats.known_runs` for the catalog; empty if there is no catalog that this version can read."""
+    """The result of `queries.known_runs` for the catalog; empty if there is no catalog that this version can read."""
     try:
         with catalog_file(store) as file:
             found = file.stat()
@@ -88,8 +88,8 @@ def _known(store: Store) -> tuple[set[str], dict[str, str]]:
 
 @lru_cache(maxsize=1)
 def _known_runs(file: Path, _version: tuple[int, int, int]) -> tuple[set[str], dict[str, str]]:
-    """`stats.known_runs`, kept until the file changes, because one tick of a sensor asks several times."""
-    return stats.known_runs(file)
+    """`queries.known_runs`, kept until the file changes, because one tick of a sensor asks several times."""
+    return queries.known_runs(file)
 
 
 def _has_sets(store: Store, combinations: Iterable[Combination], known: dict[str, str]) -> bool:
@@ -107,8 +107,8 @@ def runs_to_add(store: Store) -> list[str]:
 
 def _runs_without(store: Store, known: set[str]) -> list[str]:
     ids = {key.split("/")[1] for key in store.list("runs") if key.endswith("/run.json")} - known
-    found = ((one, store.find_valid(RunRecord.key(one), RunRecord)) for one in sorted(ids))
-    return [one for one, run in found if run is not None and run.status is not RunStatus.STARTED]
+    found = ((run_id, store.find_valid(RunRecord.key(run_id), RunRecord)) for run_id in sorted(ids))
+    return [run_id for run_id, run in found if run is not None and run.status is not RunStatus.STARTED]
 
 
 def is_behind(store: Store) -> bool:
@@ -189,7 +189,7 @@ def _validated(store: Store) -> Iterator[ValidatedSet]:
 
 
 def _decisions(store: Store) -> Iterator[rows.TableRow]:
-    """For each question and reviewer, the decision that counts."""
+    """The decision that counts, for each question and reviewer."""
     # Imported where the catalog is built, because the import is slow.
     from qagen_dagster.loop.review import state_of
 

@@ -29,7 +29,7 @@ class Configuration:
 
 
 def model_names(specs: Mapping[Role, ModelSpec]) -> dict[str, str]:
-    """The names of the models by role, in the form of stored sets."""
+    """The names of the models by role, as stored sets record them."""
     return {role.value: spec.name for role, spec in specs.items()}
 
 
@@ -61,7 +61,7 @@ def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[st
 
 
 def what_changed(made: Configuration, wanted: Configuration) -> tuple[str, ...]:
-    """One line for each difference between the configuration of a stored product and the present configuration; empty if nothing has changed."""
+    """One line for each difference between the configuration of a stored product and the present configuration."""
     if made.version == wanted.version and made.parts == wanted.parts:
         return ()
     return differences(made.parts, wanted.parts) or (OTHER_VERSION,)

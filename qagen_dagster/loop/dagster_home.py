@@ -14,7 +14,7 @@ OWNER = "qagen_store"  # a file of the instance with the URL of its store, or wi
 
 
 def instance_home(settings: Settings) -> Path:
-    """The folder that DAGSTER_HOME names. If it is not set, the folder is `.dagster_home` of the project, or of a local store elsewhere."""
+    """The folder that DAGSTER_HOME names, else `.dagster_home` of a local store other than the project's `assets`, else of the project."""
     inside = Store(settings.assets).local_path(HOME)
     elsewhere = inside is not None and inside.parent.resolve() != PROJECT_ROOT / "assets"
     return dagster_home() or (inside.resolve() if inside and elsewhere else PROJECT_ROOT / HOME)
@@ -41,7 +41,7 @@ def open_home(settings: Settings) -> Path:
         with contextlib.suppress(OSError):  # a read-only folder does not record its store
             own = home / f"{OWNER}.{uuid4().hex}"
             own.write_text(_place(home, settings.assets))
-            own.replace(home / OWNER)  # at once, because another process may read it now
+            own.replace(home / OWNER)  # in one step, because another process may be reading it
     return home
 
 

@@ -1,4 +1,4 @@
-"""The figures of items. Each figure is drawn once, on a machine with a TeX engine, and kept in the store. Exports and the review page show them."""
+"""The figures of items. Each figure is drawn once, on a machine with a TeX engine, and stored. Exports and the review page show it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def picture_key(name: str) -> str:
 
 
 def draw_figures(space: Workspace, texts: Iterable[Drawing], *, draw: bool = True) -> dict[str, bytes]:
-    """By figure id, the pictures of the figures of `texts` that are stored. With `draw`, missing pictures are drawn and stored if possible."""
+    """The stored pictures of the figures in `texts`, by figure id. With `draw`, missing pictures are drawn and stored if possible."""
     found: dict[str, bytes] = {}
     for text in texts:
         for code in figures_of(text.text):

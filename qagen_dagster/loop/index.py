@@ -18,7 +18,7 @@ from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
 from qagen_dagster.index.chunk_store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.index.search import Searcher, embed_document, index_fingerprint
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.ingest.parallel import interruptible
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.configuration import OTHER_VERSION, Configuration, differences
@@ -152,7 +152,7 @@ def shard_of(document_id: str) -> int:
 def _unchanged(
     job: _Job, number: int, entries: Sequence[IndexEntry], known: SearchIndex | None
 ) -> tuple[list[IndexedDocument], list[str]] | None:
-    """The documents of a shard that needs no work, with an empty list of new ones; None if the shard needs work.
+    """As `_shard` for a shard that needs no work, so no document was embedded now; None if the shard needs work.
 
     A shard needs no work if the last record of the index and the file of the shard have exactly the texts of `entries`.
     """
@@ -258,7 +258,7 @@ def index_version(space: Workspace, corpus_key: str, profile: str | None = None)
 def open_index(space: Workspace, corpus_key: str, meter: Meter | None = None) -> CorpusSearch:
     """Read the search index of a corpus into memory. `meter` checks and records paid queries.
 
-    Raises StoreError if there is no index, or it is incomplete. Its message says how to build one.
+    Raises StoreError if there is no index, or if it is incomplete. The message says how to build the index.
     """
     index = space.store.find(SearchIndex.key(corpus_key), SearchIndex)
     if index is None:

@@ -26,7 +26,7 @@ from qagen_dagster.records.questions.results import CandidateDocument, Candidate
 from qagen_dagster.records.review import Agreement
 from qagen_dagster.store import Store
 
-LEAST = 5  # minimum accepted and minimum other questions for proposing a threshold
+LEAST = 5  # minimum number of accepted questions, and of other questions, for proposing a threshold
 Judged = PublishedQuestion | RejectedQuestion
 LineT = TypeVar("LineT", bound=Record)
 
@@ -64,7 +64,7 @@ def agreement(first: str, second: str, pairs: Sequence[tuple[str, str]]) -> Agre
 def judge_agreements(
     store: Store, combination: Combination, accepted: Mapping[str, bool], judged: Iterable[Judged] | None
 ) -> Iterator[Agreement]:
-    """The agreement of each model and criterion with people. `accepted` states for each question id whether the reviewers accepted the question."""
+    """The agreement of each model and criterion with people. `accepted` states by question id whether the reviewers accepted a question."""
     questions = judged_questions(store, combination, judged)
     made = store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
     report = store.find_head(GroundingReport.key(combination), GroundingReport, DocumentGrades)
@@ -93,9 +93,8 @@ def _findings(judged: Judged, validator: str, grader: str) -> Iterator[tuple[str
 
 
 class Proposal(Record):
-    """A threshold for a key of a scenario. Of the `judged` decisions, the present threshold matches `now` and the proposed one `right`.
-
-    `changed` has the measured values of the questions that only one of the two thresholds accepts.
+    """A threshold for a key of a scenario. `judged` is the number of decisions. The present threshold agrees with `now` of them, and the
+    proposed one with `right`. `changed` has the measured values, by question id, of questions that only one of the thresholds accepts.
     """
 
     key: str
@@ -112,7 +111,7 @@ def proposals(
 ) -> Iterator[Proposal]:
     """A threshold for each key that has a value for at least `LEAST` accepted questions and `LEAST` other questions.
 
-    It maximises the mean of two shares: accepted and other questions that it treats as people did.
+    The threshold maximises the mean of two shares: the share of accepted and the share of other questions that it treats as people did.
     """
     batch = scenario.batch
     limits = {"max_overlap": scenario.max_overlap}

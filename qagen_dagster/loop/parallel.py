@@ -1,4 +1,4 @@
-"""Runs tasks in parallel, some of which must wait for earlier tasks, and ends a run early if its models fail for good."""
+"""Runs tasks in parallel, lets tasks wait for earlier tasks, and ends a run early if its models fail for good."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ BATCH_THREADS = 200  # number of threads that wait for provider batches
 
 
 def worker_count(model: Model | None, usual: int, *, unlimited: bool) -> int:
-    """The number of requests that wait at once: `usual`, or a large number for a model with provider batches and unlimited calls."""
+    """The number of requests that wait at once: `usual`, or BATCH_THREADS for a model with provider batches and an unlimited budget."""
     wide = model is not None and model.spec.execution == "batch" and unlimited
     return BATCH_THREADS if wide else usual
 
@@ -133,7 +133,7 @@ class EarlyStop:
 
 
 class FailuresInARow:
-    """Counts consecutive model failures. From the failure number `most` on, the model is at fault, and `fault` is the last error."""
+    """Counts consecutive model failures. After `most` of them the model counts as broken, and `fault` is the last error."""
 
     def __init__(self, most: int) -> None:
         self.fault: ModelError | None = None
@@ -156,7 +156,7 @@ class FailuresInARow:
 
 
 def counter(progress: Progress | None, total: int) -> Callable[[str], None]:
-    """A function that counts finished work. Each call, from any thread, calls `progress` with the number so far, `total` and its argument."""
+    """A function that counts finished work. Each call, from any thread, calls `progress` with the count, `total` and its argument."""
     guard = threading.Lock()
     done = 0
 

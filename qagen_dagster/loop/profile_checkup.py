@@ -38,7 +38,7 @@ def checkup(
 ) -> Iterator[tuple[str, Finding]]:
     """Check each model and yield its name with each finding. This costs some tokens per model, unless `offline`.
 
-    `sizes` are the numbers of characters of the documents. A model that is shown documents gets a prompt as long as the longest prompt of a run.
+    `sizes` has the lengths of the documents in characters. A model that is shown documents gets a prompt as long as the longest in a run.
 
     The first findings are environment variables for proxies and certificates with values that no client can use. Models that can only be
     reached through these are not checked.
@@ -63,7 +63,7 @@ def checkup(
 def _longest(bound: RoleBinding, sizes: Collection[int]) -> int:
     """The maximum characters of a document that a run shows a model at once."""
     most = bound.spec.opening_characters
-    shown = [size if size <= most else min(most, 8_000) for size in sizes]
+    shown = [size if size <= most else min(most, 8_000) for size in sizes]  # as QAContext.opening does
     return max(shown, default=0) if _SHOWN_DOCUMENTS & set(bound.roles) else 0
 
 

@@ -1,5 +1,5 @@
 """Stores the decisions of reviewers, and derives the state of each question, how well reviewers agree, and which rejected
-questions the generator must avoid. Edits of exam items and problems are proven with a solver before they are stored.
+questions the generator must avoid. It also asks a solver whether an edit of an exam item or problem keeps its key.
 """
 
 from collections import Counter, defaultdict
@@ -97,7 +97,7 @@ def decision_ids(space: Workspace, set_key: str) -> set[str]:
 
 
 def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
-    """By id of each rejected question of a set, the reviewer and the reason. Raises StoreError for a damaged file."""
+    """The reviewer and the reason of each rejected question of a set, as one text by question id. Raises StoreError for a damaged file."""
     found = {name: state_of(some) for name, some in decisions_of(space, set_key).items()}
     return {
         name: f"{review.last.reviewer}: {review.last.reason}".removesuffix(": ")
@@ -107,8 +107,8 @@ def rejections_of(space: Workspace, set_key: str) -> dict[str, str]:
 
 
 def edits_of(space: Workspace, set_key: str) -> dict[str, Decision]:
-    """By id of an item of a bank, the edit that applies to it: the latest edit that was not undone. None applies if somebody accepted the
-    original later, or if the reviewers disagree or reject the item. Raises StoreError for a damaged file.
+    """The edits that apply to the items of a bank, by item id. The latest edit that was not undone applies, unless somebody accepted the
+    original later, or the reviewers disagree or reject the item. Raises StoreError for a damaged file.
     """
     found = {name: _edit(some) for name, some in decisions_of(space, set_key).items()}
     return {name: one for name, one in found.items() if one is not None}
@@ -178,7 +178,7 @@ def review_facts(
 ) -> ReviewFacts | None:
     """The review facts of a set, from the decisions with the ids `known`, or from all decisions if that is None.
 
-    `judged` holds the questions; None means the published and the rejected ones. Returns None if there are no decisions. Raises StoreError.
+    `judged` holds the questions; None means the published and the rejected questions. Returns None without decisions. Raises StoreError.
     """
     stored = decisions_of(space, combination.key)
     used = [one for some in stored.values() for one in some if known is None or one.id in known]
@@ -202,7 +202,7 @@ def made_by_edits(combination: Combination, decisions: Iterable[Decision]) -> se
 def facts_of(
     ids: Collection[str], reviews: Mapping[str, QuestionReview], judges: Iterable[Agreement] = ()
 ) -> ReviewFacts:
-    """The review facts of the questions `ids`, some of which have reviews. Reviews of other questions are ignored."""
+    """The review facts of the questions `ids`. Not every question needs a review. Reviews of other questions are ignored."""
     reviews = {name: one for name, one in reviews.items() if name in ids and one.by_reviewer}
     states = {name: reviews[name].state if name in reviews else ReviewState.UNREVIEWED for name in ids}
     actions = {

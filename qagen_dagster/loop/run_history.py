@@ -55,7 +55,7 @@ class RunHistory:
     """The runs of a store. `sets` are the current candidate sets; a store of an older version may have no other records of runs.
 
     Attributes:
-        ended: by run id, the record of each run that kept one.
+        ended: the records of the runs that have one, by run id.
         collected: the runs that made a candidate set, each with the key of that set.
     """
 

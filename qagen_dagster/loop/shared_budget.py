@@ -68,7 +68,7 @@ class BudgetMeter:
     """Keeps paid calls within the budgets of run, partition and document, and records their cost.
 
     The budget of a document also applies to an exam item, to a problem, and to a command outside the asset graph, which shares no
-    `spending`. Messages call it `subject`.
+    `spending`. `subject` is the name of this document, item, problem or command in messages.
     """
 
     budget: Budget
@@ -146,7 +146,7 @@ def effective_budget(profile: Profile, run: Allowance | None) -> Budget:
 
 
 def unique_calls(calls: Iterable[CallSummary]) -> list[Usage]:
-    """The usage of the calls. Calls with the same request count once. Every call that was never sent counts."""
+    """The usage of the calls. Calls with the same request key count once. Each call without a key counts."""
     by_request = {call.request_key or str(number): Usage.of(call) for number, call in enumerate(calls)}
     return list(by_request.values())
 

@@ -59,7 +59,7 @@ def wilson(part: float, whole: float, deviations: float = _Z_95) -> tuple[float,
 class Clustered:
     """The 95 % interval of the mean of values from 0 to 1 that lie in clusters.
 
-    `design_effect`: the variance of the mean divided by that of as many independent values. None if all values are equal or in one cluster.
+    `design_effect`: the factor by which the clusters change the variance of the mean. None if all values are equal or in one cluster.
     """
 
     low: float
@@ -80,7 +80,7 @@ def clustered(clusters: Collection[Sequence[float]]) -> Clustered:
     effect = cluster_variance(clusters) * count / spread
     share = total / count
     independent = share * (1 - share) * count / (spread * max(_LEAST_EFFECT, effect))
-    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # the number of equal clusters in their place
+    alike = count**2 / sum(len(part) ** 2 for part in clusters)  # the equivalent number of equal clusters
     return Clustered(*wilson(share * independent, independent, student(max(1, round(alike) - 1))), effect)
 
 
@@ -93,7 +93,7 @@ def cluster_variance(clusters: Collection[Sequence[float]]) -> float:
 
 
 def student(freedom: int) -> float:
-    """The 97.5 % quantile of Student's t, to 0.03 from three degrees of freedom on (Abramowitz and Stegun, 26.7.5)."""
+    """The 97.5 % quantile of Student's t; from three degrees of freedom on, the error is at most 0.03 (Abramowitz and Stegun, 26.7.5)."""
     if freedom < 3:
         return (12.706, 4.303)[freedom - 1]
     z = _Z_95
@@ -184,7 +184,7 @@ class Scores:
         difficulties near 0, because few candidates do not determine them.
         """
         right = self.right
-        ability = np.linspace(-4, 4, 41)
+        ability = np.linspace(-4, 4, 41)  # points of numerical integration
         slope, level = np.ones(right.shape[1]), np.zeros(right.shape[1])
         for _ in range(ROUNDS):
             chance = 1 / (1 + np.exp(-(np.outer(ability, slope) + level)))
@@ -197,6 +197,7 @@ class Scores:
             curve = [ability**power @ (count * spread) for power in (0, 1, 2)]
             first, mixed, second = curve[0] + 1 / PRIOR, curve[1], curve[2] + 1 / PRIOR
             whole = first * second - mixed**2
+            # The limits are needed, because Newton steps may overshoot.
             slope = np.clip(slope + (first * by_slope - mixed * by_level) / whole, 0.05, 4)
             level = np.clip(level + (second * by_level - mixed * by_slope) / whole, -6, 6)
         return [float(one) for one in slope], [float(one) for one in -level / slope]

@@ -17,8 +17,8 @@ from typing import Any
 
 from qagen_dagster.mathematics.floats import OPERATORS
 
-LONGEST = 2_000
-MOST_NODES = 400
+LONGEST = 2_000  # maximum characters of an expression
+MOST_NODES = 400  # maximum parts of an expression
 MOST_GIVENS = 40
 MOST_DIGITS = 60
 CONSTANTS = frozenset(("pi", "E"))
@@ -30,8 +30,8 @@ POINTS = 4  # number of points at which values with symbols are compared
 MOST_BITS = 4_000  # maximum bits of a whole number
 MOST_TERMS = 2_000  # maximum terms of a sum or product
 _HIGHEST_DEGREE = 60  # maximum exponent of a power with symbols
-_LARGEST_ROOT = 1_000
-_WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}
+_LARGEST_ROOT = 1_000  # maximum order of a root
+_WHOLE = {"factorial": 300, "binomial": 1_000, "gcd": 10**30, "lcm": 10**30}  # their largest whole arguments
 _ONE, _TWO, _ONE_OR_TWO, _SOME = range(1, 2), range(2, 3), range(1, 3), range(1, 40)
 
 
@@ -68,7 +68,7 @@ def parse_form(
     expression: str, givens: Mapping[str, str] | None = None, free: frozenset[str] = frozenset()
 ) -> Form:
     """Check an expression and its givens. Raises FormError. A given whose value is its own name, and every name of
-    `free`, is a positive symbol. Other givens have values of numbers and such symbols, not of other givens."""
+    `free`, is a positive symbol. The values of other givens may contain numbers and such symbols, but no other givens."""
     given = dict(givens or {})
     if len(given) > MOST_GIVENS:
         raise _refused(f"more than {MOST_GIVENS} givens")
@@ -204,7 +204,7 @@ def _of_variable(name: str, args: list[ast.expr], names: frozenset[str]) -> tupl
 
 
 def _root(node: ast.Subscript, names: frozenset[str]) -> _Part:
-    """One of the real roots: `solve(expression, x)[0]` or `[-1]`."""
+    """One of the real roots, such as `solve(expression, x)[0]` or `[-1]`."""
     place = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
     if not isinstance(place, ast.Constant) or type(place.value) is not int or place.value > 20:
         raise _refused("an index that is not a small whole number")
@@ -230,7 +230,7 @@ def _sympy() -> Any:
 
 
 def evaluate(form: Form) -> tuple[str, tuple[str | None, ...]]:
-    """The exact value as text, and as decimals at `POINTS` points of its symbols; without symbols, these decimals are
+    """The exact value as text (300 characters at most), and as decimals at `POINTS` points of its symbols; without symbols, these decimals are
     equal. None stands for a point at which the value is not real and finite. Raises FormError."""
     try:
         known: dict[str, Any] = {name: _sympy().Symbol(name, positive=True) for name in form.free}

@@ -28,12 +28,12 @@ _PIECE = re.compile(
 
 
 _ALWAYS_UNITS = ("\u03a9", "\u2126")
-DEEPEST = 25
+DEEPEST = 25  # maximum depth of nested groups
 _FUNCTIONS: dict[str, str] = _NOTATION["functions"]
 _GREEK = frozenset(_NOTATION["greek"].split())
 _TIMES = ("times", "cdot", "*")
 _GLUED = frozenset("FTCVHAJWKLNlx")  # "2F" is twice F, "2 F" is two farads
-_SEVERAL: dict[str, str] = _NOTATION["several"]
+_SEVERAL: dict[str, str] = _NOTATION["several"]  # marks that no single value has, each with its message
 
 
 class Kind(StrEnum):

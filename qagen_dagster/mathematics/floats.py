@@ -1,6 +1,6 @@
-"""The value of an expression as a float, or as a fraction if the expression is our own: much faster than `evaluator.py`.
+"""Computes expressions as floats, or as fractions if the expressions are our own. This is much faster than `evaluator.py`.
 
-`float_of` computes what `value_reading.py` reads, if the values of its symbols are known. The length of the expression bounds time and memory.
+`float_of` computes what `value_reading.py` reads, if the values of its symbols are known. An expression's length bounds time and memory.
 """
 
 import ast
@@ -29,7 +29,7 @@ _OF_ONE: dict[str, Callable[[float], float]] = {
 
 
 def float_of(expression: str, names: Mapping[str, float] | None = None) -> float:
-    """The value of an expression in the syntax of checkable forms. Raises ValueError if it has no finite value, or symbols without a value."""
+    """The value of an expression in the syntax of checkable forms. Raises ValueError for symbols without a value, and for no finite value."""
     try:
         value = _function(expression, float)({"pi": math.pi, **(names or {})})
     except (ArithmeticError, KeyError, TypeError, SyntaxError, MemoryError, RecursionError) as error:

@@ -17,7 +17,7 @@ from qagen_dagster.mathematics.sandbox_worker import Compute, Task, compute_form
 from qagen_dagster.worker_process import Worker, WorkerError
 
 SECONDS = 2.0  # for one job; a job for which the process must start takes well under five seconds
-MEMORY_BYTES = 300_000_000
+MEMORY_BYTES = 300_000_000  # for one job, in addition to the warm process
 GRACE = 0.5  # seconds after the child's own time limit until the whole session is killed
 
 

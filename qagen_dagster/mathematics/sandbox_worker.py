@@ -15,7 +15,7 @@ from qagen_dagster.mathematics.evaluator import FormError, FormFailure, evaluate
 from qagen_dagster.worker_process import address_space
 
 _MOST_BYTES = 1_000_000  # maximum bytes of a reply
-_REPLY = 0  # the descriptor of a computing process to which it writes its reply
+_REPLY = 0  # the file descriptor to which a computing process writes its reply
 _WARM_UP = (
     "sqrt(2)*pi**2/3 + sin(pi/7) + cos(1)*tan(1) + cot(1)+sec(1)+csc(1)",
     "asin(1/3)+acos(1/3)+atan(2)+atan2(1,2)+sinh(1)+cosh(1)+tanh(1)+exp(1/2)+log(3)+ln(2)+log(8,2)",

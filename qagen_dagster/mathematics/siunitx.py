@@ -1,4 +1,4 @@
-r"""Writes out what the package siunitx makes: `\SI{3e8}{\metre\per\second}` as `3 \times 10^{8}\,\mathrm{m/s}`."""
+r"""Writes out commands of the package siunitx: `\SI{3e8}{\metre\per\second}` becomes `3 \times 10^{8}\,\mathrm{m/s}`."""
 
 import re
 
@@ -26,8 +26,8 @@ _POWER_OF_TEN = re.compile(r"(?<=[\d.])\s*[eE]\s*\+?(-?\d{1,3})")
 
 
 def written_out(latex: str) -> str:
-    r"""The text with numbers and upright units for the commands `\SI`, `\qty`, `\num`, `\ang`, `\si` and `\unit`, and for macros of units without
-    a command. An argument that is not understood stays as it is."""
+    r"""The text with numbers and upright units for the commands `\SI`, `\qty`, `\num`, `\ang`, `\si` and `\unit`, and for macros of units
+    without a command. An argument that is not understood stays as it is."""
     text = _QUANTITY.sub(lambda one: f"{_number(one[1])}\\,{_unit(one[2])}", latex)
     text = _ANGLE.sub(r" \1 \\degree ", text)
     text = _UNIT.sub(lambda one: _unit(one[1]), _NUMBER.sub(lambda one: _number(one[1]), text))

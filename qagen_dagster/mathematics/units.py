@@ -1,6 +1,6 @@
 """Units of measurement as exact factors to base units.
 
-The factors of SI units, and of units that are used with them, are those of the SI Brochure, 9th edition. Degrees and radians are numbers,
+The factors of SI units, and of units that are used with them, are from the SI Brochure, 9th edition. Degrees and radians are numbers,
 so that 180 degrees equal pi.
 """
 
@@ -53,8 +53,8 @@ def _unit(factor: str | int = 1, pis: int = 0, **powers: int) -> Unit:
 
 _TABLES = read_table(__package__, "units.toml")
 _PREFIXES: dict[str, int] = _TABLES["prefixes"]
-_PREFIXED = {name: _unit(**row) for name, row in _TABLES["prefixed"].items()}
-_WHOLE = {name: _unit(**row) for name, row in _TABLES["whole"].items()}
+_PREFIXED = {name: _unit(**row) for name, row in _TABLES["prefixed"].items()}  # units that may have a prefix
+_WHOLE = {name: _unit(**row) for name, row in _TABLES["whole"].items()}  # units without prefixes
 SPELLED: dict[str, str] = _TABLES["spelled"]
 _JOINED = {"kmh": (("km", 1), ("h", -1)), "Nm": (("N", 1), ("m", 1))}
 INVERTED = {"ms": (("m", 1), ("s", -1))}  # British papers write "ms^{-1}" for metres per second
@@ -92,7 +92,7 @@ def named_unit(word: str) -> Unit | None:
 
 
 def product(text: str, parts: Iterable[tuple[str, int]]) -> Unit:
-    """The product of powers of named units, spelled `text`. Names of no unit are left out."""
+    """The product of powers of named units, spelled `text`. Names that are not units are left out."""
     unit = Unit(text, Fraction(1))
     for name, power in parts:
         found = named_unit(name)

@@ -18,8 +18,8 @@ ROUNDED = 0.05  # if one answer may be the rounded value of the other
 SOLVED = 0.021  # between the key and a solver's answer: rounded, or with g = 9.8 instead of g = 10
 EXPORTED = 0.02  # in exports, for values with a unit; solvers may differ about as much from the key
 _CONTEXT = Context(prec=60, Emax=10**9, Emin=-(10**9))
-_EXACT = Decimal("1e-40")
-_NOTHING = Decimal("1e-100")
+_EXACT = Decimal("1e-40")  # maximum relative difference of equal values
+_NOTHING = Decimal("1e-100")  # two values below this are both zero
 _PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
 
 

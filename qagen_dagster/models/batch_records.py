@@ -35,8 +35,7 @@ class Job(Record):
     created: datetime
     state: JobState = JobState.SENDING
     id: str | None = None  # the server's id
-    # The requests without a response, each with the reason
-    lost: dict[str, str] = Field(default_factory=dict)
+    lost: dict[str, str] = Field(default_factory=dict)  # the requests without a response, with the reasons
     note: str = ""  # how the batch ended, as the server says
 
 

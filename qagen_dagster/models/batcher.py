@@ -92,7 +92,7 @@ class _Group:
     # the errors of requests that the server refuses for good, by key
     refused: dict[str, errors.ModelError] = field(default_factory=dict[str, errors.ModelError])
     failure: errors.ModelError | None = None  # the failure of the whole batch
-    to_resend: bool = False  # the server will not work on the batch, so its requests go into another batch
+    to_resend: bool = False  # the server lacks the batch or room for it: send its requests again
 
 
 class Batcher:
@@ -117,7 +117,7 @@ class Batcher:
     def ask(self, key: str, request: Request) -> None:
         """Put the request `key` into a batch, unless it is in one, and wait until the batch has ended. The ledger then has the response if
         the batch gave one. Raises PermanentModelError for a request or batch that the server refuses, and TransientModelError after the
-        deadline."""
+        deadline or if the thread that leads the batch was stopped."""
         ends = time.monotonic() + self._spec.batch_deadline_seconds
         while True:
             job = self.book.open_for(key)

@@ -1,8 +1,8 @@
 """The budgets that limit the cost of model calls, and reservations for calls in flight.
 
 This module checks the allowances of a run, a partition and a document, and counts calls for the display of progress. `prices.py` has the
-price of a call, `loop/shared_budget.py` adds up the spending of all processes, and `loop/` decides what happens to a document when its budget
-is exhausted.
+price of a call, `loop/shared_budget.py` adds up the spending of all processes, and `loop/` decides what happens to a document when its
+budget is exhausted.
 """
 
 import itertools
@@ -133,7 +133,7 @@ class Holds:
         spent: Callable[[], Mapping[Hashable, Spent]],
         most: Spent,
     ) -> int | None:
-        """None if the call may start. Otherwise it must wait until the number of ended calls is no longer the number that is returned.
+        """None if the call may start; else the number of calls that have ended. The caller must wait until this number changes.
 
         Raises BudgetExhaustedError if there would be no room even without the calls in flight.
         """
@@ -172,7 +172,7 @@ class Tally:
     calls: int = 0
     usd: float = 0.0  # calls without a known price count as 0
     retries: int = 0
-    unmeasured: bool = False  # some calls count with their reserved amounts
+    unmeasured: bool = False  # some calls count with at least their reserved tokens
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def paid(self, usd: float) -> None:

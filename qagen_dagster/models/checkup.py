@@ -42,7 +42,7 @@ from qagen_dagster.store import Store
 
 T = TypeVar("T")
 IN_PROCESS = "runs in this process; it needs no key and no server"
-TOKENS = 1024  # maximum of one reply, with room for models that think; a thinking budget comes on top
+TOKENS = 1024  # maximum of one reply, with room for models that think; a thinking budget is added
 SECONDS = 60.0  # maximum of one call
 COLOURS = ("yellow", "blue")
 _OF_A_RUN = 8_000  # characters of a run's prompts and tools beside the document
@@ -213,8 +213,8 @@ class _Probe:
             return response, ()
         calls = response.message.tool_calls
         if calls and _as_asked(calls[0]):
-            told = Finding(what, True, f"called as asked, {self.spec.tool_calling}")
-            return told, (*request.messages, response.message)
+            called = Finding(what, True, f"called as asked, {self.spec.tool_calling}")
+            return called, (*request.messages, response.message)
         if response.stop is Stop.LENGTH:
             return self._cut_off(what), ()
         if not calls:

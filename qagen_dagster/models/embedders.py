@@ -78,8 +78,8 @@ class EmbeddingUse(Record):
     texts: int = 0
     calls: int = 0  # paid
     replayed: int = 0  # calls answered from the ledger
-    tokens: int = 0  # of paid calls, as the server counts them
-    usd: float | None = 0.0  # None if the price is unknown
+    tokens: int = 0  # of paid calls: counted by the server, or else the reserved tokens
+    usd: float | None = 0.0  # None if the price or a number of tokens is unknown
 
     def plus(self, other: "EmbeddingUse") -> "EmbeddingUse":
         return EmbeddingUse(

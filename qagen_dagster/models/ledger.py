@@ -37,14 +37,14 @@ from qagen_dagster.records.base import Record
 from qagen_dagster.records.ids import digest
 from qagen_dagster.store import Blobs
 
-# After so many consecutive useless replies, over all documents, a model is not asked again.
+# After this number of consecutive useless replies, over all documents, a model is not asked again.
 STOP_AFTER = 20
 _CUT = "cut off at {most} output tokens: raise `max_output_tokens` of the model, or the limit of its server"
 
 
 def fault_of(request: Request, response: Response) -> str | None:
-    """The reason why no agent can use a reply; None if an agent can use it. A reply is useless if it has at most
-    reasoning, or if each of its tool calls names an unknown tool or has unreadable arguments."""
+    """The reason why no agent can use a reply; None if an agent can use it. A reply is useless if it has no text and
+    no tool call, or if each of its tool calls names an unknown tool or has unreadable arguments."""
     message = response.message
     if response.stop is Stop.LENGTH:  # the complete items and lines of a reply that is cut off are useful
         useful = message.text or any(call.arguments for call in message.tool_calls[-1:])
@@ -206,8 +206,8 @@ class Ledger:
     @contextmanager
     def only_one(self, key: str) -> Generator[int | None]:
         """Hold the lock of `key` among all threads, processes and machines that use these entries, so that no
-        request is paid twice. When a process ends, its locks are released; those of a store without lock files
-        are released after `lease.SECONDS`. Yields the open lock file, or None without a lock file."""
+        request is paid twice. When a process ends, its locks are released; in a store without lock files, this
+        happens after `lease.SECONDS`. Yields the open lock file, or None without a lock file."""
         with self._guard:
             ours, users = self._locks.get(key, (threading.Lock(), 0))
             self._locks[key] = (ours, users + 1)
@@ -269,7 +269,7 @@ class LedgeredModel:
         return self._finish(request, response, entry, replayed=replayed)
 
     def _finish(self, request: Request, response: Response, entry: Entry, *, replayed: bool) -> Response:
-        """`response` with the key, time and retries of its entry, and with the mark whether it was replayed.
+        """`response` with the key, time and retries of its entry, and with `replayed`.
 
         If the counts of tokens are not credible, `charged` holds what budgets count.
         """
@@ -294,7 +294,7 @@ class LedgeredModel:
         return cost_of(self.spec, at_most(request, self.spec))
 
     def _cost(self, request: Request, entry: Entry) -> Spent:
-        """The cost that budgets count for a stored response. If the token counts are not credible, the cost is everything that was reserved."""
+        """The cost that budgets count for a stored response. If the token counts are not credible, at least the reserved tokens count."""
         try:
             usage = self._provider.read(entry.body).usage
         except MalformedResponseError:
@@ -327,8 +327,8 @@ class LocalModel:
             if self._meter is not None:
                 self._meter.record(cost_of(self.spec, response.usage))
         seconds = round(time.monotonic() - started, 6)
-        told = {"request_key": request_key(self.spec, request), "seconds": seconds}
-        return response.model_copy(update=told)
+        circumstances = {"request_key": request_key(self.spec, request), "seconds": seconds}
+        return response.model_copy(update=circumstances)
 
 
 def _seal(entry: Entry) -> bytes:

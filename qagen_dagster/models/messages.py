@@ -194,8 +194,8 @@ class Usage(Record):
         return most.model_copy(update=tokens)
 
 
-MOST_CHARACTERS = 100  # no text has more characters per token on average, and no server counts more than this times the most
-_LEAST_LIMIT = 1000  # tokens that a server may add to a short prompt
+MOST_CHARACTERS = 100  # characters per token: no text has more on average; also the factor by which a credible count may exceed the maximum
+_LEAST_LIMIT = 1000  # tokens; a smaller maximum counts as this, because servers add tokens to short prompts
 
 
 class Stop(StrEnum):

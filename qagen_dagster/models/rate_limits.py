@@ -194,8 +194,8 @@ def limited(provider: Provider, key_variable: str | None, folder: Path) -> Provi
 def shared_limiter(
     spec: ModelSpec, key_variable: str | None, folder: Path, limits: RateLimits, *, of: str = ""
 ) -> "Limiter":
-    """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does. `of`
-    names an endpoint that has a limiter of its own, such as that of batches."""
+    """The limiter that all callers with this model and key share. Raises ConfigError as `limited` does. `of` names
+    an endpoint that has a limiter of its own, such as the batch endpoint."""
     parts = (spec.provider, spec.base_url or "", spec.model, key_variable or "", *([of] if of else ()))
     return Limiter(spec.name, limits, _own(folder) / "limits" / digest(*parts)[:32])
 
@@ -350,7 +350,7 @@ class Limiter:
         return seconds
 
     def update(self, change: Callable[[RateState], RateState] = lambda state: state) -> RateState:
-        """Lock the file of the shared state, and replace the state by what `change` makes of it. Returns the new state.
+        """Lock the file of the shared state, and replace the state by the result of `change`. Returns the new state.
         A file whose content is not a state counts as missing. Raises TransientModelError."""
         try:
             file = lock(self._path, fcntl.LOCK_EX)

@@ -1,10 +1,10 @@
 """Deadlines of a call and of each of its attempts, and the repetition of a call while its failure is transient.
 
 A deadline holds however slowly a server sends. A timeout of an SDK is for one read of a socket only, so a server that sends a byte now and
-then could keep a call open forever. This module decides when the call and the attempt of this thread end, stops network streams then, and
-decides when to repeat, how long to back off (reads Retry-After) and when to give up. Errors are made from answers in
-`wires/server_errors.py`, `rate_limits.py` caps the pause that a server asks for, and `ledger.py` stores responses. A call is not repeated
-here for a fault that the model could correct.
+then could keep a call open forever. This module decides when the call and the attempt of this thread end, and then stops their network
+streams. It decides whether a call is repeated, and after what pause (Retry-After). It does not repeat a call for a fault that the
+model could correct. `wires/server_errors.py` makes errors from answers, `rate_limits.py` caps the pause that a server asks for, and
+`ledger.py` stores responses.
 """
 
 import math

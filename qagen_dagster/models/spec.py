@@ -21,7 +21,7 @@ class ModelSpec(Record):
     api_key_env: str | None = None  # name of the variable, never its value
     timeout_seconds: float = Field(default=120.0, gt=0)
     tool_calling: str = Field(default="native", pattern="^(native|emulated)$")
-    opening_characters: int = Field(default=OPENING_CHARACTERS, ge=0)  # longest text in the first message
+    opening_characters: int = Field(default=OPENING_CHARACTERS, ge=0)  # of a first message's text
     images: bool = True  # whether the model accepts pictures
     structured_output: str = Field(default="json_schema", pattern="^(json_schema|json_object|none)$")
     max_image_pixels: int = Field(default=1_150_000, ge=10_000)

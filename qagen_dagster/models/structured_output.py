@@ -31,7 +31,7 @@ def loads(text: str, *, nan_is_null: bool = False) -> Any:
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The first JSON object in a reply that is not empty, or {} if only empty objects can be read. There may be text around the object,
+    """The first JSON object with content in a reply, or {} if only empty objects can be read. There may be text around the object,
     and strings may have single quotes. Raises ValueError with a text for the model if no object can be read."""
     fault, empty = "there is no JSON object in the reply", None
     for piece, closed in _objects(text):
@@ -57,7 +57,7 @@ def read_arguments(raw: object) -> tuple[dict[str, Any], str | None]:
     """Returns (arguments, fault) of a native tool call. `fault` is None if the arguments are readable. Otherwise it is a text for the model
     that states why they are not, and the arguments are the `whole_items` of `raw`.
 
-    `raw` is a JSON string, an object from some servers, or nothing from some servers for a tool without arguments.
+    `raw` is a JSON string. Some servers send an object instead, or nothing for a tool without arguments.
     """
     if raw is None or raw == "":
         return {}, None

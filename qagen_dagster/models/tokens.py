@@ -24,8 +24,8 @@ def at_most(request: Request, spec: ModelSpec) -> Usage:
     return Usage(input_tokens=tokens, cache_write_tokens=tokens, output_tokens=spec.max_output_tokens)
 
 
-def _input(request: Request, spec: ModelSpec, characters: int) -> int:
-    """Tokens of input, if a token has `characters` bytes."""
+def _input(request: Request, spec: ModelSpec, token_bytes: int) -> int:
+    """Tokens of input, if a token has `token_bytes` bytes."""
     size, pictures = len(request.system.encode()), 0
     for tool in request.tools:
         size += len(tool.description.encode()) + len(json.dumps(tool.parameters))
@@ -36,7 +36,7 @@ def _input(request: Request, spec: ModelSpec, characters: int) -> int:
             size += len(json.dumps(part.arguments))
         elif part.type == "image" and spec.images:
             pictures += 1
-    return size // characters + pictures * PICTURE_TOKENS
+    return size // token_bytes + pictures * PICTURE_TOKENS
 
 
 def _parts(messages: Iterable[Message]) -> Generator[Any]:

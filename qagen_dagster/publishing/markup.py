@@ -237,12 +237,14 @@ def _html(text: str, formula: Callable[[Segment, str], str]) -> str:
 
 
 def text_of(parent: Element, name: str, value: str) -> Element:
+    """Add a child `name` whose element `text` has `value`. Returns the child."""
     child = etree.SubElement(parent, name)
     etree.SubElement(child, "text").text = xml_text(value)
     return child
 
 
 def html_of(parent: Element, name: str, value: str) -> Element:
+    """Add a child as `text_of` does, and mark its text as HTML. Returns the child."""
     child = text_of(parent, name, value)
     child.set("format", "html")
     return child

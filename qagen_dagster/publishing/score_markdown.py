@@ -9,9 +9,9 @@ SHOWN = ("correct", "document_recall_at_5", "evidence_recall_at_5")  # measures 
 _MEANINGS = {
     "correct": "`correct` is the share of right answers; an unanswered question counts as wrong. ",
     "key": "`key_facts` is the mean share of the key facts of the published answer that the system's answer states. ",
-    "abstention": "`abstention` is the share of questions without an answer that the system does not answer, `over_abstention` that of the "
-    "others. `answerable_accuracy` is the share of right answers to the others. `balanced` is the harmonic mean of `answerable_accuracy` and "
-    "`abstention`: a system that always abstains has 0, and so has one that never does. ",
+    "abstention": "`abstention` is the share of questions without an answer that the system does not answer, `over_abstention` the share "
+    "of the others that it does not answer. `answerable_accuracy` is the share of right answers to the others. `balanced` is the harmonic "
+    "mean of `answerable_accuracy` and `abstention`: it is 0 for a system that always abstains, and for a system that never does. ",
     "document": "`document_recall_at_5` is the share of questions whose document is among the first 5 documents; "
     "`document_mrr` is the mean of 1 / its rank. ",
     "evidence": "`evidence_recall_at_5` is the mean share of a question's quotes that the first 5 passages have; "

@@ -192,7 +192,7 @@ def _kind(value: object) -> object:
     raise ValueError(f"{value!r} is no kind of question: use {', '.join(known)}")
 
 
-_NEARLY = 1e-6
+_NEARLY, _ROUNDED = 1e-6, 0.01  # tolerances for sums of shares; shares of writers may be rounded
 # Limits of shares: enough other questions must be made first, because they test whether the validator finds answers.
 MOST_WITHOUT_ANSWER, MOST_STAGED = 0.5, 0.9
 
@@ -202,7 +202,7 @@ class BatchOptions(Record):
 
     Attributes:
         complexity: the preset of question types.
-        question_types: types that replace those of the preset.
+        question_types: the types that are used in place of the preset.
         mix: the number of questions of each type per document. None: `target_count` is distributed evenly over the types.
         similarity: two questions whose cosine is at least this value count as the same question.
         min_question_confidence: a question whose grounding has a lower confidence is remade.
@@ -253,8 +253,8 @@ class EvaluationOptions(Record):
         min_recall_at_5: the check fails if the share of questions whose document is among the first five found is smaller.
         min_answer_f1: the check fails if the mean F1 of the answers from the document is lower.
         judge_labels: whether the judge of the profile grades the passages whose relevance code does not know.
-        pool_depth: how many results of each ranking are graded, and at most how many passages more in each round of feedback.
-        feedback_rounds: how often passages like the relevant ones are graded, too.
+        pool_depth: the number of results of each ranking that are graded, and the maximum of passages that a round of feedback adds.
+        feedback_rounds: the number of rounds of feedback, which add passages that are similar to relevant ones.
     """
 
     max_leaked: Share | None = 0.1
@@ -282,7 +282,7 @@ class Style(StrEnum):
 
 
 class Audience(StrEnum):
-    """The groups of people whose wording may be imitated by the questions of a set."""
+    """The groups of people whose wording the questions of a set may imitate."""
 
     READER = "reader"  # somebody who has seen the text
     SEARCHER = "searcher"  # somebody who has not seen the text
@@ -367,7 +367,7 @@ class ScenarioConfig(Record):
             raise ValueError("batch: needs `strategy: batch`")
         if self.strategy is not Strategy.AGENT and Mode.VISUAL in self.modes:
             raise ValueError(f"strategy: {self.strategy.value} reads text only: set `modes: [textual]`")
-        if self.writers is not None and not math.isclose(sum(self.writers.values()), 1, abs_tol=0.01):
+        if self.writers is not None and not math.isclose(sum(self.writers.values()), 1, abs_tol=_ROUNDED):
             raise ValueError(f"writers: the shares are {sum(self.writers.values()):g} in all, not 1")
         self._check_mix(self.mix or {})
         return self

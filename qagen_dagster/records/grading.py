@@ -42,7 +42,7 @@ class SentenceStatus(StrEnum):
 
 
 class Decider(StrEnum):
-    """The decider on whether an answer is grounded."""
+    """Who decided whether an answer is grounded."""
 
     CODE = "code"
     JUDGE = "judge"
@@ -97,7 +97,7 @@ class AnswerGrade(Record):
 
     @property
     def decided_by(self) -> Decider | None:
-        """The decider on whether the answer is grounded; None if it could not be decided."""
+        """Who decided whether the answer is grounded; None if nobody could."""
         if self.is_grounded is None:
             return None
         return Decider.CODE if self.llm_verdict is None else Decider.JUDGE

@@ -85,8 +85,8 @@ class OfCombination(Record):
 def document_id(relative_path: str, row: str | None = None) -> str:
     """A folder-safe id for a document: its path under `documents/`, plus the row of a JSONL file.
 
-    `/` becomes `--`, and unsafe characters become `_`. An id that is too long, or that another document or one of our files might have, is
-    cut to at most 111 characters, and gets a suffix: `-` and eight hexadecimal digits of a hash of the path and the row.
+    `/` becomes `--`, and unsafe characters become `_`. An id is cut to at most 111 characters if it is too long, or if another document or
+    one of our files might have the same name. It then gets a suffix: `-` and eight hexadecimal digits of a hash of the path and the row.
     """
     original = relative_path if row is None else f"{relative_path}#{row}"
     joined = original.replace("/", "--") if row is None else f"{relative_path.replace('/', '--')}--{row}"

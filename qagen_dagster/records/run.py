@@ -36,7 +36,7 @@ class CallSummary(Record):
 
 
 class Usage(NamedTuple):
-    """The values of a call that sums need. A tuple takes a fifth of the memory of a record, and a large corpus has a million calls."""
+    """The values of a call that are added up. A tuple takes a fifth of the memory of a record, and a large corpus has a million calls."""
 
     role: str
     model: str

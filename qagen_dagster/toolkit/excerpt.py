@@ -60,7 +60,7 @@ def enclose(rows: list[str]) -> Block:
 
 
 def with_fewer_numbers(rows: str) -> Block:
-    """The rows, of which every tenth line and the first of each part keeps its number. The other numbers only cost tokens."""
+    """The rows. Only every tenth line, and the first line of each part, keeps its number, because numbers cost tokens."""
     shown: list[str] = []
     goes_on = False
     for row in rows.split("\n"):
@@ -108,6 +108,6 @@ def label_key(label: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """White space collapsed, cut to `limit` characters with an ellipsis, delimiters neutralised."""
+    """The text on one line: white space collapsed, cut to `limit` characters with an ellipsis, delimiters neutralised."""
     flat = " ".join(text.split())
     return neutralise(flat if len(flat) <= limit else flat[: limit - 3].rstrip() + "...")

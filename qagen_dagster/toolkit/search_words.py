@@ -10,9 +10,11 @@ from pydantic import Field
 from qagen_dagster.errors import ToolError
 from qagen_dagster.records.document import VisualType
 from qagen_dagster.toolkit import matching
-from qagen_dagster.toolkit.document_view import DocumentView, is_reference_list
+from qagen_dagster.toolkit.back_matter import is_reference_list, reference_lines
+from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise, one_line, row, row_around, shown_label
 from qagen_dagster.toolkit.matching import Hit, Hits, find_literal, find_regex
+from qagen_dagster.toolkit.running_heads import running_heads
 from qagen_dagster.toolkit.tool import Tool, tool
 
 MAX_WORDS = 6
@@ -26,7 +28,7 @@ _REGEX_SIGNS = (".*", ".+", "|", "\\", "[", "(?", "^", "$")
 
 
 def near_words(view: DocumentView, text: str) -> str:
-    """A text that states for each of the first words of a pattern without matches whether it, or similar words, occur in the document."""
+    """For each of the first words of a pattern that has no match, a note whether the word or a similar word is in the document."""
     words = list(dict.fromkeys(_WORD.findall(text.casefold())))[:MAX_WORDS]
     return "; ".join(_occurrence(view, word) for word in words)
 
@@ -95,10 +97,11 @@ def search_tool(view: DocumentView) -> Tool:
 def _without_lists(view: DocumentView, found: Hits, start_line: int) -> tuple[Hits, list[str]]:
     """Returns the matches outside running heads, and notes on the matches that were left out. The matches in a reference list that begins
     after `start_line` are left out, too, if any other matches remain."""
-    body = tuple(hit for hit in found.hits if hit.first not in view.running_heads)
+    recurring = running_heads(view.document.pages, view.lines)
+    body = tuple(hit for hit in found.hits if hit.first not in recurring)
     heads = len(found.hits) - len(body)
     notes = [f"[{heads} more in heads of pages that repeat]"] if heads else []
-    for first, last in view.reference_lines:
+    for first, last in reference_lines(view.document, len(view.lines)):
         rest = tuple(hit for hit in body if not first <= hit.first <= last)
         count = len(body) - len(rest)
         if count and rest and start_line < first:

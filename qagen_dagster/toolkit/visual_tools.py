@@ -21,7 +21,7 @@ MAX_ROWS = 100
 MAX_CHARACTERS = 16_000
 _MAX_CAPTION = 300
 MARGIN_POINTS = 2.0  # around a visual; a wider margin would show neighbouring columns and lines of text
-MIN_FRACTION = 0.02  # a narrower box is refused
+MIN_FRACTION = 0.02  # of the page's width or height; a narrower box is refused
 _MAX_NAMED = 20
 _FIGURE = re.compile(r"^fig(?:ures?|s?\.?)\s*(?=[a-z]?\d)")
 # "4d", "4(a, b)"

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.errors import DocumentError, StoreError
 from qagen_dagster.formats.base import PageImage
-from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.ingest.corpus_files import stored_text, visual_image
 from qagen_dagster.loop.catalog import CATALOG, catalog_file
 from qagen_dagster.loop.evaluation.run_questions import latest_report
 from qagen_dagster.loop.judges import judge_agreements, stored_lines
@@ -95,7 +95,7 @@ def _why(question: Question) -> Iterator[str]:
         yield question.detail
 
 
-def _facts(known: stats.Row) -> dict[str, str]:
+def _facts(known: queries.Row) -> dict[str, str]:
     return {
         "generator": known.generator_model,
         "validator": known.validator_model,
@@ -104,7 +104,7 @@ def _facts(known: stats.Row) -> dict[str, str]:
         "document version": known.document_version or _UNKNOWN,
         "attempt": str(known.attempt),
         "model calls": str(known.calls),
-        "tokens": stats.told_tokens(known),
+        "tokens": queries.told_tokens(known),
         "cost": _UNKNOWN if known.usd is None else f"${known.usd:.4f}",
     }
 
@@ -182,10 +182,10 @@ class QuestionSet(review_set.ReviewSet):
         try:
             with catalog_file(self._space.store) as file:
                 if isinstance(one, PublishedQuestion):
-                    known = stats.question(file, key)
+                    known = queries.question(file, key)
                     facts, calls = _facts(known), known.model_calls
                 else:
-                    calls = stats.attempt_calls(file, self.key, one.document_id, attempt_of(one))
+                    calls = queries.attempt_calls(file, self.key, one.document_id, attempt_of(one))
         except StoreError as error:
             return review_set.Lineage(note=str(error))
         return review_set.Lineage(
@@ -291,7 +291,7 @@ class QuestionSet(review_set.ReviewSet):
 def _costs(space: Workspace, combination: Combination) -> Costs:
     try:
         with catalog_file(space.store) as file:
-            return stats.attempt_costs(file, combination.key)
+            return queries.attempt_costs(file, combination.key)
     except StoreError:  # there is no catalog yet
         return {}
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.errors import ConfigError, StoreError
 from qagen_dagster.formats.base import PageImage
 from qagen_dagster.loop.review import random_order
@@ -193,7 +193,7 @@ class SetSource:
     read: Callable[[], ReviewSet]
 
 
-def calls_of(summaries: Iterable[tuple[str, CallSummary | stats.Row]]) -> tuple[dict[str, Any], ...]:
+def calls_of(summaries: Iterable[tuple[str, CallSummary | queries.Row]]) -> tuple[dict[str, Any], ...]:
     """The calls of a lineage, made from pairs of a stage and a call."""
     return tuple(
         {"stage": stage, **{name: getattr(one, name) for name in _SHOWN_OF_CALL}} for stage, one in summaries

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.errors import ConfigError, QagenError
 from qagen_dagster.loop.catalog import catalog_file
 from qagen_dagster.models.embedders import Encode, Vectors
@@ -37,7 +37,7 @@ _WORD = re.compile(r"\w+")
 
 
 class Similar(Record):
-    """A question that is similar to another question, and the cosine of the two."""
+    """A question that is similar to another question, and the cosine (-1 to 1) of the two questions."""
 
     id: str
     score: float
@@ -126,7 +126,7 @@ class ReviewServer:
         return response
 
     def _refusal(self, request: Request) -> str | None:
-        """The reason to refuse a request; None if it is allowed. Another host name means DNS rebinding, another origin a foreign page."""
+        """The reason to refuse a request, or None. Another host name means DNS rebinding; another origin means a foreign page."""
         host, origin = request.headers.get("host", ""), request.headers.get("origin")
         if host not in self._hosts:
             return "unknown host"
@@ -196,12 +196,12 @@ class ReviewServer:
 
     def _versions(self, _request: Request, found: ReviewSet, _key: str) -> Response:
         with catalog_file(self._sets.space.store) as file:
-            return _json(to_json(stats.versions(file, found.key)))
+            return _json(to_json(queries.versions(file, found.key)))
 
     def _compare(self, request: Request, found: ReviewSet, _key: str) -> Response:
         names = [f"{found.key}@{_number(request, name)}" for name in ("first", "second")]
         with catalog_file(self._sets.space.store) as file:
-            return _json(to_json(stats.compare(file, *names)[0]))
+            return _json(to_json(queries.compare(file, *names)[0]))
 
     def _similar_questions(self, _request: Request, found: ReviewSet, key: str) -> Response:
         question = found.find(key)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.catalog.database import rebuild, snapshot, sql
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.records.grading import AnswerGrade, GradedAnswer, Method
@@ -31,7 +31,7 @@ def view(path: Path, name: str, columns: str = "*", where: str = "true") -> list
 
 def test_roles_documents_and_questions_add_up(path: Path, make_world) -> None:
     rebuild(make_world(size=3).source(), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert [(one.role, one.calls, one.usd) for one in found.roles] == [
         ("deduplicator", 2, 1.0),
         ("generator", 18, 9.0),
@@ -54,7 +54,7 @@ def test_every_kind_of_token_retries_and_time_are_kept(path: Path, make_world) -
     calls = tuple(call.model_copy(update=more) for call in row.result.calls)
     result = row.result.model_copy(update={"calls": calls})
     rebuild(Source(results=[row.model_copy(update={"result": result})], sets=world.source().sets), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert (found.cached_tokens, found.reasoning_tokens, found.retries, found.model_seconds) == (
         240,
         24,
@@ -63,7 +63,7 @@ def test_every_kind_of_token_retries_and_time_are_kept(path: Path, make_world) -
     )
     (role,) = found.roles
     assert (role.cached_tokens, role.reasoning_tokens, role.retries, role.seconds) == (240, 24, 6, 12.0)
-    accepted = stats.question(path, result.accepted[0].id)
+    accepted = queries.question(path, result.accepted[0].id)
     assert (accepted.cached_tokens, accepted.reasoning_tokens, accepted.retries, accepted.seconds) == (
         80,
         8,
@@ -77,7 +77,7 @@ def test_a_request_shared_by_two_combinations_is_paid_by_one(path: Path, make_wo
     row = world.result(0)
     other = row.model_copy(update={"combination": row.combination.model_copy(update={"mode": Mode.VISUAL})})
     rebuild(Source(results=[row, other]), path)
-    first, second = stats.combinations(path)
+    first, second = queries.combinations(path)
     assert (first.calls, first.usd, first.replayed_calls) == (6, 3.0, 0)
     assert (second.calls, second.usd, second.replayed_calls, second.roles) == (0, 0.0, 6, ())
 
@@ -86,7 +86,7 @@ def test_replaced_results_were_paid_too(path: Path, make_world) -> None:
     world = make_world(size=1)
     world.results.append(world.result(0, run_id="r2", later=60, key="other"))
     rebuild(world.source(), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert (found.calls, found.usd, found.usd_per_accepted) == (12, 6.0, 3.0)
     assert view(path, "document_costs", "calls, usd") == [(12, 6.0)]
     assert view(path, "question_costs", "calls, usd") == [(2, 1.0), (2, 1.0)]
@@ -94,7 +94,7 @@ def test_replaced_results_were_paid_too(path: Path, make_world) -> None:
 
 def test_unknown_prices_are_never_nothing(path: Path, make_world) -> None:
     rebuild(make_world(size=1, usd=None).source(), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert (found.usd, found.usd_per_accepted, found.roles[0].usd) == (None, None, None)
     assert found.roles[0].unknown_price_calls == 6
     assert view(path, "document_costs", "usd, unknown_price_calls, usd_per_accepted") == [(None, 6, None)]
@@ -103,7 +103,7 @@ def test_unknown_prices_are_never_nothing(path: Path, make_world) -> None:
 
 def test_money_without_a_question_has_no_price_per_question(path: Path, make_world) -> None:
     rebuild(Source(results=[make_world(size=1).result(0)]), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert (found.usd, found.accepted, found.usd_per_accepted, found.tokens_per_accepted) == (
         3.0,
         0,
@@ -148,14 +148,14 @@ def test_tokens_that_no_server_counted_are_never_nothing(path: Path, make_world)
     row = world.result(0)
     tokens = {"input_tokens": 0, "output_tokens": 0}
 
-    def known(*lost: int) -> stats.Row:
+    def known(*lost: int) -> queries.Row:
         calls = tuple(
             one.model_copy(update=tokens if place in lost else {})
             for place, one in enumerate(row.result.calls)
         )
         result = row.result.model_copy(update={"calls": calls})
         rebuild(Source(results=[row.model_copy(update={"result": result})]), path)
-        return stats.combinations(path)[0]
+        return queries.combinations(path)[0]
 
     count = len(row.result.calls)
     (role,) = (found := known(*range(count))).roles
@@ -179,5 +179,5 @@ def test_a_document_that_a_budget_ended_costs_at_least_what_is_known(
         ),
         path,
     )
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert (found.at_least, found.usd) == (True, 3.0 if called else None)

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from filelock import FileLock
 
-from qagen_dagster.catalog import database, stats
+from qagen_dagster.catalog import database, queries
 from qagen_dagster.catalog.database import TABLES, rebuild, snapshot, texts
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.questions.published import PublishedQuestion
@@ -160,7 +160,7 @@ def test_rows_of_several_megabytes_keep_their_order(tmp_path: Path, make_world) 
 def test_an_empty_source_makes_an_empty_catalog(tmp_path: Path) -> None:
     path = tmp_path / "catalog.duckdb"
     assert set(rebuild(Source(), path).values()) == {0}
-    assert stats.status(path).combinations == ()
+    assert queries.status(path).combinations == ()
 
 
 def test_a_reader_keeps_its_snapshot_during_a_rebuild(tmp_path: Path, make_world) -> None:
@@ -196,7 +196,7 @@ def test_a_reader_in_another_process_keeps_its_snapshot(tmp_path: Path, make_wor
 def test_a_path_with_quotes(tmp_path: Path, make_world) -> None:
     path = tmp_path / "it's" / "catalog.duckdb"
     rebuild(make_world(size=1).source(), path)
-    assert stats.status(path).questions == 2
+    assert queries.status(path).questions == 2
 
 
 def test_builders_take_turns(tmp_path: Path, make_world) -> None:
@@ -238,23 +238,23 @@ def test_left_overs_of_a_killed_builder_go(tmp_path: Path, make_world) -> None:
 def test_missing_foreign_and_old_catalogs_say_what_to_do(tmp_path: Path, make_world) -> None:
     path = tmp_path / "catalog.duckdb"
     with pytest.raises(StoreError, match=r"no catalog at.*qagen run"):
-        stats.status(path)
+        queries.status(path)
     path.write_bytes(b"this is not a database" * 500)
     with pytest.raises(StoreError, match=r"cannot be read.*qagen run"):
-        stats.status(path)
+        queries.status(path)
     path.unlink()
     with duckdb.connect(path) as connection:
         connection.execute("CREATE TABLE x (i INTEGER)")
     with pytest.raises(StoreError, match="schema None"):
-        stats.status(path)
+        queries.status(path)
     rebuild(make_world().source(), path)
-    stats.status(path)
+    queries.status(path)
     with duckdb.connect(path) as connection:
         connection.execute("UPDATE catalog_info SET schema_version = 0")
     with pytest.raises(StoreError, match=r"schema 0, this version reads \d+.*anew"):
-        stats.status(path)
+        queries.status(path)
     rebuild(make_world().source(), path)
-    stats.status(path)
+    queries.status(path)
 
 
 def test_a_snapshot_cannot_be_written(tmp_path: Path, make_world) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.catalog.database import rebuild, snapshot
 from qagen_dagster.catalog.rows import run_document
 from qagen_dagster.grounding.grade import grade_document
@@ -164,7 +164,7 @@ def test_each_question_has_a_row_of_how_it_fared(evaluated: tuple[Path, str]) ->
     assert set(others) == {(None, None, None)}
     places = ask(path, "SELECT ranking, document_place, evidence FROM retrievals ORDER BY ranking")
     assert places == [("bm25", None, [None, 3]), ("embedding", 2, [None, 3]), ("fused", 1, [None, 3])]
-    assert stats.question(path, name).leaked is True
+    assert queries.question(path, name).leaked is True
     labels = ask(
         path,
         "SELECT passage, document_id, place, grade, graded_by, end_line FROM relevance_labels ORDER BY passage",
@@ -185,7 +185,7 @@ def test_evaluating_has_a_price_of_its_own(
     rebuild(make_world(size=3).source(), plain)
     for view in ("role_costs", "document_costs", "combination_costs", "question_costs"):
         assert ask(path, f"FROM {view}") == ask(plain, f"FROM {view}"), view
-    assert stats.question(path, name).model_calls == stats.question(plain, name).model_calls
+    assert queries.question(path, name).model_calls == queries.question(plain, name).model_calls
     stages = ask(path, "SELECT request_key, counted FROM model_calls WHERE stage = 'evaluation' ORDER BY ALL")
     assert stages == [("k-0-1-0", False), ("x", True), ("y", True)], "asked while it was made: paid there"
 

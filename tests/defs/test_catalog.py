@@ -3,7 +3,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.loop.catalog import CATALOG, catalog_knows, rebuild_catalog
 from qagen_dagster.records.ids import Combination
 from qagen_dagster.records.questions.results import CandidateSet
@@ -22,7 +22,7 @@ def test_the_catalog_shows_its_rows_and_combinations(made: Made) -> None:
     assert shown["dagster/row_count"] == sum(shown["rows"].values())
     rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in shown["combinations"].splitlines()[2:]]
     assert [row[:5] for row in rows] == [[TEXTUAL, "4", "6", "0", "100%"], [VISUAL, "4", "0", "0", ""]]
-    found = stats.status(Path(shown["file"]))
+    found = queries.status(Path(shown["file"]))
     assert [str(row[5]) for row in rows] == [str(one.calls) for one in found.combinations]
 
 

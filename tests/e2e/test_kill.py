@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from tests.support import waterworks
 from tests.support.killed import (
     KEY,
@@ -116,5 +116,5 @@ def _nothing_of(finished: set[str], asked: list[Asked]) -> None:
 
 
 def _catalog(project: Project) -> dict[str, Any]:
-    (found,) = stats.combinations(project.assets / "catalog.duckdb")
+    (found,) = queries.combinations(project.assets / "catalog.duckdb")
     return {name: found[name] for name in ("accepted", "candidates", "validated", "calls", "outcomes")}

@@ -12,7 +12,7 @@ import pytest
 
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.ingest.files import discover, open_view
+from qagen_dagster.ingest.corpus_files import discover, open_view
 from qagen_dagster.ingest.parsing import build_manifests, is_current, parse_corpus
 from qagen_dagster.records.corpus_options import DocumentOptions
 from qagen_dagster.records.document import CorpusIndex, Outcome

@@ -22,7 +22,7 @@ from typing import Any
 import psutil
 
 from qagen_dagster.catalog.database import rebuild
-from qagen_dagster.english.wording import language_of
+from qagen_dagster.english.language import language_of
 from tests.support import quick_dagster, waterworks
 from tests.support.project import Project
 from tests.support.warm import LENGTH

@@ -18,7 +18,7 @@ from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import ParseOptions, RenderOptions, Source
 from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.formats.registry import ParsedFile
-from qagen_dagster.ingest.files import open_view
+from qagen_dagster.ingest.corpus_files import open_view
 from qagen_dagster.ingest.parsing import build_manifests, is_current, parse_corpus
 from qagen_dagster.records.document import Outcome
 from qagen_dagster.settings import Settings

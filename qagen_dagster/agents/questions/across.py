@@ -21,7 +21,7 @@ from qagen_dagster.records.questions.results import Candidate, Evidence, Rejecti
 from qagen_dagster.records.questions.submissions import DocumentQuote, DraftAcross, SubmitAcross
 from qagen_dagster.toolkit.excerpt import Block, block, enclose, one_line, row
 
-_LONGEST_ROW = 1_000
+_LONGEST_ROW = 1_000  # characters of a line that are shown
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _fault(draft: DraftAcross, found: Sequence[Evidence], members: Sequence[Memb
 
 
 def _enough(draft: DraftAcross, found: Sequence[Evidence]) -> str:
-    """The fault that the quotes of one document have the answer and all content words of the question. Empty if there is no such fault."""
+    """The fault if the quotes of one document alone have the answer and all content words of the question; otherwise empty."""
     for name in dict.fromkeys(one.document_id for one in found):
         text = "\n".join(one.quote for one in found if one.document_id == name)
         own = unsupported(draft.question, draft.answer, text, "factual") is None

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 
-from qagen_dagster.agents.questions import requirements
+from qagen_dagster.agents.questions import wording_limits
 from qagen_dagster.agents.questions.evidence.quote_search import QuoteFinder
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.runner import AgentRun, first_that_fits, run_agent
 from qagen_dagster.agents.spec import AgentSpec
-from qagen_dagster.english.wording import ENOUGH, is_foreign, language_of
+from qagen_dagster.english.language import ENOUGH, is_foreign, language_of
 from qagen_dagster.models.base import Model
 from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
@@ -22,13 +23,15 @@ from qagen_dagster.records.document import Visual, merged_lines
 from qagen_dagster.records.ids import Mode, normalise
 from qagen_dagster.records.questions.results import Evidence, QAPair, RejectedQA
 from qagen_dagster.toolkit import excerpt
+from qagen_dagster.toolkit.back_matter import reference_lines
 from qagen_dagster.toolkit.document_view import DocumentView
+from qagen_dagster.toolkit.read_lines import opening
 from qagen_dagster.toolkit.search_passages import Meaning
 from qagen_dagster.toolkit.tool import Tool
-from qagen_dagster.toolkit.toolbox import opening, toolbox
+from qagen_dagster.toolkit.toolbox import toolbox
 from qagen_dagster.toolkit.visual_tools import visual_row
 
-_MOST_SECTIONS = 60
+_MOST_SECTIONS = 60  # maximum sections that a prompt lists
 _FIRST_CHARACTERS = 8_000  # maximum shown of a document that is too long to be shown whole
 _LONG = 4_000  # an opening of more characters may be too long for a server, so a smaller one is offered, too
 
@@ -73,12 +76,12 @@ class QAContext:
         return begin, language_of(begin)
 
     def task_values(self, *, writes: bool = False) -> dict[str, str]:
-        """The prompt values for the corpus and the scenario, for an agent that `writes` questions or one that checks them."""
+        """The prompt values for the corpus and the scenario, for an agent that `writes` questions, or for an agent that checks them."""
         return {
             "corpus_name": self.corpus.name,
             "corpus_context": self.corpus.corpus_context,
             "scenario_name": self.scenario.name,
-            "scenario_description": requirements.description(self.scenario, writes=writes),
+            "scenario_description": wording_limits.description(self.scenario, writes=writes),
         }
 
     def document_card(self, style: str = "", wanted: str = "", *, whole: bool = False) -> excerpt.Block:
@@ -154,7 +157,7 @@ class QAContext:
         return first_that_fits(partial(run, opening) for opening in self.openings(model.spec)[:most])
 
     def _own_words(self, *, whole: bool) -> list[str]:
-        """The file, the title, the authors and the date, then the sections, one per line. A document shown as a `whole` has no list of sections.
+        """The file, the title, the authors and the date, then the sections, one per line. With `whole`, the sections are left out.
 
         If the document has no title, its first words take the place of the title.
         """
@@ -178,7 +181,7 @@ class QAContext:
         return facts
 
 
-_SHOWN_REJECTED = 20
+_SHOWN_REJECTED = 20  # maximum of each kind in a prompt, so that prompts stay short
 _SHOWN_ACCEPTED = 200
 _SHOWN_NOTES = 20
 _SHOWN_GAPS = 6
@@ -194,7 +197,7 @@ class History:
     rejected: tuple[RejectedQA, ...] = ()
     viewed_pages: tuple[int, ...] = ()  # pages that the generator looked at
     also_seen: tuple[str, ...] = ()  # facts that the generator noted for later attempts
-    left: requirements.Mix | None = None  # what is still wanted; None if the scenario counts no kinds
+    left: Mix | None = None  # what is still wanted; None if the scenario counts no kinds
     wanted: str = ""  # `left` in words
 
 
@@ -226,7 +229,8 @@ def prompt_values(context: QAContext, history: History) -> dict[str, str]:
         values["visuals"] = _visuals(context.view.visuals, history)
     else:
         used = [place for pair in (*history.accepted, *history.rejected) for place in pair.evidence]
-        values["unused"] = unused_parts(used, context.view.document.line_count, context.view.reference_lines)
+        document, last = context.view.document, context.view.document.line_count
+        values["unused"] = unused_parts(used, last, reference_lines(document, last))
     return values
 
 

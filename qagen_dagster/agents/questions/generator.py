@@ -1,7 +1,6 @@
-"""The generator explores a document with tools and proposes one question with its evidence, or several questions at once.
+"""The generator explores a document with tools, and submits one question with its evidence, or several questions at once.
 
-Several questions come in one submission. The faults of a submission are reported to the generator once. After that, a question with a fault
-is rejected.
+The faults of a submission are reported to the generator once. After that, a question with a fault is rejected.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +9,7 @@ from typing import Literal
 
 from qagen_dagster.agents.next_step import Finish
 from qagen_dagster.agents.prompts import Prompt, load_prompt
-from qagen_dagster.agents.questions import requirements
+from qagen_dagster.agents.questions import wording_limits
 from qagen_dagster.agents.questions.context import History, QAContext, prompt_values
 from qagen_dagster.agents.questions.evidence.submission_check import EvidenceCheck
 from qagen_dagster.agents.runner import call_summaries, run_agent
@@ -143,7 +142,7 @@ def _asked(
         terminals=(Terminal("submit_qa", submission, check), Terminal("report_exhausted", ReportExhausted)),
         limits=AgentLimits(max_turns=40, max_tool_calls=80),
     )
-    style = requirements.next_style(context.scenario, (pair.question for pair in history.accepted))
+    style = wording_limits.next_style(context.scenario, (pair.question for pair in history.accepted))
     values = prompt_values(context, history)
     run = context.explore(spec, model, values, attempt, style=style, wanted=history.wanted)
     calls = call_summaries(run.responses, ROLE, model.spec, context.view.document.id, attempt)

@@ -55,7 +55,7 @@ class Judged(Record):
 
 @dataclass(frozen=True)
 class Replies(Generic[_Reply]):
-    """The replies about several items, by item. Missing replies are left out. `failure` is the reason if there is none."""
+    """The replies about several items, by item. Missing replies are left out. `failure` is the reason if there is no reply."""
 
     found: Mapping[str, _Reply]
     calls: tuple[results.CallSummary, ...] = ()
@@ -93,8 +93,8 @@ def answer_blind(
     """Answer questions from the document. The caller passes several questions only if they may be asked together. Raises ModelError.
 
     The blind step also judges textual questions, because its prompt states their purpose. Visual questions are judged by the model that
-    compares the answers. Several questions get no answers if the first message does not show the whole document, because then the model
-    must search for each question separately, or if the request with the whole document is refused as too long.
+    compares the answers. Several questions get no answers if the first message does not show the whole document, or is refused as too
+    long, because the model would have to search for each question separately.
     """
     several, form = len(questions) > 1, SubmitAnswers if context.mode is Mode.TEXTUAL else SubmitSeenAnswers
     if several and not context.opens_whole(model.spec):
@@ -130,12 +130,12 @@ def judge(
     found: Replies[BlindAnswer] | None = None,
     compared: Comparison | None = None,
 ) -> Judged:
-    """Answer blind unless `found` has the blind answer, then compare the answers unless they are `compared`, and check the `rule` of the
-    question's type, if any.
+    """Answer blind unless `found` has the blind answer, then compare the answers unless `compared` has the comparison. With a `rule`, the
+    comparison also checks the type of the question. Raises ModelError.
 
-    A model compares the answers, except in three cases: the blind step found no answer; the answers contradict each other, which code
-    tests for textual questions without a computation; without a `rule`, the answers are equal, the blind step found no fault in the
-    question, and all its passages are in the evidence. Raises ModelError.
+    No model compares the answers if the blind step found no answer, or if the answers contradict each other (code tests this for textual
+    questions without a computation). Without a `rule`, no model compares them either if they are equal, the blind step found no fault
+    in the question, and all its passages are in the evidence.
     """
     found = found or answer_blind(context, model, (candidate.question,), attempt)
     blind = found.found.get(candidate.question)
@@ -156,7 +156,7 @@ def judge(
 
 
 def decided_by_code(pair: Pair, mode: Mode) -> dict[str, object] | None:
-    """The criteria of a verdict for which no model compares the answers, and its explanation; None if a model must compare."""
+    """The criteria and the explanation of a verdict that needs no comparison by a model; None if a model must compare the answers."""
     candidate, blind = pair.candidate, pair.blind
     if not blind.answerable or not blind.answer.strip():
         return {

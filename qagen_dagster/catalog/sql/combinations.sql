@@ -82,7 +82,7 @@ SELECT
     if(spent.calls IS NULL, 0, spent.reasoning_tokens) AS reasoning_tokens,
     coalesce(spent.retries, 0) AS retries,
     coalesce(spent.uncounted_calls, 0) AS uncounted_calls,
-    -- A budget or a fault of the server may end a document whose first calls are paid. The results have no calls of it.
+    -- A budget or a fault of the server may end the work on a document after some calls were paid. No result has these calls.
     coalesce(ends.outcomes['budget_exhausted'] > 0, false) OR coalesce(last_run.status <> 'success', false) AS at_least,
     CASE WHEN spent.calls IS NOT NULL THEN spent.usd WHEN NOT at_least THEN 0.0 END AS usd,
     coalesce(spent.unknown_price_calls / nullif(spent.calls, 0), 0.0) AS unknown_price_share,

@@ -12,7 +12,7 @@ QUALIFY row_number() OVER (
 CREATE TEMP VIEW numbered_calls AS
 SELECT *, row_number() OVER () AS call FROM raw_model_calls;
 
--- Of equal requests, the one that counts: before evaluations, not replayed, the first.
+-- Of equal requests, one call counts: if possible not of an evaluation, then if possible not replayed, then the earliest.
 CREATE TEMP TABLE counted_calls AS
 SELECT min(((stage = 'evaluation')::BIGINT * 2 + replayed::BIGINT) * 1_000_000_000_000 + call) % 1_000_000_000_000 AS call
 FROM numbered_calls

@@ -36,7 +36,7 @@ FROM raw_runs AS run
 QUALIFY row_number() OVER (PARTITION BY run_id, combination ORDER BY ended DESC NULLS LAST) = 1
 ORDER BY started, "partition", run_id;
 
--- Not sorted either: they have the order in which they were written, run by run.
+-- Not sorted, like the model calls: the rows keep the order in which they were written, run by run.
 INSERT INTO run_results BY NAME
 SELECT raw.* EXCLUDE (result_id, models), run.models
 FROM raw_run_results AS raw

@@ -97,7 +97,7 @@ CREATE TABLE candidates (
     detail        VARCHAR,
     duplicate_of  VARCHAR,
     duplicate_score DOUBLE,
-    duplicate_step VARCHAR,  -- exact, similarity or model; NULL: none of them decided
+    duplicate_step VARCHAR,  -- exact, similarity or model; NULL: no duplicate, or not known
     stage         VARCHAR,
     question_type VARCHAR,
     content_refs  VARCHAR[],
@@ -126,7 +126,7 @@ CREATE TABLE verdicts (
     explanation     VARCHAR
 );
 
--- The current validated sets: what is published.
+-- The current validated sets. The option `publish` may leave some of these questions unpublished.
 CREATE TABLE questions (
     question_id     VARCHAR NOT NULL,
     combination     VARCHAR NOT NULL,
@@ -212,7 +212,7 @@ CREATE TABLE grades (
     judge_model     VARCHAR,
     judge_failure   VARCHAR,
     marked          VARCHAR,
-    run_id          VARCHAR NOT NULL   -- that graded
+    run_id          VARCHAR NOT NULL   -- the run that graded
 );
 
 -- Every report of an evaluation, one row per metric. `latest`: no newer report of its kind exists.
@@ -243,7 +243,7 @@ CREATE TABLE closed_book (
     question    VARCHAR NOT NULL,
     answer      VARCHAR NOT NULL,
     given       VARCHAR,
-    leaked      BOOLEAN,           -- the given answer is right; NULL: not found out
+    leaked      BOOLEAN,           -- the given answer is right; NULL: undecided
     decided     VARCHAR,           -- unknown, match or model
     explanation VARCHAR,
     failure     VARCHAR,
@@ -260,7 +260,7 @@ CREATE TABLE retrievals (
     document_id    VARCHAR NOT NULL,
     question       VARCHAR NOT NULL,
     ranking        VARCHAR NOT NULL,  -- bm25, embedding or fused
-    document_place INTEGER,           -- 1-based; here and below NULL: not among the chunks searched
+    document_place INTEGER,           -- among documents, 1-based; here and below NULL: not among the chunks searched
     evidence_place INTEGER,           -- of the first chunk that holds a quote
     evidence       INTEGER[],         -- the same for each quote
     failure        VARCHAR,
@@ -351,7 +351,7 @@ CREATE TABLE model_calls (
     seconds          DOUBLE,
     retries          INTEGER NOT NULL,
     replayed         BOOLEAN NOT NULL,
-    unused           BOOLEAN NOT NULL,  -- made ahead of its step, which then was not needed
+    unused           BOOLEAN NOT NULL,  -- made in advance for a step that was then not needed
     current          BOOLEAN NOT NULL,  -- belongs to a result that still counts
     counted          BOOLEAN NOT NULL
 );
@@ -369,7 +369,7 @@ CREATE TABLE exam_items (
     failure_type VARCHAR,
     severity     VARCHAR,
     detail       VARCHAR,
-    stem         VARCHAR,           -- here and below from the last attempt; NULL if it ended before
+    stem         VARCHAR,           -- here and below from the last attempt; NULL if that ended earlier
     options      MAP(VARCHAR, VARCHAR),
     key_option   VARCHAR,
     key_proof    VARCHAR,           -- proven, refuted, unproven or absent
@@ -401,7 +401,7 @@ CREATE TABLE exam_attempts (
     style_least  INTEGER
 );
 
--- The statistics of items in every sitting of an exam. Letters are those of the bank; intervals are of 95 %.
+-- The statistics of items in every sitting of an exam. Letters are the bank's; intervals are 95 %.
 CREATE TABLE exam_statistics (
     exam                VARCHAR NOT NULL,
     sitting_id          VARCHAR NOT NULL,
@@ -429,7 +429,7 @@ CREATE TABLE exam_statistics (
     kr20_high           DOUBLE
 );
 
--- Every model call for those slots. `counted` is as in model_calls; the `attempt` of a designer is the number of its design.
+-- Every model call for slots of exams. `counted` is as in model_calls; the `attempt` of a designer is the number of its design.
 CREATE TABLE exam_calls (
     exam               VARCHAR NOT NULL,
     schema_id          VARCHAR NOT NULL,
@@ -454,7 +454,7 @@ CREATE TABLE exam_calls (
     counted            BOOLEAN NOT NULL
 );
 
--- Every problem of the banks of physics problems, rejected ones too.
+-- Every problem of the banks of physics problems, including rejected problems.
 CREATE TABLE problem_items (
     problem_set       VARCHAR NOT NULL,
     problem_id        VARCHAR NOT NULL,
@@ -499,7 +499,7 @@ CREATE TABLE problem_tasks (
     current     BOOLEAN NOT NULL
 );
 
--- Every model call for those tasks.
+-- Every model call for tasks of problems.
 CREATE TABLE problem_calls (
     problem_set        VARCHAR NOT NULL,
     problem_id         VARCHAR NOT NULL,

@@ -1,4 +1,4 @@
--- What $1 names, by combination: a run (by the beginning of its id), a profile (its latest run), or combination@version.
+-- Sides of a comparison, one per combination. $1 is the beginning of a run's id, a profile (its latest run) or combination@version.
 WITH named AS (
     SELECT combination, run_id, set_version AS version
     FROM runs

@@ -2,10 +2,10 @@
 -- once. `question_costs` and the views `*_calls` are what the work behind a question would cost without any cache hit:
 -- they count every call of its current result. Only `evaluation_costs` has the calls of evaluations.
 
--- Whether a server counted no tokens of a call, or counts that cannot be. Every prompt has tokens.
+-- Whether a server counted no tokens of a call, or stated impossible counts. Every prompt has tokens.
 CREATE MACRO uncounted(call) AS call.usd IS NULL AND call.input_tokens = 0;
 
--- Whether tokens of the calls for which `which` is true are known, at least of some of them.
+-- Whether the tokens of at least one call for which `which` is true are known, or there is no such call.
 CREATE MACRO counts(call, which) AS count(*) FILTER (which) = 0
     OR count(*) FILTER (which AND NOT uncounted(call)) > 0;
 
@@ -112,7 +112,7 @@ FROM model_calls
 WHERE current AND stage <> 'evaluation'
 GROUP BY ALL;
 
--- What the calls of each accepted question cost: those of its own attempt, not of failed attempts.
+-- What the calls of each accepted question cost: the calls of its own attempt, not of failed attempts.
 CREATE VIEW question_costs AS
 SELECT
     question_id, combination, document_id, attempt, count(call.current) AS calls, unnest(totals(call, which := call.current))

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 ROLES = tuple(role.value for role in EXAM_ROLES)
 _FORMATS = [exporter.name for exporter in BANK_EXPORTERS]
 _RETRIES = click.IntRange(0, 20)
-_OF_SET = ("unfinished", "profile", "seed", "run_id", "ended")
+_OF_SET = ("unfinished", "profile", "seed", "run_id", "ended")  # fields of a part's set in its report
 exam_option = click.option("--exam", "exam_key", help="Only this exam. Default: all.")
 
 

@@ -135,8 +135,8 @@ def paper(
     """Draw an exam paper from the bank.
 
     Writes the paper for candidates, the answer sheet and the mark scheme of each form: in HTML, in LaTeX, and in PDF if this
-    machine has a TeX engine. No two items of a form are of one family, and the letters of the keys are even. The paper is
-    recorded, so that --unused-since can leave out its items. The same bank, blueprint and seed give the same files.
+    machine has a TeX engine. No two items of a form are of one family, and each letter is the key about equally often. The
+    paper is recorded, so that --unused-since can leave out its items. The same bank, blueprint and seed give the same files.
     """
     space, exam = Workspace(settings), one_exam(settings, exam_key)
     bank = bank_of(space, exam)
@@ -220,7 +220,7 @@ def _blueprint(file: Path | None, wished: dict[str, Any]) -> Blueprint:
 def _files(
     drawn: Drawn, title: str, engine: Engine | None, figures: Figures
 ) -> tuple[dict[str, bytes], list[str]]:
-    """The files of all forms by name, and a line for each document of which the engine made no PDF."""
+    """The files of all forms by name, and a line for each document that the engine could not make into a PDF."""
     files: dict[str, bytes] = {}
     failures: list[str] = []
     forms = drawn.paper.forms

@@ -223,7 +223,7 @@ def carry_out(
 
 
 def name_of(problems: tuple[Problem, ...]) -> str:
-    """The name that the store has for the work on the files of `problems`. It depends only on their paths, so that a command resumes."""
+    """The name under which the store keeps the work on the files of `problems`. It depends only on their paths, so a repetition resumes."""
     return name_of_files({problem.source_path.partition("#")[0] for problem in problems})
 
 

@@ -27,7 +27,7 @@ from qagen_dagster.cli.options import (
 )
 from qagen_dagster.cli.output import Terminal, fail, print_json, warn
 from qagen_dagster.errors import ConfigError
-from qagen_dagster.ingest.files import discover
+from qagen_dagster.ingest.corpus_files import discover
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.dagster_home import check_owner, instance_home, open_home
 from qagen_dagster.loop.parallel import in_background
@@ -261,7 +261,7 @@ class CombinationReport(Record):
     documents: int = 0
     outcomes: dict[str, int] = Field(default_factory=dict)
     accepted: int = 0
-    distinct: int = 0  # accepted questions with different words
+    distinct: int = 0  # number of accepted questions, in which equal questions count once
     rejected: dict[str, int] = Field(default_factory=dict)
     model_calls: int = 0
     usd: float | None = 0.0  # None: the price of some calls is unknown
@@ -345,7 +345,7 @@ def as_table(reports: Sequence[CombinationReport]) -> Table:
 
 
 def _cost(state: CombinationReport) -> str:
-    """The cost. If documents failed or a budget ended, it is a minimum, because calls for these documents may be missing."""
+    """The cost. If documents failed or a budget was exhausted, it is a minimum, because calls for these documents may be missing."""
     if state.usd is None:
         return "unknown"
     least = "at least\n" if state.at_least else ""

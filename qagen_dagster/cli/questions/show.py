@@ -7,7 +7,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.catalog import stats as queries
+from qagen_dagster.catalog import queries
 from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.options import OneOf, Selection, combination_options, json_option
 from qagen_dagster.cli.output import Terminal, exact_money, print_json

@@ -1,4 +1,4 @@
-"""`qagen stats`: the questions and the cost of each combination. `qagen runs`: the runs of question sets. `qagen compare`: two of them side by side."""
+"""`qagen stats`: the questions and cost of each combination. `qagen runs`: the runs. `qagen compare`: two runs, profiles or versions."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -8,7 +8,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from qagen_dagster.catalog import stats as queries
+from qagen_dagster.catalog import queries
 from qagen_dagster.cli.catalog import current_catalog
 from qagen_dagster.cli.options import Selection, combination_options, json_option
 from qagen_dagster.cli.output import Terminal, exact_money, print_json, slashed
@@ -114,7 +114,7 @@ def _spent(spending: queries.Row, seconds: float) -> list[str]:
 def runs(settings: Settings, chosen: Selection, as_json: bool) -> None:
     """List the runs of question sets, the newest first.
 
-    The cost is that of the run, also per question that it added.
+    Shows the cost of each run, and the cost per question that it added.
     """
     with current_catalog(Store(settings.assets)) as file:
         found = _matching(queries.runs(file), *chosen)

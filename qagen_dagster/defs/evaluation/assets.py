@@ -99,8 +99,8 @@ STAGES = {
     ),
     Kind.LABELS: Stage(
         kinds={MODELS, "duckdb"},
-        description="Which passages of the corpus answer each published question: graded by code as far as it can know, the "
-        "others by the judge if the scenario has `judge_labels`.",
+        description="Which passages of the corpus answer each published question: graded by code where code can decide, "
+        "else by the judge if the scenario has `judge_labels`.",
         verb="labelled",
         measure=measure_labels,
         shown=metadata.of_metrics,

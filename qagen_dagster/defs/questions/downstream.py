@@ -18,7 +18,7 @@ PUBLISHED_SETS = "published_sets"
 
 
 class PublishedSets(dg.ConfigurableIOManager):
-    """Loads one partition of the asset `corpus_json` as a PublishedSet, several as a dictionary of the published ones by key."""
+    """Loads one partition of the asset `corpus_json` as a PublishedSet. Loads several as a dictionary by key, without unpublished sets."""
 
     assets: str = Field(description="Root of the store: a folder or an fsspec URL.")
 

@@ -283,7 +283,7 @@ _LAYOUT: dict[str, Callable[[list[Element]], str]] = {
     "mmultiscripts": _multiscripts,
     "semantics": lambda elements: _linear(elements[0]) if elements else "",
     "maction": lambda elements: _linear(elements[0]) if elements else "",
-    "apply": lambda _: UNREADABLE,  # its meaning without its looks
+    "apply": lambda _: UNREADABLE,  # content MathML: a meaning without a layout
 }
 
 

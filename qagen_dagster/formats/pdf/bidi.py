@@ -1,8 +1,8 @@
 """Puts lines with Hebrew or Arabic letters into the order in which they are read, by the position of each letter on the page.
 
-Files differ in the order in which they draw such letters, and the library reverses single runs of them. Only their positions are
-reliable: sorted from left to right, the letters are the line as it is seen. The rules of bidirectional writing, applied backwards, give
-the line as it is read.
+Files draw such letters in different orders, and the library reverses some runs of them. Only the positions of the letters are
+reliable. Sorted from left to right, the letters give the line as it is displayed. The rules of bidirectional writing, applied
+backwards, give the line as it is read.
 """
 
 import re
@@ -17,7 +17,7 @@ from qagen_dagster.formats.pdf.mupdf import SCALE, Letter, Printed
 
 _LTR = "A-Za-z\xc0-\u024f\u0370-\u058f"
 _DIGIT = "0-9\u0660-\u0669\u06f0-\u06f9"
-# The parts of a line that are read from left to right in a line of the other direction: runs of words, and numbers.
+# The parts of a right-to-left line that are read from left to right: runs of words in other scripts, and numbers.
 _LEFT_TO_RIGHT = re.compile(
     f"[%$\u20ac\xa3\xb0#]*(?:[{_DIGIT}][{_DIGIT}.,:/\u066a-\u066c]*)?[{_LTR}](?:[^\u0590-\u08ff\ufb1d-\ufefc]*[{_LTR}{_DIGIT}])?"
     f"|[%$\u20ac\xa3\xb0#]*[{_DIGIT}](?:[.,:/\u066a-\u066c\u2013-]?[{_DIGIT}])*[%$\u20ac\xa3\xb0#]*"
@@ -29,10 +29,10 @@ _PROPER = re.compile(r"(?:^|\s)[(\[\xab]\w|\w[)\]\xbb](?:$|[\s.,:\u060c])")
 _IMPROPER = re.compile(r"(?:^|\s)[)\]\xbb]\w|\w[(\[\xab](?:$|[\s.,:\u060c])|\w[(\[\xab](?=\w)")
 _TURNED = str.maketrans("()[]{}<>\xab\xbb", ")(][}{><\xbb\xab")
 _NO_MARKS = dict.fromkeys(map(ord, " ^_()\xa0"))
-_APART = 5  # tenths of the letter size between pieces that may be cells
-_NO_WIDTH = 0.01  # points
-_BESIDE = 3  # letters to each side of an accent, one of which bears it
-_SPACE = 2  # tenths of the letter size between words
+_APART = 5  # minimum gap between pieces that may be cells, in tenths of the letter size
+_NO_WIDTH = 0.01  # points; a narrower letter has no width
+_BESIDE = 3  # an accent belongs to one of this many letters on each side
+_SPACE = 2  # minimum gap between words, in tenths of the letter size
 
 
 class _Letter(NamedTuple):
@@ -42,7 +42,7 @@ class _Letter(NamedTuple):
 
 
 def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
-    """The fragments with lines of Hebrew or Arabic as they are read; pieces of a line that are far apart become several fragments."""
+    """The fragments, with Hebrew and Arabic text in reading order. Pieces of a line that are far apart become separate fragments."""
     if not f.has_rtl:
         return f
     lines = printed.letters({line for line, text in zip(f.line, f.text, strict=True) if RTL.search(text)})
@@ -57,21 +57,21 @@ def in_reading_order(printed: Printed, f: Fragments) -> Fragments:
 
 
 def with_brackets(line: str) -> str:
-    """The line. The brackets of right-to-left text are mirrored if the file names them by their appearance."""
+    """The line. In right-to-left text, all brackets are mirrored if most of them open or close on the wrong side."""
     if RTL.search(line) and len(_IMPROPER.findall(line)) > len(_PROPER.findall(line)):
         return line.translate(_TURNED)
     return line
 
 
 def _key(text: str) -> list[str]:
-    """The letters of a line without their order, and without the marks of raised and lowered letters."""
+    """The sorted characters of a line, without spaces, parentheses and the marks of raised and lowered letters."""
     return sorted(text.translate(_NO_MARKS))
 
 
 def _in_place(letters: Sequence[Letter]) -> list[_Letter]:
     """The letters of a line from left to right, each with its accents.
 
-    A letter without a width is the second letter of a ligature, at the right edge of the first letter.
+    A letter without a width is taken for the second letter of a ligature. It is at the right edge of the first letter.
     """
     found: list[_Letter] = []
     others: list[_Letter] = []
@@ -88,7 +88,7 @@ def _in_place(letters: Sequence[Letter]) -> list[_Letter]:
         (others if is_other else found).append(one)
     found.sort(key=lambda one: one.left + one.right)
     for n, (one, after) in enumerate(pairwise(found)):
-        if one.left == one.right:  # it ends at the next letter, or where the library adds a space, after this
+        if one.left == one.right:  # it ends where the next letter starts
             end = after.right if after.left == one.left else max(one.left, after.left)
             found[n] = one._replace(right=end)
     middles = [one.left + one.right for one in found]
@@ -110,7 +110,7 @@ def _distance(letter: _Letter, other: _Letter, middle: float) -> float:
 
 
 def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
-    """The letters in separate pieces, with spaces where there is room for one. Where the page has a space, half of the room is enough."""
+    """The letters, divided into pieces at wide gaps, with spaces at gaps of _SPACE, or of half of _SPACE where the page has a space."""
     parts: list[list[_Letter]] = []
     last: _Letter | None = None
     spaced = False
@@ -129,8 +129,8 @@ def _parted(letters: Sequence[_Letter], size: int) -> list[list[_Letter]]:
 
 
 def _read(letters: Sequence[_Letter], f: Fragments) -> tuple[str, int, int]:
-    """A piece as it is read, and its edges."""
-    # A symbol by itself would be taken for a bullet.
+    """The text of a piece in reading order, and its left and right edge in tenths of a point."""
+    # `clean` would take a symbol by itself for a bullet.
     seen = [one.text if one.text.isalpha() else clean(f"x{one.text}")[1:] for one in letters]
     joined = "".join(seen)
     others = len(re.findall(f"[{_LTR}]", joined))
@@ -140,7 +140,7 @@ def _read(letters: Sequence[_Letter], f: Fragments) -> tuple[str, int, int]:
 
 
 def logical(seen: Sequence[str], *, rtl: bool) -> str:
-    """The text of letters in order from left to right on the page. With `rtl`, it is read from the right."""
+    """The text in reading order. `seen` has the letters from left to right; with `rtl`, the line is read from right to left."""
     pattern = _LEFT_TO_RIGHT if rtl else _RIGHT_TO_LEFT
     parts: list[str] = []
     done = 0

@@ -18,10 +18,10 @@ from qagen_dagster.formats.pdf.page_lines import unbroken
 from qagen_dagster.formats.pdf.reading_order import Line
 
 MARGIN = 0.08  # share of the page's height, at the top for running heads and at the bottom for running feet
-_TENTH = 0.1
+_TENTH = 0.1  # points per unit of a fragment's coordinates
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PROSE_CHARS = 26  # minimum average characters of lines of prose
-_LONE_CHARS = 45  # minimum characters of a single line of prose
+_LONE_CHARS = 45  # minimum average characters per line in a block of prose of one or two lines
 _CELL_CHARS = 40  # minimum average characters of pieces of prose that share their lines with another piece
 MAX_CAPTION = 500  # characters
 _MAX_LINES = 14  # maximum pieces of a caption
@@ -239,7 +239,7 @@ def _gather(text: Text, n: int, pieces: list[Piece], taken: set[Piece]) -> None:
 
 
 def _is_next_line(last: Piece, one: Piece, cells: list[Piece]) -> bool:
-    """Whether a piece is close below the last piece of a caption, in the same print, and not part of a row of `cells`."""
+    """Whether a piece is close below the last piece of a caption, of the same size, and not in a row with one of `cells`."""
     return (
         abs(one.size - last.size) <= max(0.5, 0.12 * last.size)
         and -0.6 * one.size < one.box[1] - last.box[3] < 0.7 * one.size

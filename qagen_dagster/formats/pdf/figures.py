@@ -11,13 +11,13 @@ from qagen_dagster.formats.pdf.captions import Piece, Text, area, contains, shar
 from qagen_dagster.formats.pdf.mupdf import Drawing, Picture, Rect, intersection, union
 
 _MIN_SIDE = 16.0  # points; minimum side of a shape
-_LONG = 100.0  # points; the shorter side of a shape of this length may be half as long, as in a number line
-_WHOLE = 0.8  # share of the page from which a shape is the page's background
-_REPEATED = 0.2  # share of the pages; marks at the same place on more pages are decoration
+_LONG = 100.0  # points; a shape this long, such as a number line, needs only half of _MIN_SIDE
+_WHOLE = 0.8  # share of the page; a larger shape is the page's background
+_REPEATED = 0.2  # minimum share of the pages; a mark at one place on so many pages, at least 3, is decoration
 _JOINED = 9.0  # parts of one drawing are about this many points apart or less
 _PARAGRAPH = 3  # minimum lines of prose in a frame
 _FRAME_AREA = 2_000  # square points; a smaller box has no room for a paragraph
-_LABEL_CHARS = 60
+_LABEL_CHARS = 60  # maximum characters of a label above or below a drawing
 _LARGE_CHARS = 12  # maximum characters of a label that is as large as the prose
 _LABEL_GAP = 13.0  # maximum points between a drawing and its labels
 
@@ -107,13 +107,13 @@ def _grouped(text: Text, parts: list[tuple[Rect, Drawing | None]]) -> Iterator[S
 
 
 def _cells(box: Rect, cell: float) -> tuple[int, int, int, int]:
-    """The range of grid cells of a box, with one more column to the right and one more row below."""
+    """The first column and row and the last column and row of a box's grid cells. One column and one row are added at the end."""
     left, top = max(int(box[0] / cell), 0), max(int(box[1] / cell), 0)
     return (left, top, max(int(box[2] / cell) + 1, left), max(int(box[3] / cell) + 1, top))
 
 
 def _connected(grid: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The group of neighbouring set cells to which each set cell belongs, named by the highest cell number in the group."""
+    """For each set cell, the highest number of a cell in its group of adjacent set cells; 0 for cells that are not set."""
     high, wide = grid.shape
     names = np.arange(1, grid.size + 1).reshape(grid.shape) * grid
     while True:

@@ -1,6 +1,6 @@
-"""The symbols that fonts draw for codes whose characters the file does not state, in symbol fonts and in the fonts of TeX.
+"""The symbols that symbol fonts and TeX's fonts draw for codes for which the file states no character.
 
-A code arrives as the character of that number: a control character, a letter, or one of the private area (U+F000 and the code).
+The library gives such a code as the character with that number (a control character or a letter), or as U+F000 plus the code.
 """
 
 import re

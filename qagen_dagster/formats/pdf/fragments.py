@@ -28,7 +28,7 @@ _COMMON = bytes(range(0x20, 0x7F))  # characters that need no repair
 _ODD = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\xa0\xa8\xad\xb4\xb8\u02dc\u0590-\u08ff\u1680\u2000-\u200b\u2028-\u202f\u205f\u2060\u2066-\u2069"
     "\ufb00-\ufdff\ufe70-\ufeff\ud800-\uf8ff]"
-)
+)  # characters that may need repair, and right-to-left letters
 _RAW = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff]")  # codes without a character
 _BULLET = re.compile("^[\ue000-\uf8ea](?=\\s|$)", re.MULTILINE)
 _WESTERN = re.compile("[A-Za-z\xc0-\u052f]")
@@ -51,10 +51,10 @@ _STYLE = re.compile(r'"font-family:([^,;]*)[^;]*;font-size:([\d.]+)pt')
 _CODE = re.compile("&#x([0-9a-f]+);")
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\S\d|\d[^\W\d_]")
-_TALLER = 2  # tenths of a point by which a line with raised letters is taller than others
-_SMALL = 0.86  # times the size of the preceding letters
+_TALLER = 2  # minimum tenths of a point by which a line with raised letters is taller than others
+_SMALL = 0.86  # maximum size of raised and lowered letters, relative to the letters before them
 _CHOICE = re.compile(rb"(\d+(?:\.\d+)?) Tf\b")
-_SMALLEST = 0.4  # the same, of raised letters
+_SMALLEST = 0.4  # minimum size of a raised number, relative to the text before it
 _SHORT = 300  # maximum bytes of commands that write a raised number
 _RAISED = re.compile(r"[^\s*\u2217]{0,7}[^\W_][^\s*\u2217]{0,7}")
 _PLAIN = re.compile(r"[-\u2212\u2013+]?\w+[-\u2212\u2013+]?")
@@ -93,7 +93,7 @@ class Fragments:
     upright: bool  # no fragment seems to run in another direction
     raw: bool = False  # some characters are codes without a stated character
     has_rtl: bool = False  # some letters are of a right-to-left script
-    hidden: int = 0  # number of fragments that were left out, or lost letters, because these are invisible
+    hidden: int = 0  # number of fragments that lost some or all letters because these are invisible
 
     def chosen(self, which: Sequence[int], **changed: Any) -> "Fragments":
         """The fragments with the numbers `which`, in this order. `changed` names fields with other values."""
@@ -101,13 +101,13 @@ class Fragments:
         return replace(self, **{**lists, **changed})
 
     def cut(self, parts: Sequence[tuple[int, str, int, int]]) -> "Fragments":
-        """Parts of the fragments, each with its fragment's number, its text, and its left and right edge."""
+        """A new fragment for each part: the number of the part's fragment, its text, its left edge and its right edge."""
         order, texts = [n for n, *_ in parts], [text for _, text, *_ in parts]
         lefts, rights = [left for *_, left, _ in parts], [right for *_, right in parts]
         return self.chosen(order, text=texts, x0=lefts, x1=rights)
 
     def gap(self, a: int, b: int) -> int:
-        """The horizontal distance between two fragments of a line, in either order."""
+        """The horizontal distance between two fragments of a line, in either order; negative if they overlap."""
         return max(self.x0[b] - self.x1[a], self.x0[a] - self.x1[b])
 
 
@@ -169,7 +169,7 @@ def fragments_of(printed: bytes) -> Fragments:
     wide, high = [box.w for box in boxes], [box.h for box in boxes]
     fonts = [_font(line.font) for line in lines]
     size = [font.size for font in fonts]
-    # A fragment far taller than its letters, or a first line below its baseline, may be turned.
+    # A fragment far taller than its letters, or a first line whose baseline is above its middle, may be turned.
     tall = compress(count(), map(gt, map(mul, high, repeat(10)), map(mul, size, repeat(_TALL))))
     sample = "\n".join(texts)[:_SAMPLE] if odd else ""
     upright = (
@@ -208,9 +208,9 @@ def _font(face: _Face) -> Font:
 
 
 def clean(text: str) -> str:
-    """Lines without control characters; ligatures and Arabic presentation forms become letters.
+    """The text without control characters. Ligatures, separate accents and Arabic presentation forms become ordinary letters.
 
-    Unknown codes become U+FFFD; a private code that begins a line becomes a bullet. A soft hyphen that ends a line becomes a hyphen.
+    Unknown codes become U+FFFD; a private code alone at the start of a line becomes a bullet. A soft hyphen that ends a line becomes "-".
     """
     if not _ODD.search(text):
         return text

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 _SAMPLE = 1_200  # characters from the middle of a page that are judged
 _ENOUGH = 200  # minimum letters from which the statistics are reliable
-_FEW = 20  # so few phonetic, Latin-1 and Indic letters are not judged
+_FEW = 20  # a page with at most this many phonetic, Latin-1 and Indic letters is not judged by them
 _FILLING = re.compile(r"[\s.|…·_\-\u2013\u2014]+")
 _WORDS = re.compile("[a-z]{4} [a-z]+ [a-z]")
 _SAMPLED_LINES = 6  # lines in the middle of a page; a few words in them show that its text is meaningful
-_HEAD = 400  # characters of a page in which a few words show that its text is meaningful
+_HEAD = 400  # characters at the start of a page; a few words in them show that its text is meaningful
 _MAX_UNKNOWN = 0.1  # share of characters that could not be read
 _NO_LETTERS = bytes(code for code in range(256) if not (0x61 <= code <= 0x7A))
 _ASCII = bytes(range(128))
@@ -35,12 +35,12 @@ _KILLERS = "".join(chr(start + 0x4D) for start in _SCRIPTS)
 _SIGN = re.compile(f"[{_SIGNS}]")
 _MISPLACED = re.compile(f"(?:(?<![\u0900-\u0d7f])|(?<=[{_SIGNS}{_KILLERS}]))[{_SIGNS}]")
 _MAX_MISPLACED = 0.1  # share of the vowel signs that follow no consonant
-_BANG = re.compile(r"(?<![^\s(|])!(?= ?(?:\| )?\(?\d)")
-_BANGS = 3
+_BANG = re.compile(r"(?<![^\s(|])!(?= ?(?:\| )?\(?\d)")  # before an amount
+_BANGS = 3  # minimum number of these on a page that shows no "$"
 
 
 def is_garbled(texts: Sequence[str]) -> bool:
-    """Whether the lines of a page differ from what the page shows."""
+    """Whether the lines of a page probably differ from what the page shows."""
     page = "\n".join(texts)
     if page.count("\ufffd") > _MAX_UNKNOWN * len(page):
         return True
@@ -50,7 +50,7 @@ def is_garbled(texts: Sequence[str]) -> bool:
         return True
     if sample.isascii():
         return _is_noise(texts)
-    # The classes hold no ASCII, and most samples hold little else.
+    # The three patterns match no ASCII, and most samples are almost all ASCII.
     rare = sample.encode("utf-8", "replace").translate(None, _ASCII).decode()
     strange, latin, indic = (len(one.findall(rare)) for one in (_STRANGE, _LATIN_1, _INDIC))
     letters = sum(map(str.isalpha, sample)) if strange + latin + indic > _FEW else 0  # the sum is slow
@@ -63,7 +63,7 @@ def is_garbled(texts: Sequence[str]) -> bool:
 
 
 def _lacks_vowels(sample: str) -> bool:
-    """Whether most characters are Latin letters, and hardly any of these letters is a vowel."""
+    """Whether most characters are Latin letters, and too few of these letters are vowels."""
     plain = sample if sample.isascii() else unicodedata.normalize("NFD", sample)
     small = plain.lower().encode("utf-8", "replace")
     letters = small.translate(None, _NO_LETTERS)

@@ -32,13 +32,13 @@ _MAX_CHARS = 120
 _NEAR = 0.04  # maximum relative difference between sizes that count as equal; sizes are rounded
 _LARGE = 1.18  # times the body size; larger print is neither a label nor a running head
 _LARGER = 1.05  # times the body size; such print is larger than running text
-_ALONE = 5  # pages; in a document this long, an outline of a single entry is useless
+_ALONE = 5  # pages; in a longer document, an outline of a single entry is useless
 _MUCH = 0.2  # a font with at least this share of the running text is an ordinary font
 _SMALLEST = 0.85  # times the body size; headings may be this small
 _OFTEN = 8  # maximum number of times that a heading occurs; labels occur more often
 _LINES = 3  # maximum lines of a heading
-_MOST = 0.6  # in a font of headings, at least this share of the lines may be headings
-_ABOVE_TEXT = 0.25  # and at least this share of these lines stands above running text
+_MOST = 0.6  # in a font of headings, at least this share of the lines can be headings
+_ABOVE_TEXT = 0.25  # of these lines that can be headings, at least this share stands above running text
 _FULL = 0.8  # times the length of the next line; a line this long belongs to a paragraph
 _NO_WORDS = re.compile(r"[][{}<>=_|]")  # occurs in code, formulas and rows of cells
 _LEADERS = (" |", "..", "\u2026", "\u2026.", " \u2013", " \u2014")  # before the page number of an entry
@@ -83,7 +83,7 @@ def headings_of(pdf: Pdf, text: PdfText, title: str | None) -> list[Section]:
 def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
     """The headings that the outline names, each once.
 
-    A heading is placed at the next line of its page that shows its title, else at the top of the page.
+    A heading is placed at a line of its page that shows its title, if possible after the last heading; else at the top of the page.
     """
     found: dict[tuple[int, str], Section] = {}
     last = 0
@@ -101,7 +101,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The number of the line that shows `title`, or else shows it in capitals or only its beginning; 0 if there is none.
+    """The number of the line that ends with `title`. Else the first line that does so in other case, or has the title's first part; else 0.
 
     Only letters and digits are compared.
     """
@@ -142,7 +142,7 @@ class _Body:
         return font.bold or font.size >= _LARGER * self.size
 
     def differs(self, font: Font) -> bool:
-        """Whether a font can be a font of headings: it is not that of the running text, and not much smaller."""
+        """Whether a font can be a font of headings: it stands out or is not used for running text, and it is not much smaller."""
         apart = self.stands_out(font) or font.name not in self.names
         return apart and font.size >= max(1, _SMALLEST * self.size)
 
@@ -248,7 +248,7 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
 def _is_worded(line: str) -> bool:
     """Whether a line can be a heading by its words.
 
-    The line is then no caption, formula, row of cells, entry of a table of contents or sentence.
+    It cannot if it is a caption, a row of cells, an entry of a table of contents, or a sentence, or has no letter.
     """
     if not 3 - (line[:1] > WIDE) <= len(line) <= _MAX_CHARS or line[-1] in _NO_END or _CAPTION.match(line):
         return False

@@ -1,8 +1,8 @@
 """Leaves out invisible and struck-out text of a page.
 
 Invisible text is text in the colour of its background, tiny or transparent text, text that is not painted, and text behind a picture or
-a bar. The library has already left out text outside the page. On a scanned page, unpainted text is kept, because there it is the text that a
-program recognised in the picture. Only doubtful letters are checked in a picture of the page.
+a bar. The library has already left out text outside the page. On a scanned page, unpainted text is kept, because there it is the text that
+a program recognised in the picture. Only doubtful letters are checked in a picture of the page.
 """
 
 import re
@@ -19,16 +19,16 @@ from qagen_dagster.formats.pdf.fragments import Fragments, clean
 from qagen_dagster.formats.pdf.mupdf import CLIPPING, PAINTED, SCALE, Letter, Page, Pdf, Printed, Rect, union
 
 _re2: Any = import_module("re2")
-_TINY = 10  # tenths of a point; smaller letters are dots
+_TINY = 10  # tenths of a point; letters of at most this size are dots
 _LIGHT = 0xE0  # minimum component of a colour that may be the paper's
 _TRANSPARENT = 13  # maximum opacity, of 255, of invisible letters
 _DARK = 0x80  # maximum grey of a rectangle on which every light letter is visible
 _CONTRAST = 24  # minimum difference of grey between visible letters and their background
 _SCAN = 0.5  # minimum share of a scanned page that its largest picture covers
-_MOST_COVERS = 100  # maximum covers of a page; more covers are a drawing
+_MOST_COVERS = 100  # only this many of a page's last covers are checked; a page with more has a drawing
 _STRUCK = (0.12, 0.45)  # letter sizes above the baseline at which letters are struck out
-_MIN_STRUCK = 3  # minimum letters, except digits; in formulas single letters are struck out
-_END = 4  # maximum points by which a rule is longer than the text that it strikes out
+_MIN_STRUCK = 3  # minimum struck-out letters, unless a digit is first; formulas strike out single letters
+_END = 4  # points; at each end, a rule reaches at most this far beyond the text that it strikes out
 # A light colour of grey, RGB or CMYK, or a colour in a space that the file names, before text in this colour. Between them are a drawing
 # between `q` and `Q`, names, dictionaries, dashes and other commands, but neither another colour nor the end of a drawing.
 _FULL, _NONE = rb"(?:1(?:\.0*)?|0?\.(?:8[789]|9)\d*)\s+", rb"(?:0(?:\.0*)?|0?\.(?:0\d*|1[0-2]\d*))\s+"
@@ -107,7 +107,7 @@ def _is_on_dark(areas: Sequence[tuple[int, Rect, int | None]], f: Fragments, n: 
 
 
 def _shadows(f: Fragments) -> set[int]:
-    """The fragments that are printed once more at nearly the same place, as a shadow or for bold."""
+    """The fragments that repeat an earlier fragment at nearly the same place, as a shadow or for bold."""
     places: dict[str, list[int]] = {}
     for n, text in enumerate(f.text) if len(set(f.text)) < len(f.text) else ():
         places.setdefault(text, []).append(n)
@@ -123,7 +123,7 @@ def _shadows(f: Fragments) -> set[int]:
 
 
 def _struck(printed: Printed, f: Fragments) -> _Marks:
-    """The horizontal rules that cross fragments and are not longer than these. Other rules belong to a drawing."""
+    """By fragment, the horizontal rules that cross it and are hardly longer than it. Longer rules belong to a drawing."""
     strikes: _Marks = {}
     widest = max(map(sub, f.x1, f.x0)) + 2 * _END * SCALE
     level = sorted(

@@ -25,7 +25,7 @@ _MAX_ABSTRACT_LINES = 60
 _MAX_XMP = 200_000  # maximum characters of a metadata stream to search
 _Stated = TypeVar("_Stated")
 _ADDRESS = re.compile(r" ?<[^<>]*>|\[[\d.]+(?:pt|em|ex|cm|mm)\]")  # an address, or a length from TeX
-_WORDS_OF_A_NAME = 5
+_WORDS_OF_A_NAME = 5  # maximum
 _NO_NAME = re.compile(r"[@/%#&=\u00a9]")  # occurs in an address, code or a note of rights
 _CAPITALISED = r"[A-Z\u00c0-\u00de\u0100-\u024f\u0386-\u03ab\u0400-\u042f][\w'\u2019-]*\.?"
 _PARTICLE = " (?:van|von|der|den|de|del|di|da|du|la|le|dos|ten)"
@@ -54,7 +54,7 @@ _ENDS_FRONT = re.compile(r"(?i)abstract|summary|contents|1\b")
 _AFTER_NAMES = re.compile(
     r"(?i)(?:abstract|summary|zusammenfassung|r\u00e9sum\u00e9|resumen|(?:\d{1,2}(?:\.|st|nd|rd|th)?,? )?[^\W\d_]{3,12}[.,]? (?:\d{1,2}(?:st|nd|rd|th)?,? )?(?:19|20)\d\d)$"
 )
-_FRONT = 12  # number of lines below the title in which its authors stand
+_FRONT = 12  # number of lines below the title that are searched for its authors
 
 
 def metadata_of(pdf: Pdf, text: PdfText) -> Metadata:
@@ -82,7 +82,7 @@ def _stated(read: Callable[[], _Stated], absent: _Stated) -> _Stated:
 
 
 def _authors(stated: str, lines: list[str]) -> tuple[str, ...]:
-    """The names in the property `stated` that the first pages show. Other names are often an account, a PDF producer or an institution."""
+    """The names in the property `stated` whose last word is on the first pages. Others are often accounts, programs or institutions."""
     if len(stated) > 2_000 or "(0x" in stated:
         return ()
     names: list[str] = []

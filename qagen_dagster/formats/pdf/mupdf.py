@@ -35,7 +35,7 @@ _TEXT = (
 _IDENTITY = _library.Matrix(1, 1)
 SCALE = 10  # text is printed in whole tenths of a point
 _RULE = 2.6  # points; a thinner path counts as a line
-_PAD = (2.5, 4.0)  # points that the library adds around thin strokes of scaled content, as from Ghostscript
+_PAD = (2.5, 4.0)  # the least and most points that the library adds around thin strokes of scaled content
 _BLOCK = re.compile(rb'<(?:vector|image) bbox="([^"]+)"(?: stroke="(.)" rectangle="(.)".* argb="(..)(.{6}))?')
 _MAX_CONTENT = 60_000  # compressed bytes of a page; a page with more is a drawing without ruled tables
 _SHOWS = re.compile(rb"/([^\s/]+)\s+Do\b")
@@ -49,7 +49,7 @@ PAINTED = 16 | 32 | CLIPPING  # flags of letters that are filled, stroked or use
 _HIDDEN = 1 << 1 | 1 << 5  # flags of form fields that are not shown
 
 Rect = tuple[float, float, float, float]
-# The number of lines painted before it, its box in points, and its grey: 0 for a picture, None if it is no opaque rectangle.
+# A painted area: how many lines of text precede it, its box in points, its grey (0: a picture; None: not an opaque rectangle).
 Area = tuple[int, Rect, int | None]
 
 
@@ -97,7 +97,7 @@ class Painted(NamedTuple):
 
 
 class Letter:
-    """A letter of a print. Everything except its text is read only when needed, because reading takes time. Positions are in points."""
+    """A letter of a page. Everything except its text is read only when needed, because reading takes time. Positions are in points."""
 
     def __init__(self, char: Any) -> None:
         self._char = char
@@ -225,7 +225,7 @@ class Pdf:
 
 
 class _Content:
-    """The streams of a page and of the forms that it shows, and their resources. Other annotations count as fields of a form."""
+    """The streams of a page and of the forms that it shows, and their resources. An annotation with an appearance counts as a field."""
 
     def __init__(self, page: Any) -> None:
         self.page = page
@@ -362,7 +362,7 @@ class Printed:
         return self._painted() if 0 < self.json.count(b'"type":"vector"') <= _MANY_PATHS else Painted([], [])
 
     def pictures(self) -> list[Area]:
-        """The pictures. They are read apart, because they break lines of text."""
+        """The areas of the pictures. They are read in a pass of their own, because pictures break lines of text."""
         flags = _TEXT | _library.TEXT_PRESERVE_IMAGES
         structured = _extra.page_get_textpage(self.content.page, None, flags, _IDENTITY)
         return Printed(self.number, self.content, structured, self._paper)._painted().areas
@@ -489,7 +489,7 @@ def _stream(holder: Any) -> bytes:
 
 
 def _items(holder: Any, name: str) -> dict[str, Any]:
-    """The entries of the dictionary `name` of a dictionary."""
+    """The entries of the dictionary that `holder` has under `name`."""
     held = _get(holder, name)
     key, value = _mupdf.ll_pdf_dict_get_key, _mupdf.ll_pdf_dict_get_val
     return {_mupdf.ll_pdf_to_name(key(held, n)): value(held, n) for n in range(_mupdf.ll_pdf_dict_len(held))}

@@ -1,5 +1,5 @@
 """Builds the lines of a PDF page: rows in reading order, with cells, tables, and blank lines between paragraphs. Running heads
-stay in the text; `toolkit/document_view.py` finds them."""
+stay in the text; `toolkit/running_heads.py` finds them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _DOTS = re.compile(r"[. …·]+")
 _NUMERATOR = re.compile(r"(?:^|[\s(])\d{1,2}$")
 _DENOMINATOR = re.compile(r"\^\d{1,2} ")
 _WIDE = 18  # minimum distance between two cells, in tenths of the letter size
-_CLOSE = 10  # the same in a row of more than two fragments
+_CLOSE = 10  # the same minimum distance, but in a row of more than two fragments
 _EXACT = 5  # tenths of a point; cells of one column have edges that are closer
 _ENDS = '.!?:;"\u201d'
 _SENTENCE = 40  # minimum characters of a line before a blank line within a sentence
@@ -160,7 +160,7 @@ def _completed(f: Fragments, flow: _Flow) -> list[Line]:
 
 
 def _are_rows(f: Fragments, above: Line, below: Row) -> bool:
-    """Whether a line of cells and the line above it are rows of one table. If so, their last cells overlap horizontally."""
+    """Whether the line `above`, which must have cells, and the row `below` have last cells that overlap horizontally, as in a table."""
     text, row = above
     return BAR in text and f.x0[row[-1]] < f.x1[below[-1]] and f.x0[below[-1]] < f.x1[row[-1]]
 
@@ -259,7 +259,7 @@ def _is_stretched(f: Fragments, beside: Sequence[Row], cells: Cells) -> bool:
 def _is_below(f: Fragments, beside: Sequence[Row], last: int, n: int) -> bool:
     """Whether fragment `n` begins a cell because a row `beside` its row, above or below, has a cell at the same edge.
 
-    A fragment after a bullet, a prompt or the number of a heading never does.
+    A fragment after a bullet, a prompt or the number of a heading begins no cell.
     """
     if not any(map(str.isalnum, f.text[last])) or (
         _HEADING_NUMBER.fullmatch(f.text[last]) and not f.text[n][:1].isdigit()

@@ -18,16 +18,16 @@ from qagen_dagster.formats.pdf.fragments import Fragments
 _DEPTH = 8  # maximum depth of nested cuts; deeper cuts separate letters, not columns
 _MIN_PROSE = 11  # minimum average characters per row of a column
 _WIDE = "\u2e7f"  # later characters count as twice as wide as letters
-_CELL_PROSE = 18  # average characters per line from which a cell of several lines is read as a paragraph
+_CELL_PROSE = 18  # minimum average characters per line of a cell that is read as a paragraph
 _ORDER = attrgetter("order")
 _TITLE = 14  # minimum size of a title's letters, in tenths of the usual letter size
-_TITLE_CHARS = 8
+_TITLE_CHARS = 8  # minimum characters of a title
 _PARTS = 3  # minimum fragments of a sidebar
-_ACROSS = 5  # tenths of a point; a fragment may reach so far across the edge of a sidebar
+_ACROSS = 5  # maximum by which a fragment reaches across the edge of a sidebar, in tenths of a point
 _FAR = 1 << 30
 Row = list[int]  # the fragments of one visual line, in reading direction
 Line = tuple[str, Row]  # the text of a line and its fragments; a blank line has none
-_PROSE = 14  # average characters per line from which a run of lines is a column and not cells
+_PROSE = 14  # the same for a page in drawing order: minimum average characters per row; cells have fewer
 _Box = tuple[int, int, int, int]
 _Thing = TypeVar("_Thing")
 # For each direction of text, a function that turns a box so that text runs left to right and lines follow downwards.
@@ -80,7 +80,7 @@ class _Cutter:
     size: int  # size of the page's ordinary letters
 
     def margins(self, bands: list[_Band]) -> list[list[_Band]]:
-        """The bands of the running head, the body and the running foot. A head or foot exists if white space separates the first or last band."""
+        """The bands of the running head, the body and the running foot. White space separates a head or foot. Up to three bands are one part."""
         if len(bands) <= 3:
             return [bands]
         start = 1 if bands[1].top - bands[0].bottom > self.size else 0
@@ -129,7 +129,7 @@ class _Cutter:
         return covered
 
     def _groups(self, bands: list[_Band]) -> list[tuple[list[_Band], list[tuple[int, int]]]]:
-        """Groups of neighbouring bands that share a free gutter, each with the horizontal ranges that it covers."""
+        """Groups of neighbouring bands that share a free gutter or all have none, each with the horizontal ranges that it covers."""
         groups: list[tuple[list[_Band], list[tuple[int, int]]]] = []
         for band in bands:
             if groups:
@@ -167,7 +167,7 @@ class _Cutter:
         return changes <= max(3, 0.15 * max(rows))
 
     def _cells(self, items: list[_Item], spans: list[tuple[int, int]]) -> list[Row]:
-        """The rows of a table, by their baselines. Paragraphs side by side are read one after the other."""
+        """The rows of a table: texts at the same height. Paragraphs side by side are read one after the other."""
         cells = self._stacked(items, spans)
         rows: list[Row] = []
         edges = [(min([item.top for item in cell]), max([item.bottom for item in cell])) for cell in cells]
@@ -272,9 +272,9 @@ def _middle(f: Fragments, n: int) -> int:
 
 
 def rows_in_order(fragments: Fragments) -> tuple[Fragments, list[Row]]:
-    """The rows of the page in reading order. Text in other directions follows the horizontal text.
+    """The fragments, and the page's rows in reading order. Text in other directions follows the horizontal text.
 
-    Also returns the fragments. Fragments of turned text have boxes as if the page were turned.
+    Turned fragments are returned with the boxes that they have on a page turned until their text is horizontal.
     """
     every = range(len(fragments.text))
     turned = {} if fragments.upright else _turned(fragments)

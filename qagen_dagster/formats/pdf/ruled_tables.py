@@ -15,9 +15,9 @@ from qagen_dagster.formats.pdf.reading_order import level_rows
 
 TableRow = list[list[int]]  # the fragments of each cell
 
-SAME = 25  # tenths of a point; edges that are closer count as one edge
+SAME = 25  # tenths of a point, like all lengths below without a unit; closer edges count as one
 _VALUE = 6  # maximum average width of values, in letter sizes
-_LINES_OF_A_CELL = 6
+_LINES_OF_A_CELL = 6  # maximum
 _NUMBER = re.compile(r"[-+\u2212]?\d[\d.,]*%?")
 Box = tuple[int, int, int, int]  # tenths of a point
 Edge = tuple[int, int, int]  # its position, start and end in tenths of a point
@@ -26,20 +26,20 @@ _ENDS = 60  # maximum difference between the ends of lines of the same table
 _NARROW = 50  # two vertical lines that are closer have no column between them
 _SHORTEST = 400  # minimum length of a line that bounds a table
 _DOUBLE = 80  # maximum height between two lines without room for text
-_WORD = 3  # half of the rows have a text of at least this many characters; the grid of a chart does not
+_WORD = 3  # minimum characters of the longest text in at least half of a table's rows; a chart's are shorter
 _GUTTER = 45  # minimum width of the space between two columns; gaps between drawn underscores are narrower
 _CROSSING = 5  # one line in this many may cross the space between two columns
 _APART = 6  # minimum gap between cells, in tenths of the letter size; words of justified lines are nearer
 _PARAGRAPH = 30  # if the shortest cells of the lines average more characters, a part of many lines is prose
 _FAR = 1 << 30
 _LINES_OF_A_HEAD = 4  # maximum lines of a header between two ruling lines; a listing in a frame has more
-_EACH = 4  # minimum parts that are probably one row each; one fewer if columns are ruled
+_EACH = 4  # from this many parts on, each part is probably one row; one fewer if columns are ruled
 _HEADING = 4  # maximum height of a heading for a group of rows, in letter sizes
 _CAPTION = 60  # a text across the table with this many characters is not a heading for rows
 
 
 def cuts_at(f: Fragments, edges: Sequence[int], lines: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """By number, the positions of the spaces at which fragments that hold several cells are to be cut."""
+    """By number, the positions of the spaces at which fragments that hold several cells are to be cut; none for right-to-left text."""
     cuts: dict[int, list[int]] = {}
     for line in lines if not f.rtl else ():
         spans = {n: _span(f, edges, n) for n in line}
@@ -61,7 +61,7 @@ def _span(f: Fragments, edges: Sequence[int], n: int) -> tuple[int, int]:
 
 
 class Rows:
-    """The rows of the parts of a table. A part is the lines between two ruling lines; each of `each` or more parts is probably one row."""
+    """The rows of the parts of a table. A part is the lines between two ruling lines. From `each` parts on, each is probably a row."""
 
     def __init__(
         self, f: Fragments, edges: list[int], right: int, parts: list[list[list[int]]], each: int
@@ -149,7 +149,7 @@ class Rows:
     def _is_wrapped(self, above: TableRow, row: TableRow) -> bool:
         """Whether the row continues cells of the row above except its first cell.
 
-        The cells above are then longer than a value and reach the right edges of their columns.
+        The cells above are then at least twice as wide as a value and reach the last quarter of their columns.
         """
         f, edges = self._f, [*self._edges, self._right]
         filled = [column for column, cell in enumerate(row) if cell]
@@ -184,7 +184,7 @@ class _Line(NamedTuple):
 
 
 def ruled_tables(f: Fragments, rules: Sequence[Box]) -> list[Ruled]:
-    """The tables of a page. The boxes of its fragments must be those of the page as displayed."""
+    """The tables of a page. Its fragments must have their boxes on the page as displayed."""
     level = lines_of([(y0, x0, x1) for x0, y0, x1, y1 in rules if x1 - x0 > y1 - y0])
     groups = _groups(level)
     if not groups:
@@ -331,7 +331,7 @@ class _Finder:
         return positions
 
     def _table(self, run: list[list[list[int]]], top: int, bottom: int) -> list[Ruled]:
-        """The table that a run of parts forms, or none. A single part may be a listing, a note in a frame or a page with columns."""
+        """The table that a run of parts forms, or none. A single part forms none: it may be a listing, a note or columns of prose."""
         if len(run) < 2:
             return []
         ruled = self._columns_between(top, bottom)

@@ -18,7 +18,7 @@ from qagen_dagster.formats.pdf.page_lines import BAR, PageLines, lines_of_page, 
 from qagen_dagster.records.document import Outcome, PageSpan
 
 _PAGES = 50  # maximum pages of a document that are recognised
-_SECONDS = 80.0  # maximum processor time for one document, below the default limit of a parse
+_SECONDS = 80.0  # of processor time, then no more pages are recognised; below the default limit of a parse
 _PAGE_SECONDS = 40  # maximum processor time for one page
 _PIXELS = 6_000_000  # maximum pixels of a page's picture; more pixels take time without better results
 _DPI = 300  # the resolution that suits tesseract best
@@ -26,7 +26,7 @@ _PATHS = 50  # a page with at least this many painted paths may have letters dra
 _PICTURE_SHARE = 0.1  # minimum share of the page that pictures cover
 _SAMPLED = 300  # number of lines in the sample that shows the fonts of the running text
 _PROSE_CHARS = 40  # minimum length of a line of running text
-WIDE = "\u2e7f"  # later scripts have wide letters and no capitals
+WIDE = "\u2e7f"  # later characters are wide letters of scripts without capitals
 _NO_FONT = Font()
 
 
@@ -96,10 +96,10 @@ class PdfText:
     pages: list[PageSpan] = field(default_factory=list[PageSpan])
     broken: list[int] = field(default_factory=list[int])
     recognised: list[int] = field(default_factory=list[int])
-    unreadable: list[int] = field(default_factory=list[int])  # pictures or drawn letters, not recognised
-    # The text is not what the page shows, and it was not recognised
+    unreadable: list[int] = field(default_factory=list[int])  # pages of unrecognised pictures or letters
+    # pages whose text differs from what they show, and was not recognised
     garbled: list[int] = field(default_factory=list[int])
-    hidden: list[int] = field(default_factory=list[int])  # some of the text is invisible and left out
+    hidden: list[int] = field(default_factory=list[int])  # pages of which invisible text is left out
     note: str = ""  # why pages of `unreadable` and `garbled` were not recognised
     kept: dict[int, PageLines] | None = None  # the lines of each page with their fragments, if requested
 
@@ -136,7 +136,7 @@ def is_prose(line: str) -> bool:
 
 
 def read_pages(pdf: Pdf, options: ParseOptions, *, keep: bool = False) -> PdfText:
-    """All pages in order. A broken page is empty, and `broken` names it. With `keep`, `kept` holds the fragments of each page.
+    """All pages in order. A broken page is empty, and `broken` names it. With `keep`, `kept` holds each page's lines.
 
     Raises:
         DocumentError: `too_large` if the text exceeds its limit.
@@ -164,7 +164,7 @@ def read_pages(pdf: Pdf, options: ParseOptions, *, keep: bool = False) -> PdfTex
 
 
 def counted(count: int) -> str:
-    """ "1 page", "2 pages"."""
+    """The number with its noun: "1 page", "2 pages"."""
     return "1 page" if count == 1 else f"{count} pages"
 
 

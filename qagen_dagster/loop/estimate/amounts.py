@@ -101,7 +101,7 @@ class Amounts(Record):
 
 
 def price(spec: ModelSpec, use: Use, by_batch: float) -> float | None:
-    """US dollars for `use`, of which the share `by_batch` gets the discount of batches; None if a required price is unknown."""
+    """US dollars for `use`; the share `by_batch` of it gets the discount of batches. None if a required price is unknown."""
     if not use.calls:
         return 0.0
     tokens = {name: round(getattr(use, name) * _FINE) for name in METRICS if name in Usage.model_fields}
@@ -125,17 +125,17 @@ class Row:
     shown: float = inf  # maximum characters of the document that a call shows
     each_shows: bool = False  # whether the calls for a question show the document, too
     each_blank: float = 0  # calls for each question that never show the document
-    # For questions without an answer: calls for the document, and calls for each question, one of which shows the document.
-    unanswered_once: float = 0
-    unanswered_each: float = 0
+    # Calls for questions without an answer:
+    unanswered_once: float = 0  # for the document; they show it only if `unanswered_each` is 0
+    unanswered_each: float = 0  # for each question; one of them shows the document
 
 
-# A proof asks the validator with all passages, the document and each other document; one of three candidates is refused early.
+# Calls for each proved question: with all passages, with the document, with each other document, and 1.5 for refused candidates.
 _EACH_PROOF = DOCUMENTS + 3.5
 SHORT = Row(once=0, each=1, prompt=350, output=60)  # a call that shows only the question
-# The use of a judge that grades the pool of a question in four calls.
+# A judge grades the pool of a question, of depth 20, in four calls.
 LABELS = Use(calls=4.0, input_tokens=12_000.0, output_tokens=400.0, seconds=16.0)
-# an answer of the panel from five passages
+# A member of the panel answers from five passages.
 PANEL = Use(calls=1.0, input_tokens=1_200.0, output_tokens=60.0, seconds=3.0)
 _DUPLICATES = Row(once=0, each=0.6, prompt=600, output=150)
 TABLE: Mapping[tuple[Strategy, Mode], Mapping[Role, Row]] = {

@@ -229,7 +229,7 @@ def _evaluations(
     judge = labels_setup(evaluation).judge
     if judge is not None:  # questions of earlier runs may have no labels yet
         options = planned.scenario.evaluation
-        # LABELS are the four calls for a depth of 20. A round of feedback has at most two calls for it.
+        # LABELS is for a pool of depth 20. A round of feedback adds at most half of it.
         size = options.pool_depth / 20 * (1 + options.feedback_rounds / 2)
         use = LABELS.times(size * (accepted if known[Kind.LABELS] else accepted + made))
         yield _role("judge of labels", judge, use, estimator, 1.0)

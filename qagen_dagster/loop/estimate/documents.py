@@ -29,7 +29,7 @@ _READING = ("input_tokens", "cached_tokens", "cache_write_tokens")
 _MOST_READ = 30  # maximum finished documents of one combination that are read, spread evenly
 _PAGE_CHARACTERS = 2_000  # characters that count for a page without text
 _LINE_CHARACTERS = 50
-_VISUAL_CHARACTERS = 500  # size of a visual, which gives as many questions as a paragraph
+_VISUAL_CHARACTERS = 500  # characters that count for a visual; it gives as many questions as a paragraph
 _RAN_DRY = (DocumentEnd.EXHAUSTED_REPORTED, DocumentEnd.CONSECUTIVE_FAILURES)
 _CUT_SHORT = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.MODEL_ERROR)
 
@@ -70,7 +70,7 @@ class DocumentEstimator:
         own: Sequence[Example] = (),
         others: Sequence[Example] = (),
     ) -> None:
-        """`own` has finished documents of the combination, `others` those of other combinations."""
+        """`own` are finished documents of the combination. `others`, of other combinations, count only if `own` has few."""
         self._rows, self._models = rows, models
         examples = [*own, *(others if len(own) < ENOUGH else ())]
         self.guessed = not examples
@@ -165,7 +165,7 @@ class PastRun:
     strategy: Strategy
     kinds: dict[str, str]  # kind of the model by role
     target_count: int
-    dry: frozenset[str]  # ids of documents whose questions ran out; a higher target would not change them
+    dry: frozenset[str]  # ids of documents whose questions ran out; a higher target would give no more
     examples: dict[str, Example]  # by document id
     accepted: int
     compared: amounts.Use  # amounts for comparing accepted questions across documents

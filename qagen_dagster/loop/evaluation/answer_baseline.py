@@ -122,7 +122,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
 
 
 def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
-    """Everything about a document that its answers depend on: the fingerprint of its search index, and hashes of its texts and title."""
+    """The fingerprint of a document's search index, or else of the index to be built for it, and hashes of its texts and title."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
     shown = (
@@ -168,8 +168,8 @@ class _AnswerEvaluator:
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
     def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
-        """Returns (grade, heard). `heard` is False if the judge's call failed, so that the answer must be graded again. A malformed reply
-        is heard. If the judge was not asked, `heard` is True."""
+        """Returns (grade, heard). `heard` is False if the judge's call failed, so that the answer must be graded again. It is True after a
+        malformed reply, and if the judge was not asked."""
         pair = session.pair
         judge = None if self._judge is None else session.recorded(self._judge, Role.JUDGE.value)
         picture = picture_of(pair) if pair.category is Mode.VISUAL else ""

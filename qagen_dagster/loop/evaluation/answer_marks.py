@@ -77,7 +77,7 @@ def mark_abstention(
     question: str, reference: str, given: str, model: Model | None, role: str
 ) -> Outcome[Marked]:
     """Decide whether `given` says that the question has no answer, as `reference` does. Code decides if `given` abstains, states the same
-    as `reference`, or has a number, date or name that neither question nor reference has. Otherwise `model` decides, as in `mark_answer`.
+    as `reference`, or has a number, date or name that neither of these texts has. Otherwise `model` decides, as in `mark_answer`.
     """
     if abstained(given):
         return Outcome(Marked(True, Decided.UNKNOWN, "it says that there is no answer"))
@@ -115,7 +115,7 @@ def _judged(question: str, reference: str, given: str, model: Model | None, role
 
 def wrong_type(question: str, reference: str, given: str) -> str:
     """The reason why the type of `given` cannot answer the question; empty if it can. `reference` is the right answer. An answer
-    without words, with letters outside Latin scripts, or with only a Roman numeral is never of a wrong type."""
+    without words, with a letter above U+024F (most of these are not Latin), or with only a Roman numeral is never of a wrong type."""
     wanted, found = facts(reference), facts(given)
     written = {word.removesuffix("s") for word in tokens(given)} | set(tokens(given))
     other_script = any(char > "\u024f" and char.isalpha() for char in given)
@@ -158,7 +158,7 @@ def _shared(dated: Facts, numbered: Facts) -> bool:
 
 
 def _number_for_words(reference: str, given: str, found: Facts) -> str:
-    """The fault of an answer that is only a number or date; empty if the right answer has a number, a date, or a word for either."""
+    """The fault of an answer that is only a number or date; empty if the right answer has one, also as a Roman numeral or in words."""
     wanted = facts(reference)
     words = set(tokens(reference))
     if wanted.amounts or wanted.dates or any(map(str.isdigit, reference)) or words & (_AMOUNTS | _TIMES):

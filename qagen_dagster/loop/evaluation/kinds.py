@@ -91,7 +91,7 @@ def _made_with(report: EvaluationReport[Any]) -> dict[str, str]:
 
 
 def _parts(kind: Kind, model: str, judge: str) -> dict[str, str]:
-    """The parts of a configuration by name. Only for the evaluation of retrieval, the judge is not one of the parts."""
+    """The parts of a configuration by name. Every kind except RETRIEVAL has the judge as a part."""
     searched = kind in (Kind.RETRIEVAL, Kind.LABELS)
     judged = {} if kind is Kind.RETRIEVAL else {Role.JUDGE.value: judge or NONE}
     return {"embedder" if searched else Role.ANSWERER.value: model} | judged

@@ -35,7 +35,7 @@ from qagen_dagster.records.questions.results import QAPair
 
 VERSION = "3"  # increase if the same responses would get different verdicts
 FEWEST = 8  # minimum number of answerers that read, for the two-parameter model
-STRONG = 3  # minimum number of strong answerers; of more than nine that read, the best third is strong
+STRONG = 3  # minimum number of strong answerers; if more than nine answerers read, the best third is strong
 RELIABLE = 0.9  # minimum share of right answers of the best answerer, among questions without a suspicion
 _HALF = 0.5  # the score of an undecided answer
 _ROLES = (Role.ANSWERER, Role.VALIDATOR, Role.JUDGE)
@@ -61,8 +61,8 @@ def answerers(found: run_questions.Evaluation) -> tuple[Answerer, ...]:
     """The panel: the embedded reader with each ranking, and the models of the answerer, the validator and the judge, if the profile has
     them.
 
-    The embedded reader searches the corpus at each of `_DEPTHS` and the question's document at `_USUAL`. Another model reads `_USUAL`
-    passages of the fused ranking of the corpus, as many of the question's document, and nothing.
+    The embedded reader searches the corpus at each of `_DEPTHS` and the question's document at `_USUAL`. Each other model answers three
+    times: from `_USUAL` passages of the corpus (fused ranking), from as many of the question's document, and without a passage.
     """
     reader = ModelSpec(provider="embedded", model="reader")
     panel = [Answerer(reader, ranking, depth) for ranking in Ranking for depth in _DEPTHS]

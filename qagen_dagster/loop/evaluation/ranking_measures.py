@@ -1,7 +1,7 @@
 """Measures rankings: recall, reciprocal rank and discounted gain, of documents and of evidence.
 
 Sources: Voorhees, TREC-8 question answering track, 1999 (reciprocal rank). Järvelin & Kekäläinen, ACM TOIS 2002 (discounted gain: here a
-gain is 1 or a grade, the discount is log2(1 + rank), and the sum is relative to that of the best possible order).
+gain is 1 or a grade, the discount is log2(1 + rank), and the sum is divided by the sum for the best possible order).
 """
 
 import math
@@ -11,10 +11,10 @@ from statistics import fmean
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import RELEVANT, Placement, RetrievedQuestion
 
-CUTS = (1, 5, 10)
-GAIN_CUT = 10
+CUTS = (1, 5, 10)  # numbers of first results among which recall is measured
+GAIN_CUT = 10  # number of first results that count for the discounted gain
 NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fused"}
-UNTITLED = "untitled_"  # begins the names of metrics for questions whose document titles are removed
+UNTITLED = "untitled_"  # prefix of metrics for which the titles of documents are removed from the questions
 
 
 def metrics(questions: Sequence[RetrievedQuestion]) -> dict[str, float]:
@@ -66,7 +66,7 @@ def reciprocal_rank(places: Iterable[int | None]) -> float:
 
 
 def graded_measures(grades: Sequence[int | None], known: Iterable[int]) -> dict[str, float]:
-    """The measures of results with these grades, the first result first. `known` has the grades of all judged passages, not all 0. An
+    """The measures of results with these grades, best result first. `known` has the grades of all judged passages; one must be above 0. An
     unjudged result (None) counts as not relevant. Measures with the prefix `condensed_` leave unjudged results out (Sakai, SIGIR 2007)."""
     rankings = {
         "graded": [grade or 0 for grade in grades],

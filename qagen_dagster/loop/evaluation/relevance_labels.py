@@ -2,8 +2,8 @@
 
 The pool of a question has the passages that each ranking finds first, and the passages with its evidence. Code grades a passage that has
 a quote, or the answer near most words of the question. If the scenario has `judge_labels` and the profile has a judge, the judge
-grades the other passages. Otherwise the other passages are unjudged, but may be relevant. In each round of feedback the relevant passages
-are searched for, and the passages like them join the pool.
+grades the other passages. Otherwise the other passages stay unjudged; some of them may be relevant. In each round of feedback, each
+relevant passage is the query of a search, and the best passages of these searches join the pool.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.english.facts import facts, missing_names
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import shared_words
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.retrieval_baseline import retrieval_fingerprint
 from qagen_dagster.loop.index import CorpusSearch, open_index
@@ -36,7 +36,7 @@ CUT = 10  # the share of judged passages counts the passages among the first CUT
 HELD = 0.5  # minimum number of lines that a chunk and a passage share, as a fraction of the lines of the shorter one
 SUBJECT = 0.6  # minimum share of a question's content words near its answer; measured, see docs/evaluation.md
 FEWEST = 5  # minimum words of a quote; a shorter quote may occur anywhere
-_KEPT_TEXTS = 256
+_KEPT_TEXTS = 256  # documents whose texts are kept in memory
 CODE = "code"
 
 
@@ -137,7 +137,7 @@ class _Labeller:
     def _grade(
         self, session: run_questions.Session, some: Iterable[Passage], given: dict[Passage, tuple[int, str]]
     ) -> str:
-        """Add the grades by code and by the judge to `given`. Returns the reason why some are missing; empty if none is, or if there is no judge."""
+        """Add the grades by code and by the judge to `given`. Returns why grades are missing; empty if none is, or without a judge."""
         known = {passage: self._by_code(session.pair, passage) for passage in some if passage not in given}
         given |= {passage: (grade, CODE) for passage, grade in known.items() if grade is not None}
         unknown, failure = [passage for passage in known if passage not in given], ""
@@ -175,7 +175,7 @@ class _Labeller:
         return places
 
     def _near(self, relevant: Iterable[Passage], known: Collection[Passage]) -> list[Passage]:
-        """Passages that are not `known`, those most like a relevant one first, by words and embedding together."""
+        """Passages that are not `known`, the most similar to a relevant passage first, by words and embedding together."""
         scores: dict[Passage, float] = {}
         for query in relevant:
             limit = self._options.pool_depth + len(known)
@@ -185,7 +185,7 @@ class _Labeller:
         return sorted(scores, key=lambda found: (-scores[found], found.id))
 
     def _passages(self, hit: ChunkHit) -> list[Passage]:
-        """The passages of which the chunk of `hit` has a large part."""
+        """The passages that share at least HELD of the lines (of the shorter one) with the chunk of `hit`."""
         text, lines = self._text(hit.document_id), (hit.chunk.start_line, hit.chunk.end_line)
         return [one for one in text.passages if shared_lines(one.lines, lines) >= HELD] if text else []
 
@@ -208,8 +208,8 @@ def code_grade(pair: QAPair, passage: str, title: str) -> int | None:
 
 
 def states(question: str, answer: str, passage: str, title: str) -> bool:
-    """Whether a sentence of the passage has the answer, and has, together with the sentence before it and the title, at least SUBJECT of
-    the question's content words. The title or the passage must have all names in the question."""
+    """Whether a sentence of the passage has the answer, and this sentence, the sentence before it and the title together have at least
+    SUBJECT of the question's content words. The title and the passage together must have all names in the question."""
     if not answer.strip() or unsupported(question, answer, passage, "", beside=title) is not None:
         return False
     if missing_names(facts(question), facts(f"{title}\n{passage}")):
@@ -218,7 +218,7 @@ def states(question: str, answer: str, passage: str, title: str) -> bool:
 
 
 def closeness(question: str, answer: str, text: str, title: str = "") -> float:
-    """The largest share (0-1) of the words of the question that a sentence with the answer has, together with the title and the sentence before."""
+    """The largest share (0-1) of the question's words in the title, a sentence with the answer, and the sentence before it, together."""
     sentences = [one.text for one in split(text)]
     shares = (
         shared_words(question, f"{title}\n{before}\n{sentence}")

@@ -62,7 +62,7 @@ def without_title(question: str, titles: Iterable[str]) -> str:
 
 VERSION = "2"  # increase if the same index would give different ranks
 DEPTH = 100  # number of chunks that are examined; later chunks count as not found
-HELD = 0.5  # a chunk contains a quote if it has at least this share of the longest part of the quote that a chunk has
+HELD = 0.5  # a chunk contains a quote if it has at least this share of the longest part of the quote that any chunk has
 
 
 def retrieval_setup(_found: Evaluation) -> Setup:
@@ -90,13 +90,13 @@ def measure_retrieval(found: Evaluation, progress: Progress | None = None) -> Re
         spec = EmbedderSpec.model_validate(search.index.embedder)
         finder = _RankFinder(found, search)
 
-        def one(pair: QAPair) -> RetrievedQuestion:
+        def searched(pair: QAPair) -> RetrievedQuestion:
             result = finder.ask(pair)
             count(result.document_id)
             return result
 
         workers = 1 if spec.local else found.space.settings.document_workers
-        questions = tuple(map_in_parallel(one, found.questions, workers=workers))
+        questions = tuple(map_in_parallel(searched, found.questions, workers=workers))
     made_by = Setup((VERSION,), spec.name)
     return make_report(found, Kind.RETRIEVAL, questions, metrics(questions), version, made_by)
 
@@ -166,7 +166,7 @@ def holders_of(text: str, evidence: Sequence[Evidence], chunks: Sequence[Chunk])
     """For each quote that is in the text, the numbers of the chunks that contain the quote.
 
     A chunk contains a quote if it has at least HELD of the longest part of the quote that any chunk has, because a quote may be longer than
-    a chunk. A quote is left out if its lines do not contain it, if it has no lines, as that of a picture, or if no chunk has a part of it.
+    a chunk. A quote is left out if its lines do not contain it, if it has no lines (it is in a picture), or if no chunk has a part of it.
     """
     lines = text.split("\n")
     starts = [0]

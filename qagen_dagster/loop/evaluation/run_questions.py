@@ -1,5 +1,4 @@
-"""The shared part of all evaluations of a published set: its questions, models and budget, running the questions in
-parallel, and the stored reports.
+"""The common part of all evaluations of a published set: its questions, models and budget, the parallel run, and the stored reports.
 
 The results of a document are stored as soon as all its questions are evaluated, unless the next run must ask some of them again.
 """
@@ -88,13 +87,13 @@ def open_evaluation(
     profile: str | None = None,
     run_budget: Allowance | None = None,
 ) -> Evaluation:
-    """Open the questions to evaluate of a combination. Raises ConfigError, and StoreError if nothing is published."""
+    """Open the evaluation of a combination's published questions. Raises ConfigError, and StoreError if nothing is published."""
     published = space.store.find(CorpusGenerationResult.key(combination), CorpusGenerationResult)
     validated = space.store.find(ValidatedSet.key(combination), ValidatedSet)
     if published is None or validated is None:
         raise StoreError(f"{combination.key} has no published set: {PUBLISH_HINT}")
     known = {question.id for question in published.questions} | dropped(space, combination)
-    # Faulty questions that were dropped stay. For a question without an answer, there is nothing that a search could find.
+    # Questions that an earlier evaluation dropped are evaluated again. Questions without an answer are not evaluated.
     questions = tuple(pair for pair in validated.questions if pair.id in known and pair.no_answer is None)
     return replace(
         configured_evaluation(space, combination, profile, run_budget), run=run, questions=questions

@@ -114,8 +114,8 @@ def score_systems(
     judge: CommandJudge,
     difference: float | None = None,
 ) -> ScoreReport:
-    """Score each system on all questions of the sets. Exactly two systems are also compared. `judge` decides where code cannot. With
-    `difference`, the report states how many questions are needed to show a difference of this size between two systems."""
+    """Score each system on all questions of the sets. If there are two systems, they are also compared. `judge` decides where code cannot.
+    With `difference`, the report states how many questions are needed to show a difference of this size between two systems."""
     questions = [question for one in sets for question in one]
     labels = {key: some for one in sets for key, some in labels_of(one.store, one.combination).items()}
     scored = [_score(questions, output, judge, labels) for output in outputs]

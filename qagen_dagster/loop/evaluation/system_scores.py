@@ -116,7 +116,7 @@ def _abstentions(answers: Sequence[ScoredAnswer]) -> dict[str, Measure | None]:
 def _balanced(one: Measure, other: Measure) -> Measure:
     """The harmonic mean of both measures. It is 0 for a system that always abstains, and for a system that never abstains.
 
-    The interval reaches from the harmonic mean of the lower ends to that of the upper ends, so it is never too narrow.
+    The ends of its interval are the harmonic means of the lower ends and of the upper ends, so the interval is never too narrow.
     """
 
     def mean(name: str) -> float:
@@ -305,7 +305,7 @@ _MAIN: Mapping[str, Callable[[EvaluatedQuestion], float | None]] = {
 def family(model: str) -> str:
     """The family of a model: "gpt" for `openai:gpt-6-sol`, "llama" for `meta-llama/Llama-3.1-8B`; empty for an empty name.
 
-    An unknown model gets the first letters of its name as its family.
+    The family of an unknown model is the first run of letters in its name, without the provider.
     """
     name = model.casefold()
     found = _FAMILY.search(name)

@@ -125,7 +125,7 @@ def _models(sets: Sequence[PartSet], results: Sequence[SlotResult]) -> dict[str,
 
 @dataclass(frozen=True)
 class Bank:
-    """The current bank of an exam. If it is published: the `paths` of its files, and the names of the changed ones."""
+    """The current bank of an exam. After publication, `paths` has the paths of its files, and `changed` the names of changed files."""
 
     bank: ItemBank
     rejected: tuple[RejectedItem, ...]
@@ -139,7 +139,7 @@ class Bank:
 def keep_part(workspace: Workspace, plan: PartPlan, run_id: str, started: str) -> PartSet:
     """Store the list of results that the part has from now on.
 
-    If a run replaces results, nothing is stored until all slots of the part have ended. An unchanged set is not stored again.
+    A run that replaces the results of a stored set stores nothing until all slots have ended. An unchanged set is not stored again.
     """
     keys = result_keys(workspace, plan)
     former = part_set(workspace, plan.part)
@@ -245,7 +245,7 @@ def publish_bank(workspace: Workspace, key: str, run_id: str, *, replace: bool =
 
 
 def bank_files(found: Bank) -> dict[str, bytes]:
-    """accepted.jsonl, rejected.jsonl, logs.jsonl and stats.json."""
+    """The contents of accepted.jsonl, rejected.jsonl, logs.jsonl and stats.json, by name."""
     logs = [
         {"part": result.part.key, "slot": result.slot, **entry.model_dump(mode="json")}
         for result in found.results
@@ -271,7 +271,7 @@ def export_files(bank: ItemBank) -> dict[str, bytes]:
 
 
 def schema_library(exam: Exam) -> bytes:
-    """The schemas of the exam as they were read."""
+    """The schemas of the exam as they were read, as a list in JSON."""
     rows = [schema.model_dump(mode="json") for schema in exam.schemas.values()]
     return f"{json.dumps(rows, indent=1, ensure_ascii=False)}\n".encode()
 
@@ -375,7 +375,7 @@ def wanted_part(space: Workspace, part: ExamPart, profile: str | None = None) ->
 
 
 def made_part(space: Workspace, part: ExamPart, wanted: Configuration) -> Configuration | None:
-    """The configuration of the last run that changed the part; None if the part was never made."""
+    """`wanted` if the part is not out of date, otherwise the configuration of its last change; None if the part was never made."""
     made = part_set(space, part)
     if made is None:
         return None
@@ -386,7 +386,7 @@ def why_part_outdated(space: Workspace, part: ExamPart) -> tuple[str, ...]:
     """The reasons why a part is out of date, in one line each; empty if it is current or was never made. Raises ConfigError.
 
     Fewer wanted items are no reason. A part that was made with models from the command line is never out of date,
-    because its profile does not tell what a run of it would cost.
+    because the profile does not tell the cost of another such run.
     """
     made = part_set(space, part)
     if made is None or made.given.models:

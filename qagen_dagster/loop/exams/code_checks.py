@@ -1,6 +1,6 @@
 """Checks an exam question without a model: whether its LaTeX is balanced, other faults, whether its key is proven, and item-writing flaws.
 
-The flaws are by the 19 criteria of arXiv 2503.10533: 15 are found by code, four by the style judge if it is asked for them.
+The flaws follow the 19 criteria of arXiv 2503.10533: code checks 15 of them, and the style judge four if it is asked for them.
 """
 
 import re
@@ -48,8 +48,8 @@ NONE_RIGHT = "no_option_has_the_value"
 FORM_HOSTILE = "form_hostile"
 FORM_FAILED = "form_without_value"
 MOST_INTEGER_DIGITS = 5  # significant digits that a candidate can handle without a calculator
-MOST_DECIMAL_DIGITS = 4
-_LEAST_PATH_WORDS = 3
+MOST_DECIMAL_DIGITS = 4  # the same for a number with decimals
+_LEAST_PATH_WORDS = 3  # fewer words cannot name a mistake
 _NUMBER = re.compile(r"(?<![\w.])(\d{1,3}(?:(?:,|\{,\}|\\,)\d{3})+|\d+)(\.\d+)?")
 _HOSTILE = re.compile(
     r"__|\b(?:import|open|eval|exec|compile|getattr|setattr|globals|locals|vars|input|lambda|while|for|os|sys|subprocess"
@@ -75,7 +75,8 @@ _ASKS = re.compile(
 )
 _TRUTH = re.compile(r"(?:both |neither )?(?:true|false|yes|no)\W*", re.IGNORECASE)
 _TOKEN = re.compile(r"\\[A-Za-z]+|[A-Za-z]+|\d+(?:\.\d+)?")
-_LONGER, _MUCH = 1.5, 12  # how much longer the key is than each other option: as a factor, and in characters
+_NEARLY = 1e-6  # tolerance for rounding of floating-point numbers
+_LONGER, _MUCH = 1.5, 12  # factor and characters by which a key that stands out is longer than all others
 
 
 def latex_fault(text: str) -> str:
@@ -259,7 +260,7 @@ def _named_at_the_end(question: ExamQuestion, solution: str) -> list[str]:
 
 def _reaches(one: equalities.Value, key: equalities.Value) -> bool:
     """Whether a step has the value of the key. A factor such as 1.44 reaches the change of 44 %."""
-    growth = key.text.endswith("%") and not one.united and abs(abs(one.plain - 1) - key.plain / 100) < 1e-6
+    growth = key.text.endswith("%") and not one.united and abs(abs(one.plain - 1) - key.plain / 100) < _NEARLY
     return growth or equalities.same_value(one, key, about=True)
 
 
@@ -311,7 +312,7 @@ _CHECKS: tuple[Callable[[_Case], Iterator[Fault]], ...] = (
 
 
 def flaws_of(package: QuestionPackage, style: StyleReport | None = None) -> dict[str, str]:
-    """The item-writing flaws of a question, each with a detail, by criterion; `style` adds those that the judge found."""
+    """The item-writing flaws of a question, each with a detail, by criterion; `style` adds the flaws that the judge found."""
     asked = package.question
     stem = " ".join(one.text for one in split(asked.stem) if one.kind == "prose")
     options = {one: " ".join(without_layout(asked.options[one]).split()) for one in sorted(asked.options)}

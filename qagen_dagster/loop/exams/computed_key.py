@@ -1,6 +1,7 @@
-"""Proves the key of a question: computes its checkable form, compares the value with the options, and judges whether the form proves it.
+"""Proves the key of a question: computes its checkable form, compares the value with the options, and looks for faults of the form.
 
-A form proves a key if its givens are those of the stem and decide its value. Whether the form is the right law is not known here.
+A form proves a key if the key is the only option with the value of the form, and if the form has a given, uses all amounts with units
+of the stem and does what the stem asks for. Whether the form is the right law is not known here.
 """
 
 import math
@@ -59,7 +60,7 @@ _TIMES = tuple(Fraction(one) for one in ("60", "1/60", "3600", "1/3600", "18/5",
 _METRE, _SECOND = BASES.index("m"), BASES.index("s")
 _ROOT = re.compile(r"\)\s*\[\s*(-?\d)\s*\]")
 _POSSIBLE = re.compile(r"\b(?:possible|could|can|might)\b", re.IGNORECASE)
-# What a stem asks for, a form (with its givens) that lacks it, and the reason
+# A pattern of stems, a pattern of forms (with givens) that lack what such a stem asks for, and what is wrong with them
 _UNMET = tuple((re.compile(asks, re.IGNORECASE), re.compile(lacks), why) for asks, lacks, why in (
     (r"(?s)\A(?=.*\bhow many\b).*?(?:\bboth\b[^.?]{0,40}\b(?:included|inclusive|ends)\b|\binclusive\b|\bat (?:each|either) end\b)", r"(?!.*(?:\+ ?1(?![\d.])|(?<![\d.])1 ?\+|[Ss]um))", "both ends count, and the form adds no 1"),
     (r"(?:per ?cent|%)[^?]{0,200}(?:per ?cent|%)[^?]{0,200}\bby (?:how many|how much|what) (?:per ?cent|%)(?!\w* point)", r"[^*/]*\Z", "a difference of percentages is in percentage points"),
@@ -131,7 +132,7 @@ def prove(
 
 
 def weakened(proving: Proving, package: QuestionPackage, sandbox: Sandbox) -> Proving:
-    """The proof, unproven if its form has no given, does not use an amount of the stem, or lacks what the stem asks for."""
+    """The proof, which becomes unproven if its form has no given, does not use an amount of the stem, or lacks what the stem asks for."""
     check = package.check
     if proving.proof.status is not ProofStatus.PROVEN or check is None:
         return proving
@@ -164,7 +165,7 @@ def _compared(question: ExamQuestion, value: Quantity, found: OptionValues) -> P
 
 
 def _whole(shown: Quantity, *, tens: bool) -> Quantity:
-    """The quantity; a whole number is taken as rounded: to its last digit, or with `tens` to the digit before its final zeros."""
+    """The quantity. A whole number counts as rounded: to its last digit, or with `tens` to the digit before its final zeros."""
     zeros = len(shown.exact) - len(shown.exact.rstrip("0")) if tens else 0
     exact = shown.last_place is not None or not shown.exact.lstrip("-").isdigit()
     return shown if exact else replace(shown, last_place=Fraction(10) ** zeros)
@@ -222,7 +223,7 @@ def form_faults(
 
 
 def other_roots(package: QuestionPackage, found: OptionValues, sandbox: Sandbox) -> Iterator[str]:
-    """The options whose value another root of the form's equation has, if the stem asks for a possible value."""
+    """The options that equal another root of the form's equation, if the stem asks for a possible value."""
     check, key = package.check, package.question.correct_option
     root = _ROOT.search(check.expression) if check is not None else None
     if check is None or root is None or not _POSSIBLE.search(package.question.stem):
@@ -344,9 +345,9 @@ def _scale_faults(
     given: list[Amount],
     sandbox: Sandbox,
 ) -> Iterator[tuple[str, str]]:
-    """A fault if a form has the dimensions of its unit, but another value once its givens are in base units: one was not converted.
+    """A fault if a form has the dimensions of its unit, but another value with its givens in base units: a given was not converted.
 
-    A form is judged only if all its givens have a unit in the stem, and none of its numbers may be a factor between units.
+    A form is judged only if all its givens have a unit in the stem, and if none of its numbers can be a factor between units.
     """
     units: dict[str, Unit] = {}
     for name, value in values.items():
@@ -369,11 +370,11 @@ def _scale_faults(
 
 
 def _unit_of(value: Fraction, amount: Amount) -> Unit:
-    """The unit in which a given `value` is the amount."""
+    """The unit in which `value`, a given of a form, equals the amount."""
     unit = (amount.unit or ONE).named("")
     return replace(unit, factor=abs(amount.base / value)) if value and not unit.pis else unit
 
 
 def _size(unit: Unit) -> Fraction:
-    """The number of finer units in one base unit of these dimensions, if each base unit is a prime number of finer ones."""
+    """The factor by which a value in `unit` grows if each base unit is replaced by a smaller one, each smaller by another prime number."""
     return math.prod(map(Fraction.__pow__, _PRIMES, unit.dimensions), start=Fraction(1))

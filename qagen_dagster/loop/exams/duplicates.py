@@ -1,7 +1,7 @@
 """Finds items of a bank that are alike: duplicates, which ask the same, and families, which vary one template or one idea.
 
 Duplicates have the same stem, the same numbers in nearly the same words, or the same computation on the same numbers. Items of a family
-have other numbers or another context. They are not duplicates: the author of the exam decides which variants it has.
+have other numbers or another context. They are not duplicates: the author of the exam decides which variants the exam has.
 """
 
 import ast
@@ -39,7 +39,7 @@ class _Comparable:
 
     @property
     def traits(self) -> tuple[str, ...]:
-        """Keys for finding duplicates. `_same` is called only for items with a trait in common, because others never are duplicates."""
+        """Keys for finding duplicates. `_same` is called only for items that share a trait, because other items cannot be duplicates."""
         numbers = " ".join(sorted(self.numbers.elements()))
         computed = (f"computation {self.computation}",) if self.computation else ()
         return (f"stem {self.stem}", f"numbers {numbers}", *computed)
@@ -130,7 +130,7 @@ def _written(node: ast.expr, givens: Mapping[str, str], free: set[str]) -> str:
 def _operands(
     node: ast.expr, chain: tuple[type[ast.operator], type[ast.operator]], inverse: bool
 ) -> Iterator[tuple[ast.expr, bool]]:
-    """The operands of a chain of sums or of products. Each comes with whether it is subtracted, or is a divisor."""
+    """The operands of a chain of sums or of products, each with True if it is subtracted or a divisor."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, chain):
         yield from _operands(node.left, chain, inverse)
         yield from _operands(node.right, chain, inverse ^ isinstance(node.op, chain[1]))
@@ -141,8 +141,8 @@ def _operands(
 def families(items: Sequence[ExamItem]) -> dict[str, str]:
     """For each item id, the id of one item of its family, which is the same for the whole family.
 
-    Two items of a schema are of one family if their ideas are the same, if their stems have nearly the same words,
-    or if their checkable forms differ only in names and numbers (with a short form, the words must be alike, too).
+    Two items of a schema are of one family if their ideas are the same, if their stems have nearly the same words, or if their
+    checkable forms differ only in names and numbers. If these forms are short, the words must also be alike.
     """
     first: dict[str, str] = {item.id: item.id for item in items}
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.duplicates import families
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.random_numbers import Draw
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem
@@ -23,12 +23,12 @@ from qagen_dagster.records.exams.paper import PRINTED, Blueprint, Paper, PaperFo
 
 NameT = TypeVar("NameT", bound=str)
 _STEPS, _ATTEMPTS = 20_000, 5  # steps of one walk, and attempts at all forms together
-_BROKEN, _MISSED = 1_000_000, 100  # cost of an item by which a condition or a wish is missed
-_WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by one of these numbers, which is drawn
+_BROKEN, _MISSED = 1_000_000, 100  # cost of each item that a condition lacks, and that a wish lacks
+_WORSE = (0, 0, 0, 2, 6)  # a step may raise the cost by at most one of these numbers, drawn at random
 _NAMED = re.compile(
     r"\b(?:[Oo]ptions?|[Aa]nswers?|[Cc]hoices?|[Aa]lternatives?)\s+\(?[A-H]\b|(?<!\w)\([A-H]\)|\b[A-H] (?:and|or) [A-H]\b"
     r"|\b(?:[Aa]bove|[Bb]elow)\b|\b(?:[Nn]one|[Aa]ll|[Bb]oth|[Nn]either|[Aa]ny) of (?:the|these|those)\b"
-)  # what makes sense only while the options keep their letters
+)  # words that are true only while the options keep their letters
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Wanted:
     by_difficulty: Mapping[Difficulty, int]
     by_prefix: Mapping[str, int]
     is_strict: bool  # whether the difficulties are a condition
-    minutes: float  # that the items take
+    minutes: float  # time that the items take
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def draw_paper(
 ) -> Drawn:
     """Draw the forms of a paper from `items` and store its record. `weights` are the exam's weights of difficulties.
 
-    Raises ConfigError if the bank has too few items for the blueprint; the message says what it has.
+    Raises ConfigError for an unusable blueprint, or if the bank has too few items for it, and StoreError for a damaged record of a paper.
     """
     earlier = papers(space, exam)
     used = _used(earlier, blueprint)
@@ -99,7 +99,7 @@ def draw_paper(
 
 
 def papers(space: Workspace, exam: str) -> list[Paper]:
-    """The records of all papers of an exam, the oldest first. Raises StoreError for a damaged one."""
+    """The records of all papers of an exam, the oldest first. Raises StoreError for a damaged record."""
     keys = (key for key in space.store.list(Paper.folder(exam)) if key.endswith(".json"))
     return sorted((space.store.read(key, Paper) for key in keys), key=lambda one: (one.drawn, one.id))
 
@@ -245,7 +245,7 @@ def _least_squares(total: int, parts: int) -> int:
 
 
 def _forms(picked: Sequence[Sequence[ExamItem]], blueprint: Blueprint) -> Iterator[PaperForm]:
-    """The forms: easy items first, options shuffled from form 2 on with `shuffle`, and keys moved to other letters to make these even."""
+    """The forms: easy items first, options shuffled from form 2 on with `shuffle`, and keys moved to make their letters even."""
     levels = list(Difficulty)
     for number in range(1, blueprint.forms + 1):
         draw = Draw(f"{blueprint.seed}/order/{number}")

@@ -87,7 +87,7 @@ def _deal(weights: tuple[tuple[str, float], ...], seed: int, items: int) -> tupl
 
 
 def exam_prompt_hashes(own: Mapping[str, Prompt] | None = None) -> dict[str, str]:
-    """The hashes of the prompts of all four roles, by name. `own` replace shipped ones."""
+    """The hashes of the prompts of all four roles, by name. The prompts in `own` replace shipped prompts."""
     return {
         name: prompt.hash for name, prompt in ({one.name: one for one in prompts()} | dict(own or {})).items()
     }
@@ -96,7 +96,7 @@ def exam_prompt_hashes(own: Mapping[str, Prompt] | None = None) -> dict[str, str
 def part_fingerprint(specs: dict[Role, ModelSpec], exam: Exam, part: ExamPart, seed: int) -> str:
     """A hash of everything that the journal of a slot depends on.
 
-    Limits and thresholds are not in it, so a run with other limits resumes the same journal.
+    Of the limits and thresholds, only the existence of `most_flaws` is in it, so a run with other limits resumes the same journal.
     """
     config = exam.config
     models = {role.value: spec.identity() for role, spec in specs.items()}
@@ -131,8 +131,8 @@ class ItemWork:
 class ExamOptions(Allowance):
     """Options of a run that replace settings of the configuration. None leaves a setting as configured.
 
-    The limits replace the profile's budget of a run. `items` and `seed` are those of the whole exam, and `weights` are those of its
-    difficulties. `models` binds roles to other models, as `model` or `provider:model`.
+    The limits replace the profile's budget of a run. `items` and `seed` apply to the whole exam, and `weights` to its difficulties.
+    `models` binds roles to other models, as `model` or `provider:model`.
     `replace`: results of earlier runs do not count. `refresh`: the run brings a part up to date. It has the options of the launch that made
     the part, removes no slot, and replaces results only if the configuration changed.
     """
@@ -195,7 +195,7 @@ class PartPlan:
 
     @property
     def most_items(self) -> int:
-        """How many different items the implementer can make, if that is fewer than the slots; else the slots."""
+        """The number of different items that the implementer can make, but at most the number of slots."""
         if self.specs[Role.IMPLEMENTER].provider != "embedded":
             return self.slots
         return min(self.slots, different_items(self.part.schema_id, self.part.difficulty.value))
@@ -287,7 +287,7 @@ def _kept(workspace: Workspace, part: ExamPart) -> dict[int, str]:
 
 
 def _limits(exam: Exam, options: ExamOptions) -> ItemLimits:
-    """The limits of the exam, with those that `options` replace. Raises ConfigError for a negative number of retries."""
+    """The limits of the exam; limits in `options` come first. Raises ConfigError for a negative number of retries."""
     config = exam.config
     designs, retries = options.max_designer_retries, options.max_implementer_retries
     if min(designs or 0, retries or 0) < 0:
@@ -316,7 +316,7 @@ def _with_models(profile: Profile, models: Mapping[str, str], name: str) -> Prof
 
 
 def _other(spec: ModelSpec | None, model: str, role: Role) -> ModelSpec:
-    """The spec of `model`, at the provider and address of `spec` unless it names another provider. A changed spec has no price."""
+    """The spec of `model`, at the provider and address of `spec` unless `model` names another provider. A changed spec has no price."""
     provider, divider, rest = model.partition(":")
     if divider and rest and provider in PROVIDERS:
         if spec is None or spec.provider != provider:

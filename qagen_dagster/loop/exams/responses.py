@@ -1,7 +1,7 @@
 """Reads the answers of candidates from a CSV file, and keeps the statistics of the items as a record of the store.
 
-The statistics are the classical ones of items and forms, with intervals, and the flags of items by rules. An item is compared
-with the score on the other items. Intervals of shares are Wilson's; those of correlations and of KR-20 come from resampling the
+The statistics of items and forms are those of classical test theory, with intervals. Rules set the flags of items. An item is compared
+with the score on the other items. Intervals of shares are Wilson's. Intervals of correlations and of KR-20 come from resampling the
 candidates with a fixed seed.
 """
 
@@ -36,12 +36,13 @@ from qagen_dagster.records.exams.paper import (
 from qagen_dagster.records.ids import fingerprint
 from qagen_dagster.untrusted_file import read_file
 
-_MOST_BYTES = 100_000_000
+_MOST_BYTES = 100_000_000  # maximum size of a file
 _COLUMNS = ("candidate", "form", "item", "position", "letter")
 _NO_ANSWER = ("", "-", "0")
 Z = 1.96  # half the width of a 95 % interval, in standard errors
-_SURE = (0.5, 99.5)  # percentiles: there are many options, and a key must not be accused by chance
-_LEAST_DISCRIMINATION, _MOST_FACILITY, _DEAD_SHARE = 0.2, 0.95, 0.05
+_SURE = 0.5  # percentile: a key must not be accused by chance, and there are many options
+_LEAST_DISCRIMINATION, _MOST_FACILITY = 0.2, 0.95  # items beyond these hardly tell candidates apart
+_DEAD_SHARE = 0.05  # an option that surely has a smaller share of the wrong answers is dead
 
 
 @dataclass
@@ -60,8 +61,8 @@ def read_responses(
 ) -> tuple[Sitting, tuple[str, ...]]:
     """Compute the statistics of the answers in `file`, and store them. Also returns warnings about answers that are not used.
 
-    `paper` is the id of a paper. Without it, positions belong to the only paper of the exam, and letters of items are those of the bank.
-    Raises ConfigError for an unknown paper, and, with the line, for an answer to no item of the bank or the paper.
+    `paper` is the id of a paper. Without it, positions belong to the only paper of the exam, and letters of items are the bank's letters.
+    Raises ConfigError for an unreadable file, an unknown paper, or a faulty line, such as an answer to an unknown item.
     """
     text = _text(file)
     rows = _rows(text, file)
@@ -202,7 +203,7 @@ def _asked(
     printed: Mapping[str, Sequence[PaperItem]],
     bank: Mapping[str, ExamItem],
 ) -> tuple[PaperItem | None, str, str]:
-    """The item that a line names by its id or its position in the form (from 1): as printed, and its id; and what is wrong, if anything."""
+    """Returns (printed item, item id, fault or ""). A line names an item by its id or by its position in the form, from 1."""
     held, item, position = printed.get(form, ()), row.get("item", ""), row.get("position", "")
     at = int(position) - 1 if position.isdecimal() else -1
     chosen = [one for place, one in enumerate(held) if (one.item == item if item else place == at)]
@@ -304,7 +305,7 @@ def _estimate(values: Floats) -> Estimate | None:
 
 
 def _third(scores: Floats) -> Floats:
-    """The part with which each candidate belongs to the third with the highest scores. Equal scores have equal parts."""
+    """How far each candidate belongs to the third with the highest scores, from 0 to 1. Equal scores have equal values."""
     wanted = len(scores) / 3
     found = np.zeros(len(scores))
     for score in np.unique(scores)[::-1]:
@@ -325,13 +326,13 @@ def _dead(chosen: dict[Letter, int], key: Letter) -> tuple[Letter, ...]:
 
 
 def _suspected(with_rest: dict[Letter, Floats], upper: dict[Letter, float], key: Letter) -> Letter | None:
-    """The option that more strong candidates take than the key, if it correlates with the score, and more than the key does; else None."""
+    """The wrong option that strong candidates choose most, if it surely correlates with the score, and more than the key; else None."""
     others: list[Letter] = [one for one in upper if one != key]
     other = max(others, key=lambda one: (upper[one], one))
     found, of_key = with_rest[other], np.nan_to_num(with_rest[key])
     if upper[other] <= upper[key] or np.isnan(found[0]):
         return None
-    sure = all(np.nanpercentile(values, _SURE[0]) > 0 for values in (found, found - of_key))
+    sure = all(np.nanpercentile(values, _SURE) > 0 for values in (found, found - of_key))
     return other if sure else None
 
 

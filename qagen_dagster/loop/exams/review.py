@@ -29,8 +29,8 @@ def fields_of(package: QuestionPackage) -> dict[str, str]:
 
 
 def edited_item(space: Workspace, item: ExamItem, fields: Mapping[str, str]) -> ExamItem:
-    """The item with other texts. Numbers that change in the stem change in the givens of the form, too, and the key is the option that has
-    the value of the form.
+    """The item with other texts. Unless the reviewer edits givens, the givens of the form follow the numbers of the stem. If then only
+    another option has the value of the form, this option becomes the key, unless the reviewer edits the key.
 
     Raises ConfigError if code finds a fault that the item did not have, if the key was proven and is no longer, or if the question
     changed and the solver of the profile reaches another answer. A profile without a solver is asked nothing.
@@ -68,7 +68,7 @@ def _flat(value: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, str]
 
 
 def _package(fields: Mapping[str, str]) -> QuestionPackage:
-    """The package from the fields that are not empty, without the key's mistake and a form without an expression. Raises ConfigError."""
+    """The package of the non-empty fields, without the key's mistake, and without a form that has no expression. Raises ConfigError."""
     nested: dict[str, Any] = {"distractor_map": {}}
     for place, text in fields.items():
         *outer, name = place.split(".")

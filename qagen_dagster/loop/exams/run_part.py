@@ -122,7 +122,7 @@ class _PartRun:
     def design(self) -> WorkOutcome[int]:
         """Design the missing slots in order.
 
-        The designer is shown the ideas of earlier slots, and those of later slots that an earlier run has designed.
+        The designer is shown the ideas of earlier slots, and the ideas of later slots that an earlier run has designed.
         """
         outcome = WorkOutcome[int]()
         slots = part_plans(self.workspace, self.plan)
@@ -174,7 +174,7 @@ class _PartRun:
     def _work(self, slot: int, *, design_only: bool) -> Worked:
         journal = self.plan.journal(slot, self.workspace)
         work = self.plan.work(slot, self._charged(journal))
-        # A damaged journal is made again from the ledger, so the designer must be shown the same ideas as then.
+        # A damaged journal is made again from the ledger, so the designer must be shown the same ideas as before.
         shown = [self.ideas[one] for one in sorted(self.ideas) if one < slot or not journal.damaged]
         worked = work_item(work, journal, shown, design_only=design_only)
         if design_only and worked.state.plan is not None:
@@ -208,8 +208,8 @@ def work_item(
 ) -> Worked:
     """Start or resume an item, and work it to its end, to its design (`design_only`), or until its budget is exhausted.
 
-    The designer must avoid `ideas`. A later run resumes from the journal. Raises ModelError, also if no reply was usable in the failed
-    steps: the item is unfinished then, and a later run asks again.
+    The designer must avoid `ideas`. A later run resumes from the journal. Raises ModelError, also if all failed steps ended with an
+    unusable reply or a refusal. The item is then unfinished, and a later run asks again.
     """
     known = journal.events
     state, taken = state_machine.replay(known, work.limits)
@@ -258,7 +258,7 @@ def _perform(
 
 
 def _known(value: _ValueT | None) -> _ValueT:
-    """What an earlier stage gave. Raises ValueError if it gave nothing."""
+    """The result of an earlier stage. Raises ValueError if there is none."""
     if value is None:
         raise ValueError("a stage was worked before those that it needs")
     return value

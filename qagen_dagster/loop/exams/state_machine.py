@@ -1,7 +1,7 @@
 """The state machine of one exam item: its events, why an attempt fails, and the next step.
 
-An attempt fails because of the verifier's verdict, or because of a rule in code, such as a minimum score. The limits have their
-defaults in `records/exams/config.py`.
+An attempt fails if a stage gives no usable result, or if a rule rejects the result, such as a fault found by code, another answer than
+the key, the verifier's verdict or a low score. The limits have their defaults in `records/exams/config.py`.
 """
 
 from typing import Annotated, Literal
@@ -219,7 +219,7 @@ def next_step(state: ItemState, limits: ItemLimits) -> Step:
 
 
 def _missing(attempt: Attempt) -> Stage | None:
-    """The first stage of which an attempt has no result; None if it has all."""
+    """The first stage whose result an attempt lacks; None if it has all results."""
     return next((one for one, _, _, field in _STATIONS[1:] if getattr(attempt, field) is None), None)
 
 
@@ -264,12 +264,12 @@ def replay(events: tuple[ExamEvent, ...], limits: ItemLimits) -> tuple[ItemState
 
 
 def ask_again(state: ItemState, limits: ItemLimits) -> ItemState:
-    """The state from which a later run goes on. If the failed steps of an item had no usable reply but refusals, it asks the models again."""
+    """The state from which a later run goes on: `state`, or only its plan if all failed steps ended with an unusable reply or a refusal."""
     return ItemState(plan=state.plan) if useless_end(state, limits) else state
 
 
 def useless_end(state: ItemState, limits: ItemLimits) -> str:
-    """The last failure of an item that ended because no reply in its failed steps was usable; else empty."""
+    """The last failure of an item whose failed steps all ended with an unusable reply or a refusal; empty for other items."""
     step = next_step(state, limits)
     if not isinstance(step, Ended) or step.finding is None:
         return ""

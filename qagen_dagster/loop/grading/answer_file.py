@@ -15,7 +15,7 @@ from qagen_dagster.formats.base import ParsedText, ParseOptions, RowFailure
 from qagen_dagster.formats.jsonl import JsonlFormat
 from qagen_dagster.formats.parser_pool import ParserPool
 from qagen_dagster.grounding.grade import grade_document, report
-from qagen_dagster.ingest.files import CorpusFile, files_under
+from qagen_dagster.ingest.corpus_files import CorpusFile, files_under
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, DocumentAnswers, Grader, grade_all
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import DocumentGrades, GradedAnswer, GroundingReport
@@ -201,7 +201,7 @@ class _Search:
         self._unread: list[str] = []
 
     def look(self, whole: Mapping[str, CorpusFile], known_as: Callable[[str], str]) -> None:
-        """Find the names that `known_as` returns for the names of files. A name that several files share is not found."""
+        """Find the names that equal `known_as(name of a file)`. A name that fits several files is not found."""
         known: dict[str, list[CorpusFile]] = {}
         for name, file in whole.items():
             known.setdefault(known_as(name), []).append(file)

@@ -23,7 +23,7 @@ from qagen_dagster.errors import (
 from qagen_dagster.grounding import claim_rules
 from qagen_dagster.grounding.grade import grade_document, report
 from qagen_dagster.grounding.judge import judge_prompt
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.ingest.parallel import Progress
 from qagen_dagster.loop.configuration import NONE, Configuration, differences, model_names, model_settings
 from qagen_dagster.loop.grading import grade_answers
@@ -260,10 +260,10 @@ def grade_set(
 ) -> GroundingReport:
     """Grade the combination's answers and store the report. Raises StoreError and ConfigError.
 
-    Accepted answers and those that were rejected as ungrounded are graded, unless they only state that there is no answer.
-    An answer is not regraded while its document, text, method, claim rules and judge are the same.
+    Accepted answers and answers that were rejected as ungrounded are graded, unless they only state that there is no answer. The answers
+    of a document are not regraded while its result, its text, its kept questions, the method, the claim rules and the judge are the same.
 
-    Also raises MalformedResponseError, after the report is stored, if for some document the judge's reply on every answer was unusable.
+    Also raises MalformedResponseError, after the report is stored, if for some document every reply of the judge was unusable or a refusal.
     """
     plan = plan_grading(workspace, combination)
     grader = _grader(workspace, plan, run, run_budget)
@@ -280,15 +280,15 @@ def grades_version(found: GroundingReport) -> str:
 
 
 def waiting(answers: Sequence[GradedAnswer]) -> int:
-    """The number of answers of a document without a verdict that a later run may get: because of the budget, the server or unusable
-    replies, or because the judge refused all of them."""
+    """The number of a document's answers that have no verdict, but may get one in a later run. The cause was the budget, the server or an
+    unusable reply, or the judge refused all answers of the document."""
     failures = [one.grading.judge_failure for one in answers]
     late = sum(one.startswith(_UNHEARD) or is_unusable(one) for one in failures)
     return len(failures) if _is_unheard(answers) else late
 
 
 def _check_replies(found: GroundingReport) -> None:
-    """Raise MalformedResponseError if for some document the judge's reply on every answer was unusable."""
+    """Raise MalformedResponseError if for some document every reply of the judge was unusable or a refusal."""
     bad = [one for one in found.documents if _is_unheard(one.answers)]
     if bad:
         why = unfinished(bad[0].answers[0].grading.judge_failure)

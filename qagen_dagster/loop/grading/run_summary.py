@@ -8,7 +8,7 @@ from typing import Any
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.grounding.grade import decided, overall
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.loop.grading.grade_set import HISTORY_FILE
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import CorpusIndex, Document, joined
@@ -111,7 +111,7 @@ class RunSummary(Record):
     ungrounded_count: int
     not_measured_count: int
     decided: Decided  # the numbers of answers that code, the judge and nobody decided
-    error_rates: tuple[ErrorRate, ...]  # shares of the verdicts of code that were wrong on public sets
+    error_rates: tuple[ErrorRate, ...]  # for each verdict of code, how often it was right on public sets
     combinations: tuple[CombinationSummary, ...]
     documents: tuple[DocumentSummary, ...]
     ungrounded_highlights: tuple[SummaryHighlight, ...]

@@ -94,7 +94,7 @@ def thumbnail(space: Workspace, problem: Problem) -> PageImage | None:
 
 @dataclass(frozen=True)
 class PublishedBank:
-    """A set's current bank, its export, the paths of its files, the changed ones, and a line for each problem that cannot be worked yet."""
+    """A set's current bank, its export, the paths of all its files and of changed files, and a line for each problem that must wait."""
 
     bank: ProblemBank
     export: BankExport
@@ -126,10 +126,7 @@ def keep_sources(space: Workspace, problem_set: ProblemSet) -> ProblemSources:
 def plan_problem_set(
     space: Workspace, problem_set: ProblemSet, options: ProblemOptions | None = None
 ) -> SetPlan:
-    """Plan a set of the corpora as its author configured it, including combined problems.
-
-    Raises ConfigError and StoreError.
-    """
+    """Plan a set of the corpora as its author configured it, including combined problems. Raises ConfigError and StoreError."""
     config = problem_set.config
     wished = _as_made(space, problem_set, options or ProblemOptions())
     seed = config.seed if wished.seed is None else wished.seed

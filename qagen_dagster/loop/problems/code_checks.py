@@ -1,8 +1,8 @@
 """The correctness properties of the physics question pipeline, as pure checks.
 
-Properties 2, 13, 14 and 15 concern the pipeline itself: which prompt is used, which items are selected, what is written. Each of the
-others concerns one output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property that its docstring states.
-The single rules about texts are in `item_faults.py`, `faithfulness.py` and `latex/`.
+Properties 2, 13, 14 and 15 concern the pipeline: the prompts, the selected items, the written files. Each other property concerns one
+output. `scan_prompt` of the agents keeps property 2. A function `..._breaches` returns the breaches of the property in its docstring.
+The rules themselves are in `item_faults.py`, `faithfulness.py` and `latex/`.
 """
 
 import re
@@ -47,6 +47,7 @@ from qagen_dagster.records.problems.submissions import (
 )
 
 _SENTENCE = re.compile(r"[.?!](?=\s|$)|\n\s*\n")
+_LEAST_WORDS = 4  # words of a sentence that is looked for in sources; a shorter one may occur by chance
 _COMMA = re.compile(r"(?<!\\)[,;](?:\\[ ,;]\s*|\s+)")
 _HEADED = re.compile(r"^\W*(?:problem|question|part)\s*\d", re.IGNORECASE | re.MULTILINE)
 _ASIDE = re.compile(r"(?m)^\s*(?:-{3,}|\\hrule\b.*|\\bigskip\b.*)\s*$")
@@ -92,8 +93,8 @@ def scan_breaches(
     r"""Property 3: an item reaches from `\item` to `\end{solution}`, and has a tasks environment if its kind needs one.
 
     The marked option, the option that the solution names, and the boxed answer must agree. Without a kind, the tasks environment is
-    not checked. If `strict`, kinds that need no tasks environment must not have one, and the values are checked, also against those of
-    `source`, the TeX that was scanned.
+    not checked. If `strict`, kinds that need no tasks environment must not have one, and the values are checked and compared with the
+    values in `source`, the TeX that was scanned.
     """
     faults = item_faults.whole_item(latex)
     tasks = has_environment(latex, "tasks")
@@ -121,7 +122,7 @@ def _scan_faults(latex: str, kind: QuestionKind | None, source: str) -> Iterator
 def diagram_breaches(
     classification: ClassificationResult | None, tikz_code: str | None, text: str = ""
 ) -> tuple[Breach, ...]:
-    """Property 4: a problem with a diagram has TikZ code with a tikzpicture, whose labels have only amounts of `text`, if that is given.
+    """Property 4: a problem with a diagram has TikZ code with a tikzpicture. If `text` is given, the labels have only amounts of `text`.
 
     An unclassified problem counts as one with a diagram.
     """
@@ -199,10 +200,7 @@ def variant_breaches(
 def combined_breaches(
     sources: Sequence[str], variant: str, earlier: Sequence[str] = ()
 ) -> tuple[Breach, ...]:
-    """Property 10: a combined problem is one coherent problem with one solution, not joined fragments.
-
-    It also differs from the `earlier` ones.
-    """
+    """Property 10: a combined problem is one coherent problem with one solution, and differs from the `earlier` combined problems."""
     faults = item_faults.whole_item(variant)
     if has_environment(variant, "tasks"):
         faults += [
@@ -219,7 +217,7 @@ def combined_breaches(
             faults.append(f"problem {number} stands in it word for word")
     if len(_HEADED.findall(statement)) > 1 or _ASIDE.search(statement):
         faults.append("it is divided into several problems")
-    pieces = [one for one in map(_joined, _SENTENCE.split(statement)) if len(one.split()) >= 4]
+    pieces = [one for one in map(_joined, _SENTENCE.split(statement)) if len(one.split()) >= _LEAST_WORDS]
     pool = [_joined(statement_of(source)) for source in sources]
     if len(pieces) > 1 and all(any(piece in one for one in pool) for piece in pieces):
         faults.append("every sentence is taken from a source")
@@ -317,7 +315,7 @@ def _complete(kind: VariantKind, source: str, variant: str) -> Iterator[str]:
 
 
 def _figures_kept(source: str, result: str) -> Iterator[str]:
-    """Faults: labels of the drawings of a result that its statement does not have, and new drawings that fit on no page."""
+    """Faults of drawings: a new one is too large for a page or has an unended path, or a label has an amount that the statement lacks."""
     known = tikz_pictures(source)
     for picture in tikz_pictures(result):
         if picture not in known:
@@ -337,7 +335,7 @@ def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]
 
 
 def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
-    """Faults: an alternate solution does not reach the final answer, or one of several boxed answers (in any order)."""
+    """Faults: an alternate solution does not reach the final answer, or does not have all of several boxed answers, in any order."""
     original, several = item_faults.answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return

@@ -1,6 +1,6 @@
 """Checks what a result must keep of its source (givens, conditions, answer), and what it must change (method, scene).
 
-A function that yields strings yields one for each fault.
+A function that yields strings yields the faults that it finds. Some functions yield only the first fault.
 """
 
 import re
@@ -22,9 +22,10 @@ from qagen_dagster.mathematics.values import CLOSE, Quantity, close, equal, know
 from qagen_dagster.records.data_files import read_table
 from qagen_dagster.records.problems.submissions import Format
 
-_SAME_METHOD = 0.92  # share of the formulas that two solutions have in common
+_SAME_METHOD = 0.92  # minimum similarity (0-1) of the formulas of two solutions that count as one method
+_FEW_SIGNS = 3  # formulas with so few signs may be the same by chance
 _OPERATIONS = frozenset(("\\frac", "\\times", "\\cdot", "\\sqrt", "/", "+", "-"))
-_SAME_SCENE = 0.9  # share of the words that two statements have in common
+_SAME_SCENE = 0.9  # minimum similarity (0-1) of the words of two statements that count as one scene
 _STRUCTURAL = frozenset(Fraction(one) for one in ("0", "1", "2", "1/2"))
 _MOST_LABEL = 12  # a whole number up to this may be the label of a part
 _CALCULUS = re.compile(
@@ -74,7 +75,7 @@ _RATE = re.compile(  # behind a number: `3 m every second` may be 3 m/s
 
 
 def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
-    """Faults: a given of the source is lost or changed, or a new one is there. Units of another scale are the same given.
+    """Faults: a given of the source is lost or changed, or there is a new given. A given may have a unit of another scale.
 
     If the conversion is `listed`, its entries may have new amounts, and if only the source has lists, their amounts may be lost.
     """
@@ -98,7 +99,7 @@ def givens_kept(source: str, converted: str, *, listed: bool) -> Iterator[str]:
 def conditions_kept(source: str, converted: str) -> Iterator[str]:
     """Faults: the source states a condition in words, such as a smooth floor, and the conversion has no words for it."""
     if lettered_options(source) and not options_of(source):
-        return  # the condition may be that of an entry that is left out
+        return  # the condition may belong to an entry that is left out
     asked, there = (
         comparison.without_pictures(question_of(source)),
         comparison.without_pictures(statement_of(converted)),
@@ -161,14 +162,14 @@ def leaked_answer(source: str, result: str) -> Iterator[str]:
 
 
 def same_method(solution: str, others: Sequence[str]) -> Iterator[str]:
-    """Faults: the formulas of a solution are those of another one, so that only its words differ."""
+    """Faults: a solution has nearly the same formulas as another solution, so that mainly its words differ."""
     mine = _formulas(solution)
     if not _OPERATIONS & {*mine}:
         return
     for other in others:
         theirs = _formulas(other)
         alike = SequenceMatcher(None, mine, theirs, autojunk=False).ratio()
-        if min(len(mine), len(theirs)) > 3 and alike >= _SAME_METHOD:
+        if min(len(mine), len(theirs)) > _FEW_SIGNS and alike >= _SAME_METHOD:
             yield "it has the formulas of a solution that is there already: use another method"
             return
 
@@ -188,7 +189,7 @@ def _formulas(solution: str) -> list[str]:
 
 
 def same_scene(source: str, variant: str) -> Iterator[str]:
-    """Faults: nearly all words of the statement are those of the source, in the same order."""
+    """Faults: the statement has nearly the same words as the source, in the same order."""
     before, after = comparison.words_of(statement_of(source)), comparison.words_of(statement_of(variant))
     if before != after and SequenceMatcher(None, before, after, autojunk=False).ratio() >= _SAME_SCENE:
         yield "the scene is that of the source with a few words changed: tell another one"
@@ -201,7 +202,7 @@ def without_calculus(variant: str) -> Iterator[str]:
 
 
 def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
-    """Faults: the combined problem answers each of its sources by itself."""
+    """Faults: the combined problem only joins its sources, because its boxed answers include the answer of each source."""
     boxes, answers = (
         comparison.boxed_answers(solution_of(variant)),
         [item_faults.answer_of(source) for source in sources],
@@ -213,10 +214,7 @@ def only_joined(sources: Sequence[str], variant: str) -> Iterator[str]:
 
 
 def named_constants(source: str, solution: str, variant: str) -> Iterator[Fraction]:
-    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that the text of a variant states.
-
-    Of its source, only the solution states these values, and not the text.
-    """
+    r"""Values of constants, such as `$g = 9.8\,\mathrm{m\,s^{-2}}$`, that a variant states, and the source states only in its solution."""
     stated, worked = dict(_constants(source)), dict(_constants(solution))
     only_worked = set(comparison.numbers_of(solution)) - set(comparison.numbers_of(source))
     for symbol, value in dict(_constants(variant)).items():
@@ -286,16 +284,16 @@ def _pieces(side: str) -> Iterator[str]:
 
 
 def answer_kept(source: str, target: Format, converted: str) -> Iterator[str]:
-    """Faults: the answer differs from that of the source. Several right statements, pairs and truth values are not compared.
+    """Faults: the answer differs from the source's answer. Several right statements, pairs and truth values are not compared.
 
-    If one text has several answers (a passage), one of them must be that of the other text.
+    If one text has several answers (a passage), one of them must be the answer of the other text.
     """
     old, new = item_faults.answer_of(source), item_faults.answer_of(converted)
     if (
         target in (Format.MCQ_MC, Format.MATCH, Format.ASSERTION_REASON)
         or old is None
         or not comparison.numbers_of(old)
-        or len(pairs_of(old)) > 2  # one pair of a matching becomes the conversion
+        or len(pairs_of(old)) > 2  # a conversion of a matching may ask for one of its pairs
     ):
         return
     if new is None and known_value(old) is not None and target is not Format.INTEGER:
@@ -353,7 +351,7 @@ def _kept(mine: Quantity, theirs: Quantity, asked: str, *, about: bool) -> bool:
 
 
 def _step(shown: Quantity, asked: str) -> Fraction | None:
-    """The value of the last digit of a number. If the question asks for a rounded integer, that of its last non-zero digit."""
+    """The value of the last digit of a number; for an integer, if the question asks for rounding, of its last non-zero digit."""
     whole = _whole(shown)
     if whole is None:
         return shown.last_place

@@ -55,7 +55,7 @@ NO_ENGINE = Compiler("none", lambda _latex, _preamble, _libraries: _UNCOMPILED)
 
 @dataclass(frozen=True)
 class References:
-    """The references that the role that draws may search. `version` changes with the files."""
+    """The references that the drawing role may search. `version` changes with the files."""
 
     tools: Mapping[str, Tool] = field(default_factory=dict[str, Tool])
     version: str = ""
@@ -73,19 +73,19 @@ class ProblemWork:
     compiler: Compiler = NO_ENGINE
     references: References = field(default_factory=References)
     solve: float = 1
-    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # that replace shipped ones
+    prompts: Mapping[str, Prompt] = field(default_factory=dict[str, Prompt])  # they replace shipped ones
 
     def own(self, prompt: Prompt) -> Prompt:
         """The prompt that the set has in place of a shipped one, else the shipped one."""
         return self.prompts.get(prompt.name, prompt)
 
     def solver(self, task: Task) -> Model | None:
-        """The model that solves the item of `task`; None if there is none, or the item is not in the sample of share `solve`."""
+        """The model that solves the item of `task`; None if there is none, or if the item is not in the random share `solve`."""
         drawn = int(digest(f"{self.seed}/{self.problem.id}/{task.key}")[:8], 16) / 16**8
         return self.models.get(Role.SOLVER) if task.stage in _SOLVED and drawn < self.solve else None
 
     def second_reader(self, task: Task) -> Model | None:
-        """The solver, if it reads pictures and the task scans one."""
+        """The solver, if it reads pictures and the task scans a picture; else None."""
         solver = self.solver(task) if task.stage is Stage.SCAN and self.problem.picture is not None else None
         return solver if solver is not None and solver.spec.images else None
 
@@ -95,7 +95,7 @@ class ProblemWork:
 
 
 def with_diagram(latex: str, tikz_code: str) -> str:
-    """`latex` with the diagram at its mark. Without a mark, it stands before the options, or else before the solution or at the end.
+    """`latex` with the diagram at its mark. Without a mark, the diagram is put before the options, else before the solution or at the end.
 
     `latex` is returned unchanged if it has a diagram already.
     """
@@ -237,7 +237,7 @@ def engine_compiler() -> Compiler:
 
 
 def find_references(space: Workspace, folders: Sequence[Path]) -> tuple[References, tuple[str, ...]]:
-    """The references for the role that draws, and one line for each folder or file that is missing or unreadable."""
+    """The references for the drawing role, and one line for each folder or file that is missing or unreadable."""
     if not folders:
         return References(), ()
     store = _references(tuple(folders), _signature(folders), space.settings.parser_workers, space.parsers())

@@ -1,6 +1,6 @@
 """Finds the faults of an item by itself: its form, options, key, values and figure. The words of a fault tell a model what to do.
 
-A function that yields strings yields one for each fault.
+A function that yields strings yields the faults that it finds. Some functions yield only the first fault.
 """
 
 import re
@@ -45,11 +45,11 @@ _OWN_SCALE = re.compile(
 )
 _COORDINATE = re.compile(r"(?<![+\w])\(\s*(-?\d*\.?\d+)\s*(?:cm)?\s*,\s*(-?\d*\.?\d+)\s*(?:cm)?\s*\)")
 _PATH = re.compile(r"\\(?:draw|fill|filldraw|path|shade|clip|node|coordinate)(?![A-Za-z])")
-_WIDEST, _HIGHEST = 20, 26  # cm
+_WIDEST, _HIGHEST = 20, 26  # maximum size of a drawing in cm, so that it fits on a page
 
 
 def whole_item(latex: str) -> list[str]:
-    """The faults that `item_faults` finds, and these: a solution of only layout, and commands of a whole document."""
+    """The faults that `structure.item_faults` finds, commands that belong in a document, and a solution without words and numbers."""
     faults = [*structure.item_faults(latex), *own_document(latex)]
     solution = structure.solution_of(latex)
     if solution and not comparison.words_of(solution) and not comparison.numbers_of(solution):
@@ -65,7 +65,7 @@ def own_document(latex: str) -> Iterator[str]:
 
 
 def right_ones(latex: str, *, one: bool) -> Iterator[str]:
-    """Faults: fewer than two options, and a wrong number of right options. Exactly one must be right if `one`, else at least one."""
+    """Faults: fewer than two options, or a wrong number of right options. Exactly one must be right if `one`, else at least one."""
     options = structure.options_of(latex)
     right = sum(option.right for option in options)
     if len(options) < 2:
@@ -177,9 +177,9 @@ def asks_number(converted: str) -> Iterator[str]:
 
 
 def value_faults(item: str, source: str = "", *, drawn_later: bool = False) -> Iterator[str]:
-    """Faults of the values of an item that its source does not have: equalities, impossible values, options, and a missing figure.
+    """Faults that are in an item, but not in its source: false equalities, impossible values, faulty options, and a missing figure.
 
-    If its figure is `drawn_later`, it may be missing.
+    With `drawn_later`, the figure may be missing.
     """
     known = set(_value_faults(source)) if source else set[str]()
     yield from (fault for fault in _value_faults(item) if fault not in known)
@@ -227,7 +227,7 @@ def _misread(item: str) -> Iterator[str]:
 
 
 def computed_numbers(solution: str) -> tuple[set[Fraction], set[Fraction]]:
-    """The numbers with which a solution computes, without exponents and powers of ten; and the numbers that stand alone on a side."""
+    """The numbers with which a solution computes, without exponents and powers of ten; and the numbers that are a side of a relation."""
     sides = sides_of(solution)
     texts = (_POWER.sub(" ", side.text) for side in sides if not side.lone)
     used = {Fraction(number) for text in texts for number in re.findall(r"\d+(?:\.\d+)?", text)}
@@ -248,7 +248,7 @@ def final_formula(item: str) -> str:
 
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
-    """Faults: labels with amounts that the text lacks or has differently for the same name, unless the source has such labels."""
+    """Faults: a label has an amount that the text lacks or states differently. None if the source has a label that its text lacks."""
     if source and _strange_labels(
         "\n".join(structure.tikz_pictures(structure.question_of(source))), structure.question_of(source)
     ):
@@ -265,7 +265,7 @@ def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
 
 
 def _named(text: str) -> dict[str, list[Amount]]:
-    """The amounts with units by the name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`, if it has exactly one."""
+    """The amounts with units, by the only name before them in their clause, such as `$R_1 = 2$ V` or `block B (3 kg)`."""
     found: dict[str, list[Amount]] = {}
     for amount in amounts(text):
         clause = _CLAUSE.split(_ARTICLE.sub(" ", _COUNTED.sub(" ", amount.before)))[-1]

@@ -88,7 +88,7 @@ def why_bank_outdated(space: Workspace, key: str) -> tuple[str, ...]:
 
 
 def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: dict[str, str] | None) -> bool:
-    """Whether all results that the configuration gives exist, and the bank has these (`stored`)."""
+    """Whether all results that the plan wants exist, and the bank has the same ones. `stored` has the bank's fingerprints by task."""
     _, worked = stored_work(space, plan, problem)
     known = stored or {}
     return worked.ended.end is not ProblemEnd.UNFINISHED and all(
@@ -98,7 +98,7 @@ def _is_as_planned(space: Workspace, plan: SetPlan, problem: Problem, stored: di
 
 def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
     """About how many calls a run of the set takes, by role, if no result must be repaired. A repair takes one more call,
-    and one more of the solver.
+    and one more call of the solver.
     """
     found: Counter[str] = Counter()
     for problem in plan.problems:
@@ -107,7 +107,7 @@ def expected_calls(space: Workspace, plan: SetPlan) -> Counter[str]:
         for task in work.tasks:
             if task.key not in done:
                 found[ROLE_OF[task.stage].value] += given_result(task, problem, worked.state) is None
-                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # or its scan
+                solved = work.solver(task) is not None and task.stage is not Stage.DIAGRAM  # its scan counts
                 found[Role.SOLVER.value] += solved + (work.second_reader(task) is not None)
     return +found
 

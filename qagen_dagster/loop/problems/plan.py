@@ -31,9 +31,9 @@ _SUFFIXES = {"image/png": "png", "image/jpeg": "jpg"}
 
 
 class ProblemOptions(Allowance):
-    """Options of a run that replace the configuration; None: as configured. The limits replace the profile's budget of a run.
+    """Options of a run that replace the configuration. None keeps the configured value. The limits replace the profile's budget of a run.
 
-    `refresh`: the run brings a bank up to date. It keeps to the profile and the seed of the launch that made the bank, and replaces
+    `refresh`: the run brings a bank up to date. It has the profile and the seed of the launch that made the bank, and replaces
     only what is still wanted: nothing is removed.
     """
 
@@ -53,9 +53,9 @@ class SetPlan:
     """One set of problems, with everything that decides its results.
 
     Attributes:
-        missing: one line for each thing that its author wants and that cannot be worked yet, such as combined problems.
-        former: the published bank. Its problems and their results stay, unless `replace`. With `refresh`, those that are no longer wanted
-            stay even then.
+        missing: one line for each wanted problem that cannot be worked yet, such as a combined problem without finished parts.
+        former: the published bank. Its problems and their results stay, unless `replace`. With `refresh`, problems and results that are no
+            longer wanted stay even if `replace`.
         given: the profile and the seed that the launch set.
         solve: the share of items that the solver solves.
         prompts: the prompts that replace shipped ones, by name.
@@ -109,7 +109,8 @@ class SetPlan:
         return TaskResults(store, self.name, problem.id, kept)
 
     def _kept(self, problem: Problem) -> list[TaskResult]:
-        """The successful results of a problem in the published bank that stay. A run that replaces it drops those that it makes again."""
+        """The successful results of a problem in the published bank that stay. With `replace`, none stays; with `refresh` and `replace`,
+        the results of tasks that are no longer wanted stay if the problem is the same."""
         record = None if self.replace and not self.refresh else self.former.get(problem.id)
         if record is None or (self.replace and record.problem.fingerprint != problem.fingerprint):
             return []
@@ -142,7 +143,7 @@ def plan_set(
     options: ProblemOptions | None = None,
     **more: Any,
 ) -> SetPlan:
-    """Plan a set: resolve its models and prompts; `more` are other fields of the plan. Asks no model and writes nothing. Raises ConfigError."""
+    """Plan a set: resolve models and prompts. `more` has other fields of the plan. Asks no model and writes nothing. Raises ConfigError."""
     chosen = options or ProblemOptions()
     twice = sorted(name for name, times in Counter(problem.id for problem in problems).items() if times > 1)
     if twice:

@@ -27,8 +27,8 @@ def edited_latex(
 ) -> str:
     """The LaTeX of an edited item.
 
-    Raises ConfigError if it changes nothing, breaks a property that the item has, uses TeX that is not allowed, does not compile (where
-    there is an engine), or if the solver of the profile reaches another answer. A profile without a solver is asked nothing.
+    Raises ConfigError if the edit changes nothing, breaks a property that the item has, uses TeX that is not allowed, does not compile
+    (where there is an engine), or if the solver of the profile reaches another answer. A profile without a solver is asked nothing.
     """
     text = str(mended_latex(latex))
     if text.split() == item.latex.split():

@@ -65,7 +65,7 @@ class _TaskRun:
     solutions: list[tuple[str, tuple[CallSummary, ...]]] = field(
         default_factory=list[tuple[str, tuple[CallSummary, ...]]]
     )  # for each item that was solved, the outcome and the calls
-    readings: list[_Reading] = field(default_factory=list[_Reading])  # the second one, once it is made
+    readings: list[_Reading] = field(default_factory=list[_Reading])  # empty until the second reading is made
 
     def do(self) -> TaskResult:
         known = given_result(self.task, self.work.problem, self.state)
@@ -119,7 +119,7 @@ class _TaskRun:
     def _read_again(self, first: items.ScanResult, word: str) -> tuple[items.Breach, ...]:
         """Property 16: a second reading of the picture by the solver's model has the values and the answer of `first`.
 
-        The picture is read again once, also if the first reading is made anew.
+        The second reading is made only once, even if the first one is repeated.
         """
         reader = self.work.second_reader(self.task)
         if reader is None:
@@ -234,10 +234,10 @@ class _TaskRun:
         source: str = "",
         solves: Callable[[Any], str] | None = None,
     ) -> TaskResult:
-        """Ask the role of the task. `latex` gives the LaTeX of a result, which is compiled, and its libraries. It is solved, too, unless
-        `solves` gives the item to solve (empty for none).
+        """Ask the role of the task. `latex` returns the LaTeX of a result and its libraries. This LaTeX is compiled.
 
-        The marks of figures in a result are replaced by the figures of `source`.
+        If there is a solver, it solves the item that `solves` returns (nothing if empty), by default the LaTeX. The marks of figures in a
+        result are replaced by the figures of `source`.
         """
         stage, work = self.task.stage, self.work
         solver = work.solver(self.task)
@@ -352,7 +352,7 @@ class _TaskRun:
 
 
 def given_result(task: Task, problem: items.Problem, state: ProblemState) -> Record | None:
-    """The result of a task that code has, so that no model is asked; None if there is none."""
+    """The result of a task that needs no model, because the problem already has the result; None if the task needs a model."""
     if task.stage is Stage.CLASSIFY:
         return problem.classification
     if task.stage is Stage.IDEA:
@@ -393,7 +393,7 @@ def _warnings(found: TaskResult) -> tuple[str, ...]:
 
 
 def _to_draw(item: str) -> str:
-    """The text for the role that draws: the question, with its options only if one of them has a figure."""
+    """The text for the drawing role: the question, with its options only if one of them has a figure."""
     stated = statement_of(item)
     pictured = any(items.DIAGRAM_MARK in option.text for option in options_of(item))
     return stated if pictured else question_of(item)

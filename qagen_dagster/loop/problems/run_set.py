@@ -82,7 +82,7 @@ def failures(record: ProblemRecord) -> tuple[str, ...]:
 
 
 def refusals(record: ProblemRecord) -> tuple[str, ...]:
-    """Those of `failures` that leave the problem itself valid: a further solution, variant or format is impossible."""
+    """The lines of `failures` that leave the problem itself valid: a further solution, variant or format is impossible."""
     return tuple(
         _outcome_line(record, task)
         for task in record.tasks
@@ -124,7 +124,7 @@ def stored_work(workspace: Workspace, plan: SetPlan, problem: Problem) -> tuple[
 
 
 def gather_record(workspace: Workspace, plan: SetPlan, problem: Problem) -> ProblemRecord:
-    """The current record of a problem: the published one if that stays. Asks no model and writes nothing."""
+    """The current record of a problem: the published record if it stays. Asks no model and writes nothing."""
     _, worked = stored_work(workspace, plan, problem)
     models = {role.value: spec.name for role, spec in plan.specs.items()}
     asked = {ROLE_OF[one.task.stage].value: one.model for one in worked.state.results if one.model}

@@ -1,4 +1,4 @@
-"""Compares what a solver reaches, who sees only the question and the options, with the key of an item; and two readings of a picture."""
+"""Compares the key of an item with the answer of a solver that sees only question and options; and compares two readings of a picture."""
 
 from collections.abc import Iterator
 
@@ -81,7 +81,7 @@ def differences(one: ScanResult, other: ScanResult) -> str:
 
 
 def _same_values(item: str, value: str) -> bool | None:
-    """Whether the solver reached the answer of each part; None: undecidable."""
+    """Whether the solver reached the answer of each part; None if code cannot decide."""
     if value.strip(" $.").lower() in ("none", ""):
         return False
     boxes = comparison.boxed_answers(solution_of(item))

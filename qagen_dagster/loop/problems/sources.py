@@ -1,7 +1,7 @@
-"""Reads files into problems. An item of a TeX file is a problem. A picture, or a page of a PDF, is a problem or has several to cut out.
+"""Reads files into problems. An item of a TeX file is a problem, and so is a picture or a PDF page if no range of problems is wanted.
 
-The parser workers decode and render pictures, which are kept in the store. The model of the classifier names the boxes of the problems on
-a page, and each is cut out as a picture of its own. Its reply is in the ledger, so a resumed command pays nothing twice.
+The parser workers decode and render pictures, which are kept in the store. For a range, the model of the classifier names the box of each
+problem on a page, and each box is cut out as a picture. The model's reply is in the ledger, so a resumed command does not pay again.
 """
 
 import re
@@ -55,8 +55,8 @@ _BODY = re.compile(r"\\begin[ \t]*\{document\}(.*?)(?:\\end[ \t]*\{document\}|\Z
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _QUIET = ParseOptions(ocr=False)
 Range = tuple[int, int]
-_MOST_COVERED = 0.5  # share of a box that another box must not cover
-_MARGIN = 0.005  # share of the page around a box
+_MOST_COVERED = 0.5  # maximum share of a box that another box may cover
+_MARGIN = 0.005  # margin around a box, as a share of the page
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _page_count(space: Workspace, named: Named) -> int:
 def _of_picture(
     space: Workspace, named: Named, page: int, problem_id: str, index: int = 0, image: PageImage | None = None
 ) -> Problem:
-    """The problem on a page, or in `image`, a part of the page; then `index` is its number in the file."""
+    """The problem on a page, or in `image`, if a part of the page is given. In this case `index` is the problem's number in the file."""
     image = image or drawn(space, named, page)
     return Problem(
         id=problem_id,
@@ -232,8 +232,8 @@ def find_problems(
 ) -> tuple[tuple[Problem, ...], list[CallSummary]]:
     """The problems `wanted` (both ends included) of a picture or a PDF, counted through all pages from 1; and the calls that found them.
 
-    Pages after the last wanted problem are not looked at. Raises ConfigError for a range that the file does not have, which says how many
-    problems there are, and for a model that takes no pictures; DocumentError for a page on which no problem is found; ModelError.
+    Pages after the last wanted problem are not looked at. Raises ConfigError for a range that the file does not have (the message says how
+    many problems there are) and for a model that takes no pictures; DocumentError for a page on which no problem is found; ModelError.
     """
     first, last = wanted
     if not 1 <= first <= last:

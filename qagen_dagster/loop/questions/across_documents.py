@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from qagen_dagster.agents.answering import Excerpt, answer_from_excerpts
 from qagen_dagster.agents.questions import across, validator
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.no_answer import stage
@@ -39,7 +39,7 @@ _SHARED = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """The ids of the documents, first of the document that the group belongs to, and the names and numbers that the documents share."""
+    """The ids of the documents, the owner of the group first, and the names and numbers that the documents share."""
 
     documents: tuple[str, ...]
     shared: tuple[str, ...]
@@ -105,7 +105,7 @@ class AcrossStage(stage.JournaledStage):
         return across.Member(self.corpus.document(name), found.lines, spans)
 
     def proved(self, step: Validate, members: list[across.Member]) -> Judged:
-        """The verdict on the answers with all documents and without each. If it has a verdict, `failure` names a document that is not needed."""
+        """The verdict on the answers with all documents and without each. With a verdict, `failure` names a document that is not needed."""
         own = self.work.context.view.document.id
         needed = list(dict.fromkeys(one.document_id or own for one in step.candidate.evidence))
         taken = [one for one in members if one.document.id in needed]

@@ -31,7 +31,7 @@ _UNFINISHED = (DocumentEnd.BUDGET_EXHAUSTED, DocumentEnd.NOT_USABLE, DocumentEnd
 
 @dataclass(frozen=True)
 class EarlierSet:
-    """The candidate set before a run. `made` is None if there is none, or if other models, prompts or another scenario made it."""
+    """The candidate set before a run. `made` is None if there is no set, or if models, prompts or the scenario have changed since."""
 
     store: Store
     documents: tuple[IndexEntry, ...]  # the present documents of the corpus
@@ -157,7 +157,7 @@ def _examined(context: QAContext, pair: QAPair, earlier: GenerationResult) -> Ke
 
 
 def _place(context: QAContext, place: Evidence, before: str) -> tuple[Evidence | None, str]:
-    """The place of a quote in the present text, and its surroundings. If the quote is gone, the result is None and a similar passage.
+    """Returns (place of a quote in the present text, its surroundings), or (None, a similar passage) if the quote is gone.
 
     If the quote is at several places, a place with the surroundings `before` is preferred.
     """

@@ -13,12 +13,12 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.configuration.corpora import Corpus
 from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ModelError, StoreError
 from qagen_dagster.index.search import ChunkSource, Indexed, index_fingerprint
-from qagen_dagster.ingest.files import open_view
+from qagen_dagster.ingest.corpus_files import open_view
 from qagen_dagster.loop.index import embedder_of, open_index
 from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
@@ -330,7 +330,7 @@ class CombinationRun:
         return JournalFile(self.workspace.store, key, proof, StageJournal)
 
     def _is_current(self, work: DocumentWork, earlier: GenerationResult) -> bool:
-        """Whether work on the document would ask the same as before: it had ended, and the configuration and the content are unchanged."""
+        """Whether the earlier work on the document has ended, and its configuration and the content of the document are unchanged."""
         made = self._earlier.made
         same = made is not None and made.configuration == self.planned.configuration
         return same and is_finished(earlier) and is_same_content(work, earlier)

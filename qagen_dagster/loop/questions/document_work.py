@@ -53,7 +53,7 @@ class QAModels:
     writers: tuple[tuple[Model, float], ...] = ()  # models that share the writing, with their shares
 
     def writing(self, document_id: str, attempt: int = 0) -> "QAModels":
-        """The same models with the writer of an attempt at a document as the only generator. The attempts at a document follow the shares."""
+        """The same models, with the writer of an attempt at a document as the only generator. Writers take turns by their shares."""
         if not self.writers:
             return self
         at = (int(digest(document_id)[:8], 16) / 16**8 + attempt * _GOLDEN) % 1
@@ -153,7 +153,7 @@ class DocumentPool:
             threading.Thread(target=self._work, args=(work,), name="document", daemon=True).start()
 
     def _most(self) -> int:
-        """The maximum number of documents at the same time."""
+        """The maximum number of documents at the same time: a quarter more than calls, or twice as many if fewer documents wait."""
         return 2 * self._calls if len(self._waiting) < self._calls else self._calls + self._calls // 4
 
     def _work(self, document: Callable[[], None]) -> None:

@@ -45,8 +45,8 @@ def prompt_hashes(
 ) -> dict[str, str]:
     """The hashes of the prompts that a mode and a strategy use, by name.
 
-    `control` adds the prompts of the text control, and `closed` adds those of the closed-book call. In textual mode, `staged`
-    adds those for unanswerable questions and those for questions across documents.
+    `control` adds the prompts of the text control, and `closed` the prompts of the closed-book call. In textual mode, `staged`
+    adds the prompts for questions without an answer and for questions across documents, if it names these kinds.
     """
     staged = staged if mode is Mode.TEXTUAL else ()
     spans = strategy is Strategy.ACROSS or Span.ACROSS in staged

@@ -1,4 +1,4 @@
-"""Questions that people asked, as a log has them: reads the log, measures how well a set covers it, and adds its questions to a result.
+"""Imports questions that people asked: reads a log of them, measures how well a set covers the log, and adds its questions to a result.
 
 A question is tried on the documents that a search ranks highest, in order. The first document that answers the question gets it. The stages
 of the other documents reach the same result for free, because their requests are equal and the ledger has the responses.
@@ -82,8 +82,8 @@ def _logged(row: Mapping[str, object]) -> imported.LoggedQuestion:
 def keep_log(
     space: Workspace, combination: Combination, new: Iterable[imported.LoggedQuestion], *, forget: bool
 ) -> imported.QuestionLog:
-    """Add the questions to those of earlier imports, or replace earlier questions if `forget` holds. A question that is imported again replaces
-    its earlier record. Raises StoreError if there is no question."""
+    """Add the questions to the log. With `forget`, all earlier questions are removed. A question that is imported again replaces its
+    earlier record. Raises StoreError if there is no question."""
     found = (
         None
         if forget
@@ -166,7 +166,8 @@ class ImportStage(stages.JournaledStage):
     open_document: Callable[[str], DocumentWork]
 
     def add(self, result: results.GenerationResult, questions: Sequence[Matched]) -> results.GenerationResult:
-        """The result with the questions that this document answers. The likeliest document also gets the unanswered questions. Raises ModelError."""
+        """The result with the questions that this document answers, and the questions that no document answers, if this is the likeliest
+        document for them. Raises ModelError."""
         self.start(result)
         ended = ""
         try:

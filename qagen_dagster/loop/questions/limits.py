@@ -1,5 +1,5 @@
-"""The end of the work on a document: how many questions a run wants, and after how many attempts and failures it stops. A scenario
-sets these numbers (`ScenarioConfig` in `records/corpus_options.py`)."""
+"""The end of the work on a document: how many questions a run wants, and after how many attempts and failures in a row it stops
+(`end_of_failures`). A scenario sets these numbers (`ScenarioConfig` in `records/corpus_options.py`)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,9 +7,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from qagen_dagster.agents.next_step import GiveUpReason, ended_by, says_nothing
 from qagen_dagster.agents.questions.batch import questioner
-from qagen_dagster.agents.questions.requirements import OTHER, Mix, apportioned
+from qagen_dagster.agents.questions.mix import OTHER, Mix, apportioned
 from qagen_dagster.configuration.profiles import Profile, Role
+from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.models.spec import ModelSpec
@@ -17,15 +19,14 @@ from qagen_dagster.records import corpus_options
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.grading import Method
 from qagen_dagster.records.ids import Combination, Mode, digest
-from qagen_dagster.records.questions.results import CandidateDocument, CandidateSet
+from qagen_dagster.records.questions import results
 
 Wanted = tuple[tuple[corpus_options.QuestionType, int], ...]
 _KEPT = ("max_attempts", "max_consecutive_failures")
 # The default of `max_attempts` is four attempts for each wanted question, but at least ten.
 LEAST_ATTEMPTS, ATTEMPTS_EACH = 10, 4
 MOST_USELESS = 3  # a document ends after this many attempts without a usable reply
-
-
+_UNUSABLE_REASONS = (results.RejectionReason.GENERATION_FAILED, results.RejectionReason.VALIDATOR_FAILED)
 # approximate output tokens of one item, with its quotes, in a reply with several items
 _QUESTION, _ANSWER, _BLIND = 80, 220, 160
 MOST = 15  # answers of one request: twelve questions and their reserve
@@ -92,7 +93,7 @@ class BatchLimits(QALimits):
 def _types_of(
     name: str, counts: Mapping[str, int], preferred: Sequence[corpus_options.QuestionType]
 ) -> Sequence[corpus_options.QuestionType]:
-    """The types for a kind of a mix: the type itself, or the types of a preset that the mix does not name, or all others."""
+    """The types that a kind in a mix stands for. A preset or OTHER leaves out types that the mix names, unless no type is left."""
     levels = {kind: corpus_options.Complexity.of(kind) for kind in corpus_options.QuestionType}
     own = [kind for kind, level in levels.items() if name in (kind, level)]
     if own:
@@ -117,7 +118,7 @@ def batch_limits(scenario: corpus_options.ScenarioConfig, target_count: int | No
     return BatchLimits(**dict(limits), options=options, method=scenario.grading.method)
 
 
-# tokens of one result
+# approximate output tokens of one result
 _LEAST_OUTPUT = {Role.GENERATOR: 400, Role.VALIDATOR: 400, Role.ANSWERER: 400, Role.JUDGE: 250}
 
 
@@ -195,7 +196,9 @@ def wanted_limits(
     below the limit of the present candidate set, if the same profile made that set, because a run only adds questions."""
     scenario = workspace.corpus(combination.corpus).scenario(combination.scenario)
     limits = limits_of(scenario, target_count)
-    made = workspace.store.find_head(CandidateSet.key(combination), CandidateSet, CandidateDocument)
+    made = workspace.store.find_head(
+        results.CandidateSet.key(combination), results.CandidateSet, results.CandidateDocument
+    )
     mix = mix_of(limits)
     if made is None or replace or (mix is None) != (made.mix is None) or made.profile != profile:
         return limits
@@ -212,3 +215,29 @@ def wanted_limits(
 def mix_of(limits: QALimits) -> dict[corpus_options.QuestionType, int] | None:
     """The number of questions of each type that a scenario wants, or None if it has no mix."""
     return limits.options.mix if isinstance(limits, BatchLimits) else None
+
+
+def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
+    """The end of a document after too many consecutive failures or too many attempts; None if the work goes on. If no reply was usable, or
+    the last replies were all cut off, MOST_USELESS consecutive failures are too many. If both hold, one failure is too many."""
+    count, useless = state.consecutive_failures, nothing_of_use(state)
+    last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
+    too_long = bool(last) and all(ended_by(one, GiveUpReason.OUTPUT_LIMIT) for one in last)
+    most = 1 if useless and too_long else MOST_USELESS
+    if count > limits.max_consecutive_failures or (count >= most and (useless or too_long)):
+        why = f", the last: {state.rejected[-1].detail}" if useless or too_long else ""
+        return qa.Done(end=results.DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
+    if state.own_attempts >= limits.max_attempts:
+        return qa.Done(end=results.DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
+    return None
+
+
+def nothing_of_use(state: qa.QAState) -> bool:
+    """Whether no candidate was accepted, and no attempt gave anything."""
+    failures = [one for one in state.rejected if one.attempt]
+    return bool(failures) and not state.accepted and all(map(gave_nothing, failures))
+
+
+def gave_nothing(one: qa.Rejected) -> bool:
+    """Whether an attempt failed by an unusable reply, a prompt that was too long, or a refusal."""
+    return one.reason in _UNUSABLE_REASONS and says_nothing(one.detail)

@@ -74,8 +74,8 @@ def listed(workspace: Workspace, combination: Combination, wanted: Wanted) -> It
 
 
 def rejected_question(workspace: Workspace, beginning: str) -> ListedQuestion | None:
-    """The rejected question of the current sets whose id begins with `beginning`; None if there is none. An equal id has precedence. Raises
-    StoreError if several ids begin with `beginning` and none is equal."""
+    """The rejected question of the current sets whose id begins with `beginning`; None if there is none. An id that equals `beginning`
+    takes precedence. Raises StoreError if several ids begin with `beginning` and none equals it."""
     keys = (key for key in workspace.store.list("candidates") if beginning and key.endswith("/set.json"))
     combinations = (Combination.from_key("/".join(key.split("/")[1:4])) for key in keys)
     wanted = Wanted(Outcome.REJECTED, text=beginning)

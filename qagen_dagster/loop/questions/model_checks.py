@@ -1,6 +1,6 @@
 """The model checks of a candidate in its document: a comparison with the accepted questions, a blind answer, and the last checks.
 
-The last checks are of a candidate that the validator accepts: a multi-hop question must need its passages, a visual question its picture,
+The last checks are for candidates that the validator accepts: a multi-hop question must need its passages, a visual question its picture,
 and every question its document. Each passage of a multi-hop question is hidden in turn. A visual question is answered again from the text
 alone. A candidate that passed everything else is answered once more without the document.
 """
@@ -89,8 +89,9 @@ def control(
 ) -> Judged | Controlled:
     """Reject an accepted candidate that needs fewer than _NEEDED of its passages. Raises ModelError.
 
-    A candidate passes if its evidence is one passage, because a sentence or table row may hold both sides of a comparison. It also passes
-    if only such a passage is needed. If code computed the result of a comparison or total, and no quote states it, no model is asked.
+    No model is asked, and the candidate passes, if its type needs no control, if its evidence is one passage, or if code computed the
+    result of a comparison or total from several items and no quote states this result. It also passes if only one passage is needed, but
+    this passage may hold everything to compare or add.
     """
     places = step.candidate.evidence
     passages = _passages(work, places)

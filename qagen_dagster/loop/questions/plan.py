@@ -1,4 +1,4 @@
-"""Plans a combination, collects the results of its documents, and compares the wanted configuration with that of the stored set.
+"""Plans a combination, collects the results of its documents, and compares its wanted configuration with its stored configuration.
 
 The name of a stored result contains a fingerprint of everything that the result depends on. So a result that has the wanted name is reused.
 """

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from qagen_dagster.agents.questions.evidence.widening import look, surroundings
-from qagen_dagster.agents.questions.requirements import OTHER, Mix, label
+from qagen_dagster.agents.questions.mix import OTHER, Mix, label
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.state import Done, QAState
 from qagen_dagster.records.ids import Mode, question_id

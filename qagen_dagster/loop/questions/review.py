@@ -123,7 +123,7 @@ class _Judge:
         return self._checked(final, before, edits[-1][1].document_id) if edits else _Outcome(pair)
 
     def _edited(self, pair: QAPair) -> tuple[QAPair, list[tuple[QAPair, Decision]]]:
-        """The question after all its edits, and for each edit, the question before it. An edited question may be edited again."""
+        """Returns (question after all its edits, [(question before an edit, edit), ...]). An edited question may be edited again."""
         edits: list[tuple[QAPair, Decision]] = []
         seen: set[str] = set()
         while pair.id not in seen:
@@ -171,7 +171,7 @@ class _Judge:
         return _Outcome(pair, before, judged.verdict, is_edited=True, calls=calls)
 
     def _unsupported(self, pair: QAPair) -> str | None:
-        """The reason why the quotes do not support the new answer; None if they do. None in visual mode, where the validator sees the page."""
+        """The reason why the quotes do not support the new answer, or None. None in visual mode, because the validator sees the page."""
         if pair.category is Mode.VISUAL:
             return None
         text = "\n".join(place.quote for place in pair.evidence)
@@ -179,7 +179,7 @@ class _Judge:
         return unsupported(pair.question, pair.answer, text, pair.question_type, graded=graded)
 
     def _judged(self, pair: QAPair, edited_in: str) -> tuple[Judged, tuple[CallSummary, ...]]:
-        """The validator's judgement and its calls. It is stored, and reused while the surroundings and visuals of the evidence are the same."""
+        """The validator's judgement and its calls, which are stored and reused until the surroundings or visuals of the evidence change."""
         documents = self.run.planned.documents
         work = self.run.open(next(one for one in documents if one.id == pair.document_id))
         view, attempt = work.context.view, pair.generation_metadata.attempt_number
@@ -198,5 +198,5 @@ class _Judge:
 
 
 def _why(decision: Decision, what: str = "") -> str:
-    """The reviewer, the reason and `what` followed, in one text."""
+    """The reviewer, the reason and the consequence `what`, in one text."""
     return ": ".join(part for part in (decision.reviewer, decision.reason, what) if part)

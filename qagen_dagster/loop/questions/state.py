@@ -35,7 +35,7 @@ class Recheck(Record):
 
 
 class Carried(Record):
-    """The questions of the former version of the document, and those that were retired before."""
+    """The questions of the former version of the document. `retired` also has the questions that were retired before."""
 
     kind: Literal["carried"] = "carried"
     kept: tuple[Kept, ...] = ()

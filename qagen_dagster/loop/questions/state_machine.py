@@ -1,18 +1,16 @@
 """The state machine of the question loop of one document: generate, deduplicate, validate, mend once, accept or reject.
 
-States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure:
-`next_step` returns the step to take, an event reports its outcome, and `transition` applies the event. A journal of events thus restores any state.
-`next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns that step.
+States, order and exits follow "Single-Document Question Generator Architecture", section The Agent Loop. The code is pure: `next_step`
+returns a step, an event reports the outcome of the step, and `transition` applies the event. So a journal of events restores any
+state. `next_ahead` returns a step that may run at the same time. Its event is applied later, when `next_step` returns the same step.
 """
 
-from qagen_dagster.agents.next_step import GiveUpReason, ended_by, says_nothing
+from qagen_dagster.agents.next_step import GiveUpReason, ended_by
 from qagen_dagster.agents.questions.validator import rejection
 from qagen_dagster.agents.runner import unfinished
 from qagen_dagster.loop.questions import state as qa
-from qagen_dagster.loop.questions.limits import MOST_USELESS, QALimits
+from qagen_dagster.loop.questions.limits import QALimits, end_of_failures, gave_nothing, nothing_of_use
 from qagen_dagster.records.questions.results import Candidate, DocumentEnd, RejectionReason
-
-_UNUSABLE_REASONS = (RejectionReason.GENERATION_FAILED, RejectionReason.VALIDATOR_FAILED)
 
 
 def next_step(state: qa.QAState, limits: QALimits) -> qa.Step:
@@ -42,21 +40,6 @@ def wanted_only(accepted: tuple[qa.Accepted, ...], limits: QALimits) -> tuple[qa
             left = left.without([one.candidate])
             kept.append(one)
     return tuple(kept)
-
-
-def end_of_failures(state: qa.QAState, limits: QALimits) -> qa.Done | None:
-    """The end of a document after too many consecutive failures or too many attempts; None if the work goes on. If no reply was usable, or
-    the last replies were all cut off, MOST_USELESS consecutive failures are too many. If both hold, one failure is too many."""
-    count, useless = state.consecutive_failures, _nothing_of_use(state)
-    last = [one.detail for one in state.rejected if one.attempt][-max(1, min(count, MOST_USELESS)) :]
-    too_long = bool(last) and all(ended_by(one, GiveUpReason.OUTPUT_LIMIT) for one in last)
-    most = 1 if useless and too_long else MOST_USELESS
-    if count > limits.max_consecutive_failures or (count >= most and (useless or too_long)):
-        why = f", the last: {state.rejected[-1].detail}" if useless or too_long else ""
-        return qa.Done(end=DocumentEnd.CONSECUTIVE_FAILURES, detail=f"{count} failures in a row{why}")
-    if state.own_attempts >= limits.max_attempts:
-        return qa.Done(end=DocumentEnd.MAX_ATTEMPTS, detail=f"{state.own_attempts} attempts")
-    return None
 
 
 def next_ahead(state: qa.QAState, limits: QALimits) -> qa.Generate | None:
@@ -157,17 +140,7 @@ def is_useless(state: qa.QAState, done: qa.Done) -> bool:
     unjudged = any(one.reason is RejectionReason.VALIDATOR_FAILED for one in state.rejected)
     ends = {DocumentEnd.CONSECUTIVE_FAILURES, DocumentEnd.MAX_ATTEMPTS}
     ends |= {DocumentEnd.EXHAUSTED_REPORTED} if unjudged else set()
-    return done.end in ends and _nothing_of_use(state)
-
-
-def _nothing_of_use(state: qa.QAState) -> bool:
-    """Whether no candidate was accepted, and every attempt failed by an unusable reply, a prompt that was too long, or a refusal."""
-    failures = [one for one in state.rejected if one.attempt]
-    return bool(failures) and not state.accepted and all(map(_is_useless, failures))
-
-
-def _is_useless(one: qa.Rejected) -> bool:
-    return one.reason in _UNUSABLE_REASONS and says_nothing(one.detail)
+    return done.end in ends and nothing_of_use(state)
 
 
 def is_malformed(failure: str) -> bool:
@@ -176,7 +149,7 @@ def is_malformed(failure: str) -> bool:
 
 
 def check_replies(state: qa.QAState, done: qa.Done) -> None:
-    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless` holds. The document stays unfinished."""
+    """Raise MalformedResponseError if only malformed replies ended the document, or if `is_useless`. The document stays unfinished."""
     limit = DocumentEnd.CONSECUTIVE_FAILURES if state.accepted else DocumentEnd.MAX_ATTEMPTS
     failures = [one.detail for one in state.rejected if one.attempt][-state.consecutive_failures :]
     if (
@@ -186,7 +159,7 @@ def check_replies(state: qa.QAState, done: qa.Done) -> None:
     ):
         raise unfinished(failures[-1])
     if is_useless(state, done):
-        raise unfinished([one.detail for one in state.rejected if _is_useless(one)][-1])
+        raise unfinished([one.detail for one in state.rejected if gave_nothing(one)][-1])
 
 
 def check_recheck(state: qa.QAState, event: object) -> None:

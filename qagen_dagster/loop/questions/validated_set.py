@@ -1,4 +1,4 @@
-"""Makes the validated set of a combination from its candidates: applies the decisions of reviewers, and removes duplicates across documents."""
+"""Makes the validated set of a combination from its candidates: applies reviewers' decisions, and removes duplicates across documents."""
 
 from collections.abc import Collection, Sequence
 
@@ -78,8 +78,8 @@ def validate_set(
 def _proved(
     workspace: Workspace, candidates: results.CandidateSet
 ) -> tuple[list[results.QAPair], list[results.RejectedQA]]:
-    """The accepted questions of all documents, and the rejected ones: all unanswerable questions if the validator cannot be trusted. Raises
-    StoreError."""
+    """Returns (accepted, rejected) for all documents. If the validator cannot be trusted, all questions without an answer are rejected,
+    otherwise none. Raises StoreError."""
     pairs: list[results.QAPair] = []
     controls: list[tuple[int, int]] = []
     for result in results_of(workspace, candidates):

@@ -98,7 +98,7 @@ class Scope:
     Attributes:
         options: the options of the run.
         force: whether documents and questions always count as out of date.
-        everything: whether exams and problem sets are included. Then a product that cannot be examined does not end the search.
+        everything: whether exams and problem sets are included. If so, a product that cannot be examined does not end the search.
         running: the partition of a run that asks at the end of its work. It does not count as unfinished.
     """
 
@@ -182,7 +182,7 @@ def _nothing(_: Fields) -> Fields:
 
 
 def _question_ops(fields: Fields) -> Fields:
-    """The configuration of the ops of the questions. `fields` are those of RunOptions."""
+    """The configuration of the ops of the questions. `fields` are fields of RunOptions."""
     return {
         "candidate_qa": {"ops": {"plan_shards": {"config": dict(fields)}}},
         "corpus_json": {"config": {"replace": fields.get("replace", False)}},
@@ -191,7 +191,7 @@ def _question_ops(fields: Fields) -> Fields:
 
 
 def _problem_ops(fields: Fields) -> Fields:
-    """The configuration of the ops of problems. `fields` are those of ProblemConfig."""
+    """The configuration of the ops of problems. `fields` are fields of ProblemConfig."""
     stages = {
         asset: {"ops": {f"plan_{stage.value}": {"config": dict(fields)}}}
         for asset, stage in PROBLEM_STAGES.items()
@@ -425,5 +425,5 @@ TABLE = {row.product: row for row in ROWS}
 
 
 def made_rows(optional: Iterable[str]) -> tuple[Row, ...]:
-    """The rows of the products without an option, and of those whose option is in `optional`."""
+    """The rows of the products without an option, and of the products whose option is in `optional`."""
     return tuple(row for row in ROWS if row.option in ("", *optional))

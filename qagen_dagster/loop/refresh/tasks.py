@@ -50,10 +50,7 @@ class Task(Record):
 
     @property
     def signature(self) -> str:
-        """A hash of `state` and the reasons.
-
-        Two tasks with the same name and the same signature would do the same.
-        """
+        """A hash of `state` and the reasons. Two tasks with the same name and the same signature would do the same."""
         return fingerprint([self.state, *self.reasons])
 
 

@@ -1,4 +1,4 @@
-"""A model request as plain values for the embedded models: the prompt's words, the document that it names, the tool calls and their results."""
+"""A model request as plain values for the embedded models: the prompt's words, the named document, the tool calls and their results."""
 
 import re
 from collections.abc import Iterable, Sequence

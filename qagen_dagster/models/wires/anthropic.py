@@ -223,7 +223,7 @@ def _usage(body: dict[str, Any]) -> Usage:
     )
 
 
-_ONE_SENDING = timedelta(hours=1)  # a batch that was created later after a sending is of another sending
+_ONE_SENDING = timedelta(hours=1)  # a batch created more than this after a sending belongs to another sending
 _PAGE = 1000  # batches in one list: the maximum of the server
 
 

@@ -35,7 +35,7 @@ class _Reply(sdk_client.Shape):
 
 
 class PaidEmbedder:
-    """An `Embedder` that pays for each batch of texts once, within the budget of `meter`. Processes share rate limits in the folder `state`."""
+    """An `Embedder` that pays for each batch of texts once, within the budget of `meter`. Processes share rate limits through `state`."""
 
     def __init__(
         self,

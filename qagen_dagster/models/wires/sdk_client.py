@@ -35,8 +35,8 @@ from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.server_errors import failure_in, from_error_body, from_status, scrub
 from qagen_dagster.settings import is_loopback, network_faults, outside_ascii
 
-_SHORTEST_IN_BODY = 16
-_MOST_TOKENS = 100_000_000  # no model reads or writes so many in one call
+_SHORTEST_IN_BODY = 16  # characters; a shorter key stays in bodies, because it may be an ordinary word
+_MOST_TOKENS = 100_000_000  # a larger count cannot be right: no model reads or writes more in one call
 
 
 def json_body(name: str, text: str, secret: str | None = None) -> dict[str, Any]:
@@ -61,7 +61,7 @@ class Shape(BaseModel):
 
 
 class Created(Shape):
-    """What the server made, by its id."""
+    """An object that the server has created."""
 
     id: str = Field(min_length=1)
 
@@ -127,9 +127,8 @@ def limit_bodies(client: object, limit: int = MAX_BYTES) -> None:
 class LimitedTransport(httpx.BaseTransport):
     """Another transport whose response bodies have at most `limit` bytes after decoding.
 
-    Reading a body raises the HTTP library's DecodingError beyond the limit and for encodings that are not accepted, and
-    TimeoutError when the attempt ends. The SDKs bring HTTP libraries of their own with the classes of httpx, so every
-    class is taken from the library of the response.
+    An encoding that is not accepted raises the HTTP library's DecodingError, and so does reading beyond the limit. Reading
+    raises TimeoutError when the attempt ends. SDKs may bundle a copy of httpx, so classes come from the response's library.
     """
 
     def __init__(self, inner: Any, limit: int) -> None:
@@ -221,7 +220,7 @@ class SdkClient(Generic[C]):
         check_network(address)
         self.client = make(
             api_key=api_key or "none",  # the SDK needs a value; servers without keys ignore it
-            # Never from the environment: the address is part of the identity.
+            # The SDK must not take the address from the environment, because it is part of the model's identity.
             base_url=address,
             timeout=spec.timeout_seconds,
             max_retries=0,
@@ -251,18 +250,19 @@ class SdkClient(Generic[C]):
             _ANSWERED.add(self._address)
             return text
         except self._errors.status as error:
-            said = cast("Any", error)
+            refusal = cast("Any", error)
             _ANSWERED.add(self._address)
-            if absent is not None and said.status_code == 404:
-                return absent(said.response.text)
-            body = said.body if said.body is not None else said.response.text
-            failure = from_status(name, said.status_code, body, dict(said.response.headers), self._key)
+            if absent is not None and refusal.status_code == 404:
+                return absent(refusal.response.text)
+            body, headers = refusal.body, dict(refusal.response.headers)
+            body = body if body is not None else refusal.response.text
+            failure = from_status(name, refusal.status_code, body, headers, self._key)
         except (self._errors.connection, TimeoutError) as error:
             failure = self._unanswered(error, seconds)
         except UnicodeEncodeError:  # in a header, because SDKs make some headers from environment variables
             variables = outside_ascii(f"{self._errors.every.__module__.partition('.')[0].upper()}_")
-            told = "a header has characters outside ASCII: correct or unset"
-            failure = PermanentModelError(f"{name}: {told} {' and '.join(variables) or 'it'}")
+            fault = "a header has characters outside ASCII: correct or unset"
+            failure = PermanentModelError(f"{name}: {fault} {' and '.join(variables) or 'it'}")
         except self._errors.every as error:
             failure = PermanentModelError(self.scrub(f"{name}: {error}"))
         raise failure  # outside the handlers: an SDK exception holds headers and must not become its context
@@ -305,8 +305,8 @@ class SdkClient(Generic[C]):
         try:
             return shaped(shape, body)
         except MalformedResponseError as error:
-            said = {key: value for key, value in body.items() if value and key != "usage"}
-            fault = f"{error}; the server sent {json.dumps(said, ensure_ascii=False)}"
+            sent = {key: value for key, value in body.items() if value and key != "usage"}
+            fault = f"{error}; the server sent {json.dumps(sent, ensure_ascii=False)}"
         raise MalformedResponseError(self.scrub(fault))
 
     def scrub(self, text: str) -> str:

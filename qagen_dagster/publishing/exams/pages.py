@@ -47,7 +47,7 @@ _DRAWING = (
     "\\usetikzlibrary{arrows.meta,calc,angles,quotes,patterns,positioning,decorations.pathmorphing,decorations.markings}\n"
 )
 _DEFINES = re.compile(r"\\(?:def|gdef|edef|xdef|let|futurelet|global|(?:re|provide)?newcommand|renewcommand)")
-_NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, a command of no common package
+_NOT_TEX = re.compile(r"\^\^|%|\\degree")  # characters by code, comments, a command that few packages define
 _STYLE = Path(__file__).with_name("pages.css").read_text(encoding="utf-8")
 _DOT = " \u00b7 "
 _PROOFS = {

@@ -37,7 +37,7 @@ _RENEWED = {  # texts of the manifest, and the texts that replace them in QTI 3.
 
 
 def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
-    """A content package of version 2.1. With `version_3`, of version 3.0: a stylesheet makes its test and items from those of 2.1."""
+    """A content package of version 2.1. With `version_3`, a stylesheet converts the test and the items to version 3.0."""
     roots = {"test.xml": _test(bank)} | {_file(item): _item(item, bank.figures) for item in bank.items}
     manifest = _bytes(_manifest(bank)).decode()
     renew = _stylesheet("qti3.xsl") if version_3 else None
@@ -49,6 +49,7 @@ def qti_package(bank: ItemBank, *, version_3: bool = False) -> dict[str, bytes]:
 
 
 def canvas_package(bank: ItemBank) -> dict[str, bytes]:
+    """A package of QTI 1.2 for Canvas, with the HTML of the questions as escaped text."""
     whole = etree.Element("bank", identifier=_identifier(bank.exam), title=markup.xml_text(bank.name))
     whole.extend([_item(item, bank.figures, _CANVAS_FILES) for item in bank.items])
     quiz = _stylesheet("canvas.xsl")(whole).getroot()
@@ -211,7 +212,7 @@ def _bytes(root: markup.Element | etree._XSLTResultTree) -> bytes:  # pyright: i
 
 
 def _identifier(name: str) -> str:
-    """The name with the characters that an identifier of QTI (an NCName) may have."""
+    """The name as an identifier of QTI (an NCName). Characters that an identifier must not have become `_`."""
     safe = _NO_IDENTIFIER.sub("_", name)
     return safe if safe[:1].isalpha() or safe[:1] == "_" else f"_{safe}"
 

@@ -81,7 +81,7 @@ def _question(item: BankItem) -> markup.Element:
 
 
 def _value(answer: str) -> Quantity | None:
-    """The number of an answer with its unit; None if the answer is not a single number."""
+    """The number of an answer with its unit; None if it is not a single number other than 0, or its unit is not upright."""
     found = known_value(answer.strip().strip("$").strip()) if answer.strip() else None
     if found is None or len({*found.numbers}) != 1 or not found.numbers[0]:
         return None
@@ -95,7 +95,7 @@ def _number(question: markup.Element, value: Quantity) -> None:
     markup.add_settings(answer, text=f"{number:.12g}", tolerance=f"{allowed:.3g}")
     if value.unit == ONE:
         return
-    # A wrong unit costs a tenth of the mark, and the unit is typed.
+    # A wrong unit costs a tenth of the mark. Students type the unit.
     markup.add_settings(question, unitgradingtype="1", unitpenalty="0.1", showunits="0", unitsleft="0")
     units = etree.SubElement(question, "units")
     for name in _spellings(value.unit.text):

@@ -64,7 +64,7 @@ def allowed_definitions(preambles: Sequence[str]) -> tuple[str, ...]:
 
 
 def packages(preambles: Sequence[str]) -> dict[str, str]:
-    """Each included package with its options in brackets, as the first source loads it."""
+    """The packages of the sources that are in _HARMLESS. Each has the options in brackets with which the first source loads it."""
     found: dict[str, str] = {}
     for mark in (mark for preamble in preambles for mark in _LOADED.finditer(_COMMENT.sub("", preamble))):
         for name in (one.strip() for one in mark.group("names").split(",")):

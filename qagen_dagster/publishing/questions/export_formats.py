@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 def has_passages(row: ExportedRow) -> bool:
-    """Whether search can find a passage that answers the question. The document must have text, and the question an answer in a passage."""
+    """Whether search can find a passage that answers the question. The document must have text, and its passages must prove the answer."""
     return row.proven and bool(row.passages)
 
 

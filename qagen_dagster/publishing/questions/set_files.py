@@ -95,6 +95,7 @@ class SetFacts(Record):
     unknown_price_calls: int
     shortfalls: tuple[str, ...] = ()  # what documents did not give, with the reasons
     closed_book: bool = True  # whether the validator was also asked the questions without their documents
+    audience: str | None = None  # whose wording the questions imitate; None: nobody's
 
 
 class EvalSet(Record):
@@ -218,6 +219,7 @@ def _title(eval_set: EvalSet) -> Iterator[str]:
 
 def _made(facts: SetFacts) -> Iterator[str]:
     rows: list[tuple[object, ...]] = [("profile", facts.profile), ("strategy", facts.strategy)]
+    rows += [] if facts.audience is None else [("audience", facts.audience)]
     rows += [] if facts.closed_book else [("closed-book check", "off")]
     rows += [(f"model: {role}", model) for role, model in sorted(facts.models.items())]
     rows += [(f"prompt: {name}", hashed) for name, hashed in sorted(facts.prompts.items())]
@@ -271,7 +273,7 @@ def _grades(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     found = Counter(
         "not graded" if one.grade is None else one.grade.grade or "not measured" for one in questions
     )
-    yield "How far the document supports an answer, from A (best) to F. It is not measured where that is undecided.\n"
+    yield "A grade says how far the document supports an answer, from A (best) to F. It is not measured if this is undecided.\n"
     yield from table(("grade", "answers"), sorted(found.items()))
 
 
@@ -334,7 +336,7 @@ def _diversity(questions: Sequence[PublishedQuestion]) -> Iterator[str]:
     }
     yield (
         "More varied questions have a higher n-gram diversity and more distinct openings, and a lower compression ratio and "
-        f"self-repetition. Compare sets with as many questions only: a set of more than {SAMPLE} has a column with {SAMPLE} of them.\n"
+        f"self-repetition. Compare only equal numbers of questions: a set of more than {SAMPLE} has a column with {SAMPLE} of them.\n"
     )
     yield from _wording(questions)
     heads = ("figure", *(f"{column.questions} questions" for column in columns))

@@ -266,7 +266,7 @@ class PartSet(Record):
 
     Attributes:
         results: the store keys of the results, in the order of the slots. They may have different fingerprints.
-        profile, seed, models, fingerprint, run_id, started, ended: those of the last run that changed the set.
+        profile, seed, models, fingerprint, run_id, started, ended: the values of the last run that changed the set.
         unfinished: the number of slots that a later run resumes.
         given: the options with which that run was launched; empty in sets of older versions.
     """

@@ -11,7 +11,7 @@ from qagen_dagster.records.ids import Name
 Prose = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Retries = Annotated[int, Field(ge=0, le=20)]
-MOST_ITEMS = 9_999  # of one exam: a slot's number has four digits
+MOST_ITEMS = 9_999  # maximum items of one exam, because the number of a slot has four digits
 MOST_SEED = 999_999
 
 

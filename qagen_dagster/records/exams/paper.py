@@ -28,7 +28,7 @@ class Blueprint(Record):
         items: the number of items of a form; None: as many as fit into `minutes`.
         minutes: the time that candidates have.
         schemas: relative weights by prefix of schema ids; other schemas are not used. Empty: all schemas, as evenly as possible.
-        difficulties: relative weights. Empty: the weights of the exam, which the paper then need not meet exactly.
+        difficulties: relative weights. Empty: the weights of the exam, which the paper meets only as nearly as possible.
         minutes_each: the minutes that an item of each difficulty takes.
         forms: the number of parallel forms.
         shuffle: whether the forms have the same items, with options in other orders. If False, the forms have no item in common.
@@ -149,7 +149,7 @@ class ItemFlag(StrEnum):
 
 
 class ItemStatistics(Record):
-    """The statistics of one item. Letters are those of the bank.
+    """The statistics of one item. Letters are the letters of its options in the bank.
 
     Attributes:
         version: the version of the item in the bank when the answers were read.
@@ -160,7 +160,7 @@ class ItemStatistics(Record):
         upper, lower: the facility among the third of the candidates with the highest and with the lowest score on the other items.
         thirds: `upper` minus `lower`.
         chosen: the number of candidates who took an option, by option.
-        dead: the wrong options that less than 5 % of the wrong candidates take, even at the upper end of the interval.
+        dead: the wrong options that less than 5 % of the candidates who are wrong take, even at the upper end of the interval.
         suspected: the option that is probably right in place of the key; None if the key is not suspected.
     """
 

@@ -87,7 +87,7 @@ class TaskEnd(StrEnum):
     GIVEN = "given"  # no model was asked, because the input already has the result
     REJECTED = "rejected"  # the results of both attempts broke a property, see `breaches`
     DECLINED = "declined"  # the model reported that the task cannot be done
-    FAILED = "failed"  # the model gave no answer, for example because it could not be reached
+    FAILED = "failed"  # the model refused to answer; if it cannot be reached, the task has no result and is tried again
     SKIPPED = "skipped"  # there is nothing to do, for example because the problem has no diagram
 
     @property
@@ -224,7 +224,7 @@ class ProblemRecord(Record):
 class ProblemBank(Record):
     """All problems of one set in order, including rejected problems.
 
-    `profile` and `seed` are values with which a launch replaced those of problems.yaml, else None. Runs that update the bank reuse them.
+    `profile` and `seed` are the values that a launch set in place of problems.yaml, else None. Runs that update the bank reuse them.
     """
 
     name: Name

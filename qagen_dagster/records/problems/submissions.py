@@ -25,7 +25,7 @@ _LOST: Final = (
 )
 _FENCE = re.compile(r"\A\s*```[A-Za-z]{0,10}[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _DOUBLED = re.compile(r"\A\\\\(?:item|begin)(?![A-Za-z])")
-LEAST_SIDE: Final = 0.01  # of a box on a page
+LEAST_SIDE: Final = 0.01  # minimum width or height of a box, as a share of the page
 LEAST_CONFIDENCE: Final = 0.5  # a classification with a lower confidence is flagged
 DIAGRAM_MARK: Final = "% diagram"  # a line of an item that marks the place of its diagram
 ANSWER_MARK: Final = r"\ans"  # at the end of each \task that is a right option

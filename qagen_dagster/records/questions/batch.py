@@ -90,6 +90,6 @@ class SubmitGroundedAnswers(Record):
 
 
 class AnsweredQuestion(submissions.SubmitQA):
-    """A question with its answer, in the form that the gate examines."""
+    """A question with its answer, in the form that the evidence check takes."""
 
     evidence: tuple[submissions.EvidenceQuote, ...] = Field(min_length=1, max_length=_MOST_QUOTES)

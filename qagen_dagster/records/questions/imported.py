@@ -1,4 +1,4 @@
-"""The questions that people asked, as a log has them, and the coverage of the log by a set."""
+"""Imported questions: the log of questions that people asked, and how well a set covers it."""
 
 from pydantic import Field
 

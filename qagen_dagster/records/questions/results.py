@@ -326,7 +326,7 @@ class ValidatedSet(OfCombination):
     run_id: str
     questions: tuple[QAPair, ...]
     removed: tuple[RejectedQA, ...]
-    # removed questions that were not compared or judged because the budget ended; the next run does it
+    # removed questions that were not compared or judged because the budget ended; the next run compares or judges them
     undecided: int = 0
     calls: tuple[CallSummary, ...] = ()
     review: AppliedReview | None = None  # None: there were no decisions
@@ -352,7 +352,7 @@ class Candidate(Record):
     computation: str = ""  # "sum of 12 and 30 = 42", after code computed it
     no_answer: NoAnswer | None = Field(default=None, exclude_if=lambda value: value is None)
     origin: Origin = origin_field()
-    writer: str = Field(default="", exclude_if=lambda value: not value)  # of an earlier question: its model
+    writer: str = Field(default="", exclude_if=lambda value: not value)  # model of an existing question
 
     @classmethod
     def of(
@@ -401,7 +401,7 @@ class CandidateSet(OfCombination):
     models: dict[str, str]  # role -> provider:model
     prompts: dict[str, str]  # prompt name -> hash
     fingerprint: str  # of models, prompts, corpus and scenario
-    configuration: str  # fingerprint of the same and the limits; the asset `model_config` observes this one
+    configuration: str  # fingerprint of these and of the limits; the asset `model_config` observes it
     target_count: int
     max_attempts: int = 0
     max_consecutive_failures: int = 0

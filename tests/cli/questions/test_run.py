@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from tests.cli.conftest import Command
 from tests.support import waterworks
 from tests.support.wire_reader import read
@@ -40,7 +40,7 @@ def test_a_failed_document_is_named_and_the_rest_goes_on(qagen: Command) -> None
     assert "no credit on this account" in second
     assert [f"qagen: error: {line}" for line in failed.value["failures"]] == failed.errors
     assert [one["accepted"] for one in failed.value["combinations"]] == [1, 0]
-    rail = stats.combinations(project.assets / "catalog.duckdb")[0]
+    rail = queries.combinations(project.assets / "catalog.duckdb")[0]
     assert (rail.combination, rail.accepted) == ("rail/facts/textual", 1)
 
 

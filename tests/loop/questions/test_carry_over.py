@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from qagen_dagster.catalog.stats import compare
+from qagen_dagster.catalog.queries import compare
 from qagen_dagster.errors import DocumentError
 from qagen_dagster.formats.base import PageImage, RenderOptions
 from qagen_dagster.loop.catalog import catalog_file, rebuild_catalog

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.requirements import OTHER, Mix
+from qagen_dagster.agents.questions.mix import OTHER, Mix
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits, limits_of

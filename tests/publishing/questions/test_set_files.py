@@ -190,6 +190,11 @@ def test_the_card_compares_what_was_planned_of_each_kind_with_what_is_published(
     assert [line.strip("| ") for line in table.splitlines()[2:] if line] == rows
 
 
+def test_the_card_names_the_audience_of_the_scenario() -> None:
+    assert "| audience | searcher |" in card(3, FACTS.model_copy(update={"audience": "searcher"}))
+    assert "audience" not in card(3)
+
+
 def test_the_card_compares_the_wording_with_that_of_people() -> None:
     told = card(3)
     assert "| wording (means) | this set | readers | searchers |" in told

@@ -45,7 +45,7 @@ _EVIDENCE = re.compile(
     r"^[\s*#]{0,5}(?:supporting )?evidence[\s*]{0,3}:[\s*]{0,3}", re.IGNORECASE | re.MULTILINE
 )
 _QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,1500})["\u201d]')
-_SHORTEST = 8
+_SHORTEST = 8  # characters; shorter text is no question and no quote
 _TERMINALS = (
     Terminal("submit_questions", SubmitQuestions),
     Terminal("submit_grounded_answers", SubmitGroundedAnswers),
@@ -55,7 +55,7 @@ _KINDS = frozenset(kind.value for kind in QuestionType)
 
 
 def untagged(question: str) -> tuple[str, QuestionType | None]:
-    """A question without its trailing type tags and leading label, and the type that the first of them names."""
+    """A question without its leading label and trailing type tags, and the type that the label, or else the first tag, names."""
     text = " ".join(question.split()).strip()
     found: list[QuestionType] = []
     while (tag := _TAG.search(text[-60:])) and (kind := _kind(tag.group(1))):
@@ -149,10 +149,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Task:
-    """The choices of parts to show. The next choice is used if a choice is too long.
-
-    The calls are recorded with `attempt`.
-    """
+    """The choices of parts to show. The next choice is used if a choice is too long. The calls are recorded with `attempt`."""
 
     choices: Iterable[tuple[int, ...]]
     attempt: int

@@ -18,7 +18,7 @@ from qagen_dagster.agents.questions.batch.one_reply import Reply, Task, ask
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.agents.questions.generator import listed, refused
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.spec import Terminal, without_tools
 from qagen_dagster.errors import ConfigError, ToolError
 from qagen_dagster.models.base import Model
@@ -150,7 +150,7 @@ def _complex(types: Sequence[QuestionType]) -> bool:
 
 ROLE = "generator"
 SPARE = 3  # maximum questions of a type that are kept in reserve
-_SHOWN_KNOWN = 200
+_SHOWN_KNOWN = 200  # maximum of each kind in a prompt, so that prompts stay short
 _SHOWN_REJECTED = 20
 _NOTHING = "Give at least one question, or name every type under not_possible with the reason."
 
@@ -207,7 +207,7 @@ def rewrite_prompt() -> Prompt:
 
 
 def reserve(count: int) -> int:
-    """The number of questions of a type to request beyond `count`. A new round for each rejected question would cost much more."""
+    """The number of questions of a type to request beyond `count`: a quarter, at most SPARE. A round for each rejected one costs more."""
     return min(SPARE, -(-count // 4))
 
 

@@ -14,7 +14,8 @@ from functools import cached_property, reduce
 
 from qagen_dagster.records.document import merged_lines
 from qagen_dagster.records.questions.results import LineSpan
-from qagen_dagster.toolkit.document_view import BackMatter, DocumentView
+from qagen_dagster.toolkit.back_matter import BackMatter
+from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, neutralise
 
 _GAP = re.compile(r"(?<=\S)[ \u00a0\u2000-\u200a]{2,}(?=\S)")
@@ -114,7 +115,7 @@ class Part:
 
 
 class Reading:
-    """One document in parts. A choice of parts is a tuple of their indexes; an empty tuple means all parts. A line longer than PART is split."""
+    """One document in parts. A choice of parts is a tuple of indexes; an empty tuple means all parts. A line longer than PART is split."""
 
     def __init__(self, view: DocumentView) -> None:
         self._view = view

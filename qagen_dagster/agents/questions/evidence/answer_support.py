@@ -2,8 +2,8 @@
 
 A number that no quote has must be computable from numbers of the evidence and the question: a sum, difference, product, quotient or
 percentage, the total or mean of a unit, or a count of listed things. The validator judges every answer that passes. The type of a
-question is a claim of the model that wrote it: a type that promises a derived answer allows more words of its own and computed numbers,
-but no type turns the check off.
+question is a claim of the model that wrote it: a type that promises a derived answer allows computed numbers and more words that are not
+in the quotes, but no type turns the check off.
 """
 
 import math
@@ -73,7 +73,7 @@ def _groups(tokens: Sequence[str]) -> Iterator[float]:
 
 
 _WORD = re.compile(r"[^\W\d_][\w'\u2019]*|\d[\d.,:/]*\d|\d", re.UNICODE)
-_LISTED = re.compile(r"(?<=\d),(?=\d)(?!(?:\d\d,)*\d{3}(?!\d))")  # the comma of "{0,1}", not that of "1,234"
+_LISTED = re.compile(r"(?<=\d),(?=\d)(?!(?:\d\d,)*\d{3}(?!\d))")  # the comma of "{0,1}", not of "1,234"
 _DERIVED_TYPES = (
     "aggregation analysis calculation comparison computed counterfactual counting evaluation inference multi_hop "
     "multi-hop numeric synthesis"
@@ -87,13 +87,14 @@ _FUNCTION_WORD_LIST = (
 )
 _FUNCTION_WORDS = frozenset(_FUNCTION_WORD_LIST.split())
 _NOWHERE = "stand in no evidence quote"
-_FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z]|\s*$)", re.MULTILINE)  # "in 2003.2 He"
+_FOOTNOTE = re.compile(r"(\d{3,}\.)\d{1,2}(?=\s+[^\W\d_a-z]|\s*$)", re.MULTILINE)  # as in "in 2003.2 He"
 _PARTS = re.compile(r"[;\n\u2022]")
 _CAPITALS = re.compile(r"(?<=[^\W\d_] )[^\W\d_a-z]\w*")
-MOST_CAPITALS = 0.3  # of the words, in English text
+MOST_CAPITALS = 0.3  # maximum share of words with a capital inside a sentence, in English text
+_LEAST_START, _MOST_ENDING = 4, 3  # characters: forms of a word differ only in a short ending
 _LEAST_SUBJECT = 2  # minimum words of the question that the document has; a single word can occur by chance
-MIN_SHARE = 0.5
-MIN_DERIVED_SHARE = 0.2
+MIN_SHARE = 0.5  # minimum share of the words of an answer that the quotes must have
+MIN_DERIVED_SHARE = 0.2  # the same for a derived answer
 _NEAR = 60  # characters before a number that may hedge it
 _ROUNDED = r"about|almost|approx|approximately|around|circa|ca|nearly|roughly"
 _ESTIMATED = r"estimated|estimate|estimates"
@@ -146,8 +147,8 @@ def unsupported(
 def unhedged(
     question: str, answer: str, numbers: Sequence[str], evidence: str, *, computed: bool = False
 ) -> str | None:
-    """The fault that the quotes give a number only as an estimate or an average, but neither question nor answer says so. None if there is no such fault.
-    Rounded values count only if the answer is `computed` from them."""
+    """The fault that the quotes give a number only as an estimate or average, but neither question nor answer says so; None without such a
+    fault. Rounded values count only if the answer is `computed` from them."""
     plain = evidence.replace(",", "")
     for number in numbers:
         places = re.finditer(rf"(?<![\d.]){re.escape(number)}(?!\.?\d)", plain)
@@ -216,7 +217,7 @@ def _covered(token: str, known: set[str]) -> bool:
     """Whether the token is known, or another form of the word (same beginning)."""
     if token in known or token[0].isdigit():
         return token in known
-    if len(token) < 4:
+    if len(token) < _LEAST_START:
         return False
-    start = token[: max(4, len(token) - 3)]
+    start = token[: max(_LEAST_START, len(token) - _MOST_ENDING)]
     return any(word.startswith(start) for word in known) or stem(token) in {stem(word) for word in known}

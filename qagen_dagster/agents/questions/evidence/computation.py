@@ -18,8 +18,8 @@ BETWEEN = "; "  # items of a computation in words
 
 
 def wrong(computation: Computation, answer: str, told: str | None) -> str:
-    """The reason why the computation does not prove the answer; else empty. `told` is the text that must have the values: the quotes and the
-    question; None if a picture has the values."""
+    """The reason why the computation does not prove the answer; else empty. `told` is the text that must have the values (quotes and
+    question); None if a picture has the values."""
     for step in (*computation.steps, computation):
         fault = _fault(step, told)
         if fault:

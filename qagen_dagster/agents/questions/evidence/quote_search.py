@@ -1,7 +1,7 @@
 """Finds quotes in the text of a document.
 
 Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis. A match never begins or ends inside a
-word or a number. The evidence is the document's text of the match, not the model's copy.
+word or a number. The evidence is the matched text of the document, not the model's copy.
 """
 
 import re
@@ -31,7 +31,7 @@ _SAME = str.maketrans(  # quotation marks, dashes, minus and ellipsis
         "\u2026": "...",
     }
 )
-_MIN_SKELETON = 8
+_MIN_SKELETON = 8  # characters; a shorter quote must match exactly
 _MOST_PLACES = 200  # places of one quote that are compared, so that a repeated word costs little time
 _JOINED = (
     re.compile(  # two characters, the position, two characters: decimals, contractions, compounds, signs

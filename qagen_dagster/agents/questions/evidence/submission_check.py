@@ -14,7 +14,8 @@ from qagen_dagster.agents.questions.evidence.answer_support import (
 )
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
-from qagen_dagster.agents.questions.requirements import Mix, fault_of
+from qagen_dagster.agents.questions.mix import Mix
+from qagen_dagster.agents.questions.wording_limits import fault_of
 from qagen_dagster.english.wording import pointer
 from qagen_dagster.errors import ToolError
 from qagen_dagster.models.messages import ToolCall
@@ -48,7 +49,7 @@ def fault_of_quotes(places: Sequence[Evidence | None], why: Callable[[int], str]
 
 
 def unwanted(candidate: Candidate, left: Mix) -> Candidate:
-    """The candidate. If it has no fault but no more questions of its kind are wanted, it gets this fault."""
+    """The candidate. If it has no fault, and no more questions of its kind are wanted, it gets the fault NOT_WANTED."""
     why = "" if candidate.gate is not None else left.refusal(candidate)
     if not why:
         return candidate

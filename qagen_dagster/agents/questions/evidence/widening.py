@@ -84,7 +84,7 @@ def _words(text: str) -> set[str]:
 
 MOST_WORDS = 80  # a longer text is probably not one sentence
 _AROUND = 30  # lines before and after the quote that may belong to its sentence
-_MOST_HEADS = 3  # rows at the beginning of a table
+_MOST_HEADS = 3  # maximum rows of the header of a table
 _AMOUNT = re.compile(r"(?!(?:19|20)\d\d\Z)[-\u2013(]*\s?[$\u20ac\u00a3]?\s?\(?\d[\d,.]*\s?[%)]*")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _PRONOUN = re.compile(
@@ -176,7 +176,7 @@ def _head_without_cells(lines: Sequence[str], at: int) -> tuple[int, int] | None
 
 
 def _belongs_to_head(row: str) -> bool:
-    """Whether a row is a rule, has years, or has neither amounts nor a name."""
+    """Whether a row has no amounts, and is a rule, has years, or has no name."""
     name, *cells = (cell.strip() for cell in row.strip().strip("|").split("|"))
     if any(map(_AMOUNT.fullmatch, cells)):
         return False

@@ -8,13 +8,13 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, partial, singledispatchmethod
 
-from qagen_dagster.agents.questions import requirements, validator
+from qagen_dagster.agents.questions import validator, wording_limits
 from qagen_dagster.agents.questions.batch import answerer, questioner
 from qagen_dagster.agents.questions.batch.one_reply import Task
 from qagen_dagster.agents.questions.batch.shown_text import BUDGETS, Reading
 from qagen_dagster.agents.questions.evidence.submission_check import unwanted
 from qagen_dagster.agents.questions.generator import REFUSED, TRIVIAL
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.agents.questions.validator import Replies
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.grounding.grade import grade_answer, grade_question
@@ -127,7 +127,7 @@ class DocumentRun:
         about = document.metadata
         known = (document.source, about.title or "", *about.authors, about.date or "", *values.values())
         hypothetical = step.draft.question_type is QuestionType.COUNTERFACTUAL
-        limits, metadata = requirements.limits_of(context.scenario), "\n".join(known)
+        limits, metadata = wording_limits.limits_of(context.scenario), "\n".join(known)
         own_words = limits is not None and limits.shared < 1
         grade = grade_question(
             step.question, self.source, metadata=metadata, hypothetical=hypothetical, own_words=own_words
@@ -332,14 +332,14 @@ class DocumentRun:
         return _sampled(state, [self.reading.near(words, budget) for budget in budgets], tries)
 
     def _is_cached(self, model: Model) -> bool:
-        """Whether the provider is likely to have cached for `model` the text that the generator saw, because both are the same model. False if
-        `model` is called through batches of the provider, because a batch takes longer than the cache lasts."""
+        """Whether the provider probably has the text that the generator saw in its cache for `model`, because both are the same model.
+        False if `model` is called through provider batches, because a batch takes longer than the cache lasts."""
         spec, writer = model.spec, self.models.generator.spec
         return spec.execution == "direct" and (spec.name, spec.base_url) == (writer.name, writer.base_url)
 
 
 def _fit(what: str, was_cut: bool, whole: int, asked: int) -> Fit:
-    """The number of items that fit into a reply that was cut off: the complete items, or else half of the requested items. No limit if nothing was cut."""
+    """The limit after a reply that was cut off: its complete items, or else half of the requested items. No limit if nothing was cut."""
     return Fit(**{what: max(1, whole or asked // 2)}) if was_cut else Fit()
 
 

@@ -51,7 +51,7 @@ def fault_of(grade: AnswerGrade, least: float, *, whole: bool = True, computed: 
 
 
 def rank_of(grade: AnswerGrade | None) -> tuple[bool, bool, float]:
-    """A sort key for grades of attempts. Ungraded attempts come first, then ungrounded attempts, then the others; confidence orders equals."""
+    """A sort key for grades of attempts: ungraded first, then ungrounded, then the others; within a group, the lowest confidence first."""
     if grade is None:
         return False, False, 0.0
     return True, grade.is_grounded is not False, grade.confidence or 0.0
@@ -119,10 +119,10 @@ class Prepared(Record):
 
 
 class BlindAnswered(Record):
-    """The validator answered several questions in one request without seeing the proposed answers, or compared its answers with these.
+    """The validator answered several questions in one request without seeing the proposed answers, or compared its answers with them.
 
-    `guesses` are the validator's answers without the document, by question. `comparisons` are by the key of the pair. None in `answers` means
-    that a question got no answer, and None in `comparisons` that a pair got no comparison.
+    `guesses` has the validator's answers without the document, by question. `comparisons` has the comparisons, by the key of the pair.
+    None in `answers` means that a question got no answer, and None in `comparisons` that a pair got no comparison.
     """
 
     kind: Literal["blind_answered"] = "blind_answered"
@@ -277,7 +277,7 @@ class AnswerBlind(Record):
 
 
 class CompareAnswers(Record):
-    """Let the validator compare the answers of several candidates in one request: of the candidate to judge next, and of waiting candidates."""
+    """Let the validator compare the answers of several candidates in one request: of the one to judge next, and of waiting candidates."""
 
     candidates: tuple[Candidate, ...]
     attempt: int

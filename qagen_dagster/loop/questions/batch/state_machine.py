@@ -19,7 +19,7 @@ from qagen_dagster.english.words import content_stems
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions import state_machine
 from qagen_dagster.loop.questions.batch import state as batch
-from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted
+from qagen_dagster.loop.questions.limits import MOST, BatchLimits, Wanted, end_of_failures
 from qagen_dagster.loop.questions.state import Step as QAStep
 from qagen_dagster.records.corpus_options import QuestionType
 from qagen_dagster.records.grading import AnswerGrade
@@ -39,7 +39,7 @@ def for_answerer(
 ) -> tuple[batch.Draft, ...]:
     """The next waiting questions without an answer, at most `most`. All of them were written from the same parts of the document.
 
-    Each type has as many questions as are missing, and a few in reserve.
+    Of each type, at most the missing number and a few in reserve are taken.
     """
     left = _with_reserve(missing)
     found: list[batch.Draft] = []
@@ -57,8 +57,8 @@ def for_validator(
 ) -> tuple[str, ...]:
     """The question of the candidate, and further questions that the validator answers in the same request.
 
-    If the candidate is rechecked after a change of the document, the further questions are the others to recheck. Otherwise they are waiting
-    questions with an answer, as many as `for_answerer` would choose. No question names the answer to another question.
+    If the candidate is rechecked after a change of the document, the further questions are the others to recheck. Otherwise they are
+    waiting questions with an answer, as many as `for_answerer` would choose. No question names the answer to another question.
     """
     found = [candidate]
     left = Counter({kind.value: count for kind, count in _with_reserve(missing).items()})
@@ -78,7 +78,7 @@ def _following(state: batch.BatchState) -> list[Candidate]:
 
 
 def for_comparison(state: batch.BatchState, candidate: Candidate, most: int = MOST) -> tuple[Candidate, ...]:
-    """At most `most` candidates whose answers the validator compares in one request: `candidate`, and following candidates with a blind answer.
+    """At most `most` candidates whose answers are compared in one request: `candidate`, and following candidates with a blind answer.
 
     Empty if the candidate needs no comparison.
     """
@@ -94,7 +94,7 @@ def _is_to_compare(state: batch.BatchState, one: Candidate) -> bool:
 
 
 def pair_of(state: batch.BatchState, one: Candidate) -> Pair | None:
-    """The candidate with the blind answer to its question; None if the question was not answered together with others."""
+    """The candidate with the blind answer to its question; None if no request with several questions gave an answer."""
     blind = state.blind.get(one.question)
     return None if blind is None else Pair(one, blind, rule_of(one))
 
@@ -125,7 +125,7 @@ def _share_chain(one: Candidate, other: Candidate) -> bool:
 def _names_answer(question: str, asked: Candidate) -> bool:
     """Whether `question` contains much of the new content in the answer of `asked`.
 
-    Half of the names, numbers and dates, or more than half of the words, is much. So one name of a long list is not enough.
+    At least half of the names, numbers and dates, or more than half of the words, is much. So one name of a long list is not enough.
     """
     added = set(content_stems(asked.answer)) - set(content_stems(asked.question))
     repeated = added & set(content_stems(question))
@@ -159,7 +159,7 @@ def next_step(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> b
     missing = missing_of(state, wanted)
     if not missing:
         return qa.Done(end=DocumentEnd.TARGET_REACHED)
-    ended = state_machine.end_of_failures(state.qa, limits)
+    ended = end_of_failures(state.qa, limits)
     if ended is not None:
         return ended
     draft = next((one for one in waiting_drafts(state) if one.question_type in missing), None)
@@ -213,7 +213,7 @@ def _answered_ahead(state: batch.BatchState, event: batch.Prepared | batch.Blind
 def replay(
     events: tuple[batch.BatchEvent, ...], limits: BatchLimits, wanted: Wanted
 ) -> tuple[batch.BatchState, int]:
-    """As `replay` of the agent strategy."""
+    """As `replay` in `loop/questions/state_machine.py`."""
     state = batch.BatchState()
     for taken, event in enumerate(events):
         state = ask_again(state, limits, wanted)
@@ -224,7 +224,7 @@ def replay(
 
 
 def ask_again(state: batch.BatchState, limits: BatchLimits, wanted: Wanted) -> batch.BatchState:
-    """As `ask_again` of the agent strategy."""
+    """As `ask_again` in `loop/questions/state_machine.py`."""
     step = next_step(state, limits, wanted)
     if not isinstance(step, qa.Done) or not state_machine.is_useless(state.qa, step):
         return state
@@ -318,7 +318,7 @@ def _gave_up(one: batch.Try) -> bool:
 
 
 def _told(one: batch.Try, limits: BatchLimits) -> str:
-    """The message to the answerer about a refused answer. It lacks the judge's words, because they may state what the document says instead."""
+    """The message to the answerer about a refused answer, without the judge's words, because these may state what the document says."""
     judged = one.grade is not None and one.grade.llm_verdict is not None
     return _JUDGED if judged else _fault_of_try(one, limits) or ""
 

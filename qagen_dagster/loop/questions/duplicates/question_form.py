@@ -123,10 +123,7 @@ def form(question: str) -> Form:
 
 
 def swapped(one: Form, other: Form) -> bool:
-    """Whether both questions have the same words in exchanged roles: "A bought B", "B bought A".
-
-    Function words may differ.
-    """
+    """Whether both questions have the same words in exchanged roles: "A bought B", "B bought A". Function words may differ."""
     if Counter(_told(one)) != Counter(_told(other)):
         return False
     if one.frame == other.frame:

@@ -75,7 +75,7 @@ def examine(one: Known, other: Known) -> Finding:
 
 
 def _denies_what_the_other_leaves_out(one: str, other: str) -> bool:
-    """Whether the denial of one of two questions is only about words that the other question lacks, as in "without its users"."""
+    """Whether one of two questions denies only words that the other question lacks, as in "without its users"."""
     denier, affirmer = (one, other) if negates(one) else (other, one)
     scope = denied(denier)
     return bool(scope) and not scope & {*content_stems(affirmer)}
@@ -118,7 +118,7 @@ def _names_left(question: str, other: str) -> list[str]:
 
 def _abbreviates(short: str, text: str) -> bool:
     """Whether capitals stand for words of `text`: their initials, or letters in order from one or two words."""
-    if not (2 <= len(short) <= 6 and short.isalpha() and short.isupper()):
+    if not (2 <= len(short) <= 6 and short.isalpha() and short.isupper()):  # no abbreviation
         return any(_abbreviates(word, short) for word in re.findall(r"\b[A-Z]{2,6}\b", text) if word != short)
     words, letters = tokens(plain(text)), short.lower()
     if letters in "".join(word[0] for word in words):

@@ -1,8 +1,9 @@
 """Proves that the corpus does not answer a question: the validator looks for the answer where a search finds the likeliest passages.
 
 The validator is asked with the passages of all found documents together, with the question's own document, and with each other
-document that has a name or a number of the question. If the validator finds an answer, the question is refused. The question's
-own document must deny a false premise. An underspecified question must have an answer for each reading.
+document that has a name or a number of the question. If the validator finds an answer, the question is refused. A question with a
+false premise is asked with each found document by itself, and its own document must deny the premise. An underspecified question is
+asked only with its own document, and must have an answer for each reading.
 """
 
 import re
@@ -18,7 +19,7 @@ from qagen_dagster.english.answers import Match, match
 from qagen_dagster.english.sentences import split
 from qagen_dagster.english.words import content_stems, says_all
 from qagen_dagster.errors import BudgetExhaustedError, ModelError, StoreError
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.loop.index import build_index, open_index
 from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
@@ -39,7 +40,7 @@ DOCUMENTS, _PASSAGES = 5, 4  # other documents that are asked for an answer, and
 WHOLE = 4_000  # characters; documents up to this length are shown whole
 _DEPTH = 40  # chunks of each ranking that are considered
 _KEY_WORDS = re.compile(r"\b(?:\w*\d[\w.,:/-]*|[^\W\d_a-z]\w+)", re.UNICODE)
-_KEPT_TEXTS = 64
+_KEPT_TEXTS = 64  # documents whose lines are kept in memory
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class _Refused(Exception):
 
 @dataclass
 class Prover:
-    """Proves candidates of one document. The calls of all its questions to the validator are in `calls`."""
+    """Proves candidates of one document. `calls` has the calls of the question that is being proved."""
 
     work: DocumentWork
     models: QAModels
@@ -192,8 +193,8 @@ class Prover:
         return Decided(candidate=proved, calls=self._taken())
 
     def finds_answers(self, questions: Sequence[str]) -> tuple[int, list[str], tuple[CallSummary, ...]]:
-        """Ask questions that have an answer in the same way. Returns (asked, missed, calls): the number of questions that were asked, the
-        questions to which the validator found no answer, and the calls."""
+        """Ask up to CONTROLS answerable questions with the passages of all found documents. Returns (asked, missed, calls): the number of
+        questions asked, the questions to which the validator found no answer, and the calls."""
         chosen = list(questions[:CONTROLS])
         missed: list[str] = []
         for question in chosen:

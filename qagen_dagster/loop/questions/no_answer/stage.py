@@ -13,7 +13,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import Field
 
 from qagen_dagster.agents.questions import no_answer, validator
-from qagen_dagster.agents.questions.requirements import Mix
+from qagen_dagster.agents.questions.mix import Mix
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.journal import Journal, JournalFile
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
@@ -36,12 +36,12 @@ from qagen_dagster.records.questions.results import (
 )
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 
-ROUNDS = 3
+ROUNDS = 3  # maximum requests to the generator for new candidates
 KINDS = frozenset(kind.value for kind in (*NoAnswerKind, *Span))
 
 
 class Tested(Record):
-    """Tests the validator with questions that the document answers. `fault`: why the validator's proofs cannot be trusted; else empty."""
+    """The validator was tested with questions that the document answers. `fault` is why its proofs cannot be trusted; empty if they can."""
 
     kind: Literal["tested"] = "tested"
     fault: str
@@ -77,8 +77,8 @@ def is_across(one: QAPair | RejectedQA) -> bool:
 
 
 def without_stages(result: GenerationResult) -> GenerationResult:
-    """The result without its unanswerable, cross-document and imported questions, and without their verdicts and counts. Its calls
-    and end still include those of the stages."""
+    """The result without its unanswerable, cross-document and imported questions, and without their verdicts and counts. The calls of
+    the stages stay, and the end of the document is not changed."""
     own = [pair for pair in result.accepted if pair.origin == "generated" and not is_across(pair)]
     accepted = tuple(pair for pair in own if pair.no_answer is None)
     lost = [one for one in result.rejected if one.origin == "generated" and not is_across(one)]
@@ -111,7 +111,7 @@ def counted(result: GenerationResult, target: int) -> GenerationResult:
     return result.model_copy(update={"stats": result.stats.model_copy(update=stats)})
 
 
-LEAST_ANSWERED = 0.8  # share of answerable questions that a validator must answer to be trusted
+LEAST_ANSWERED = 0.8  # minimum share of answerable questions that a validator must answer to be trusted
 
 
 def distrust(controls: Iterable[tuple[int, int]]) -> str:
@@ -199,7 +199,7 @@ class JournaledStage:
         return counted(result.model_copy(update=update), result.stats.target_count + share)
 
     def refuse(self, candidate: Candidate) -> tuple[Decided | None, tuple[CallSummary, ...]]:
-        """The decision on a candidate that has a fault or repeats an accepted question, else None; and the calls. Raises ModelError."""
+        """Returns (decision, calls). The decision is None unless the candidate has a fault or repeats a question. Raises ModelError."""
         if candidate.gate is not None:
             return Decided(candidate=candidate, reason=candidate.gate, detail=candidate.gate_detail), ()
         step, accepted = Dedupe(candidate=candidate, attempt=self.state.attempts + 1), self.state.accepted
@@ -216,11 +216,8 @@ class JournaledStage:
         return decided, same.calls
 
     def decide(self, candidate: Candidate, judge: Judge) -> Decided:
-        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives both a verdict and a failure,
-        the question does not need all its documents.
-
-        Raises ModelError.
-        """
+        """Compare the candidate with the accepted questions, and let `judge` decide. If `judge` gives both a verdict and a failure, the
+        question is rejected, because it does not need all its documents. Raises ModelError."""
         early, before = self.refuse(candidate)
         if early is not None:
             return early
@@ -332,7 +329,7 @@ class Stage(JournaledStage):
 
 
 def _with_answers(result: GenerationResult) -> list[str]:
-    """Questions that the document answers: accepted questions, then questions whose only fault is that a model answers them without the document."""
+    """Questions that the document answers: accepted questions, then questions that were rejected only as trivial."""
     trivial = (
         one.question
         for one in result.rejected

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
-from qagen_dagster.ingest.files import stored_text, visual_image
+from qagen_dagster.ingest.corpus_files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
 from qagen_dagster.loop.questions.publication.publish import (
     broken_evidence,

@@ -14,7 +14,7 @@ from typing import Any
 
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import ParseOptions
-from qagen_dagster.ingest.files import parse_options, source_of
+from qagen_dagster.ingest.corpus_files import parse_options, source_of
 from qagen_dagster.ingest.parallel import apply_to_all
 from qagen_dagster.loop.configuration import what_changed
 from qagen_dagster.loop.grading.grade_set import is_graded
@@ -187,7 +187,7 @@ def _made_from(
     workspace: Workspace, combination: Combination, validated: ValidatedSet, questions: Iterable[QAPair]
 ) -> str:
     """A hash of everything that the published files depend on. If the hash changes, publishing again may write other files. `questions` are
-    those of `validated`. The results of documents are not read, because that would take long."""
+    the questions of `validated`. The results of documents are not read, because this would take a long time."""
     store, key = workspace.store, CandidateSet.key(combination)
     candidates = store.find_head(key, CandidateSet, CandidateDocument)
     lines = () if candidates is None else store.rows(key, CandidateSet, CandidateDocument)
@@ -212,7 +212,7 @@ def _made_from(
 
 
 def _review(workspace: Workspace, combination: Combination, validated: ValidatedSet) -> Iterator[str]:
-    """The parts of the hash from reviews and evaluations: none if there are none and the option `publish` is not set."""
+    """The parts of the hash from reviews, evaluations and `publish.only`. There are no parts if all of these are missing or defaults."""
     chosen = workspace.corpus(combination.corpus).scenario(combination.scenario).publish
     if chosen.only is not Publish.ALL:
         yield chosen.only.value
@@ -272,7 +272,7 @@ def _published(workspace: Workspace, combination: Combination) -> Iterator[Publi
 def broken_evidence(
     workspace: Workspace, corpus: str, questions: Sequence[QAPair | PublishedQuestion]
 ) -> list[str]:
-    """The ids of questions without evidence, or whose quotes are not on their lines of the stored text."""
+    """The ids of questions that have no evidence, or a quote that is not on its lines of the stored text."""
 
     @lru_cache(maxsize=_KEPT_TEXTS)
     def lines(document_id: str) -> list[str]:
@@ -305,8 +305,8 @@ def documents_of(question: PublishedQuestion) -> dict[str, None]:
 
 
 def rights_of(space: Workspace, corpus: str, documents: Iterable[str]) -> dict[str, Rights]:
-    """The rights of each document: those in corpus.yaml for its file, else those that the file states, else those in corpus.yaml for `*`.
-    An unreadable file, including a file whose password is not set, states nothing. The rights of a document that is gone are empty."""
+    """The licence and the attribution of each document: from the pattern in corpus.yaml that fits its file, else from the file, else from
+    the pattern `*`. An unreadable file (or one whose password is not set) states nothing. A document that is gone has empty rights."""
     found, pool, wanted = space.corpus(corpus), space.parsers(), dict.fromkeys(documents, Rights())
     try:
         options = parse_options(found.config.documents)
@@ -369,6 +369,6 @@ def dropped(space: Workspace, combination: Combination) -> frozenset[str]:
 
 
 def _evaluated_metrics(store: Store, combination: Combination) -> dict[str, float]:
-    """The metrics that the card shows: those of the labels and of the panel."""
+    """The metrics of the labels and of the panel, which the card shows."""
     found = _reports(store, combination, Kind.LABELS, Kind.PANEL)
     return {f"{one.kind.value}: {name}": value for one in found for name, value in one.metrics.items()}

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from qagen_dagster.agents.questions.requirements import hops
+from qagen_dagster.agents.questions.mix import hops
 from qagen_dagster.grounding.grade import letter
 from qagen_dagster.loop.questions.no_answer.stage import KINDS, is_across
 from qagen_dagster.loop.questions.plan import results_of
@@ -67,6 +67,7 @@ def set_facts(
         documents_by_outcome=Counter(one.end.value for one in candidates.documents),
         planned=sum(planned),
         closed_book=scenario.closed_book,
+        audience=scenario.audience,
         planned_by_type=dict(by_type),
         shortfalls=tuple(missing),
         **spent.model_dump(include=set(SetFacts.model_fields)),
@@ -74,7 +75,7 @@ def set_facts(
 
 
 def _once_each(calls: Iterable[CallSummary]) -> list[Usage]:
-    """The usage of each call behind a set, once. A call that was only replayed counts as paid, because it was paid earlier."""
+    """The usage of the calls for a set, each call once. A call that was only replayed counts as paid, because it was paid earlier."""
     paid: list[Usage] = []
     known: set[str] = set()
     earlier: dict[str, Usage] = {}
@@ -122,7 +123,7 @@ class PublishedRows:
         return tuple(self._rejected(one) for one in (*found, *self.validated.removed))
 
     def retired(self) -> tuple[result_records.RetiredQA, ...]:
-        """The questions that changed documents have lost and that are not published, sorted by document."""
+        """The unpublished questions of earlier versions of documents and of removed documents, sorted by document."""
         published = {pair.id for pair in self.validated.questions}
         found = (one for parts in self._given.values() for one in parts.retired)
         removed = self.candidates.retired if self.candidates is not None else ()

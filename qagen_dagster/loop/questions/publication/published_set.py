@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from qagen_dagster.errors import StoreError
 from qagen_dagster.index.chunks import chunks_of
-from qagen_dagster.ingest.files import stored_text
+from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.publishing.questions.exported_set import Passage, Place
 from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk, CorpusIndex, LineRange, joined

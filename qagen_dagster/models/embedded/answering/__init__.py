@@ -1,1 +1,1 @@
-"""Short answers: pieces of a document and their rank, candidate spans and their features, the choice, and the reader that submits it."""
+"""Finds short answers: ranks the pieces of a document, measures candidate spans, chooses one, and submits it as the model "reader"."""

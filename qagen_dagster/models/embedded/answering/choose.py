@@ -201,7 +201,7 @@ class Measured:
     """The candidates of a question.
 
     Attributes:
-        sentences: those with candidates. `numbers[i]` is the place of `sentences[i]` in the list that the caller gave.
+        sentences: the sentences with candidates. `numbers[i]` is the place of `sentences[i]` in the list that the caller gave.
         parsed: all parsed sentences by their place in the caller's list, in order.
         vectors: one row per token of the question.
     """
@@ -220,7 +220,7 @@ class Measured:
 
 
 def choose(question: str, sentences: Sequence[str], fitted: Weights | None = None) -> Short | None:
-    """The best span; None without candidates. `fitted`: weights that replace the shipped ones."""
+    """The best span; None without candidates. Its chance is 0 if it counts something else than asked. `fitted` replaces the weights."""
     model = fitted or weights()
     found = measured(question, sentences)
     if not found.table.candidates:
@@ -289,7 +289,7 @@ def measured(question: str, sentences: Sequence[str]) -> Measured:
 
 
 def agreeing(found: Measured, scores: Numbers) -> tuple[int, float]:
-    """The span with the largest expected word overlap with the right answer, and that expectation (F1, 0 to 1).
+    """Returns (row, expected): the candidate with the largest expected word overlap with the right answer, and that overlap (F1, 0 to 1).
     Minimum Bayes risk decoding (Kumar & Byrne 2004) over the best candidates."""
     best = np.argsort(-scores, kind="stable")[:AGREEING].tolist()
     shares = np.exp(scores[best] - scores[best[0]])

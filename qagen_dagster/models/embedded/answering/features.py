@@ -1,7 +1,7 @@
 """Features of each candidate span as the answer to a question: numbers and categories in a fixed order.
 
-Shares weight words by their rarity in the text, as in BM25 (Robertson & Zaragoza 2009). Word vectors are compared one
-by one, each word of the question with its nearest, as in late interaction (Khattab & Zaharia, SIGIR 2020).
+In a share of words, rare words of the text count more, as in BM25 (Robertson & Zaragoza 2009). Word vectors are compared as
+in late interaction (Khattab & Zaharia, SIGIR 2020): each word of the question is compared with the token nearest to it.
 """
 
 import math
@@ -20,7 +20,7 @@ from qagen_dagster.models.embedders import Vectors
 
 @dataclass(frozen=True)
 class Wanted:
-    """The question's content words: the keys, vector and rarity in the text of each."""
+    """The question's content words. Each has its keys, its vector, and a weight that is larger the rarer the word is in the text."""
 
     words: tuple[frozenset[str], ...]
     vectors: Vectors

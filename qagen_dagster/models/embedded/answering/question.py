@@ -1,4 +1,4 @@
-"""Analysis of a question: its question word, the noun it asks about, the governor of the gap, and the keys by which its words are matched."""
+"""Analyses a question: its question word, the noun it asks about, how its question phrase is attached, and the keys of its words."""
 
 import re
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Question:
         kind: the question word. For "how" it is one of "how many", "how long" and "how".
         wants: the class of answer. It is `kind`, or for "what" and "which" the class of the noun asked about.
         focus: the lemma of the noun asked about; empty if there is none.
-        role: the grammatical relation of the question phrase to `governor`.
+        role, governor: the grammatical relation of the question phrase, and the token (its index in `doc`) on which the phrase depends.
         preposition: the preposition before the question word or at the question's end; empty if there is none.
         content: the indices of the tokens of `doc` that carry meaning, among them the noun asked about.
         gap: the first and the last token of the question phrase.

@@ -75,7 +75,7 @@ def _cell(asked: Query, unit: Unit) -> str:
 
 
 def _expansion(asked: Query, text: str) -> str:
-    """The words before an abbreviation in brackets: as many, without words such as "of", as the abbreviation has letters."""
+    """The words before an abbreviation in brackets: one for each letter of the abbreviation, and words such as "of" between them."""
     short = ABBREVIATION.search(asked.text)
     at = text.find(f"({short.group(1)})") if short else -1
     if short is None or at < 0:
@@ -91,7 +91,7 @@ def _expansion(asked: Query, text: str) -> str:
 
 
 WEAK = 0.35  # minimum retrieval score of a row or labelled line that answers
-SURE = 0.5  # minimum score or chance of an answer that the reader itself validates
+SURE = 0.5  # minimum confidence of an answer that no other model checks
 UNLIKELY = 0.18  # minimum chance of a span of running text that answers; measured, see docs/answering.md
 _EXCERPT = re.compile(
     r"^Excerpt (\d+)\n<document_excerpt>\n(.*?)\n</document_excerpt>", re.MULTILINE | re.DOTALL
@@ -119,7 +119,7 @@ def answer_from_excerpts(prompt: str, fitted: Weights | None = None) -> Action:
 
 
 def answer_with_quote(prompt: str, fitted: Weights | None = None) -> Action:
-    """The answer in the lines of `prompt` with its passage; no answer if its score is below SURE, because no other model will check it."""
+    """The answer in the lines of `prompt` with its passage; no answer if its confidence is below SURE, because no other model checks it."""
     found = _best(section(prompt, "Question (factual)"), [(1, rows(prompt))], card(prompt).title, fitted)
     answer, evidence = "Insufficient information in the document.", list[dict[str, object]]()
     if found is not None and found.answerable and found.confidence >= SURE:
@@ -323,7 +323,7 @@ def _answer(question: str, index: Index, fitted: Weights | None) -> Action:
 
 
 def _denied(asked: Query, index: Index) -> tuple[str, str] | None:
-    """The question's only number, if the document lacks it, and a number of equal length in the passage with most of the question's words."""
+    """Returns (asked, stated): the question's only number, which the document lacks, and a number of equal length in the best passage."""
     numbers = set(_NUMBER.findall(asked.text))
     ranked = rank(asked, index)
     if len(numbers) != 1 or not ranked or any(numbers & {*_NUMBER.findall(one.text)} for one in index.pieces):
@@ -380,7 +380,7 @@ def _searches(asked: Query) -> list[Action]:
 
 @lru_cache(maxsize=CACHED_DOCUMENTS)
 def indexed(lines: tuple[Line, ...], title: str, headings: tuple[tuple[int, str], ...]) -> Index:
-    """The index of the lines read, which the next question about them needs again."""
+    """The index of the lines read. It is cached for the next question about these lines."""
     return make_index(units({line.number: line for line in lines}, dict(headings)), title)
 
 

@@ -1,4 +1,4 @@
-"""The pieces of a document (sentences, table rows, labelled lines, entries, steps), and their rank for a question by words and by MiniLM cosine.
+"""The pieces of a document (sentences, table rows, labelled lines, entries, steps), ranked for a question by words and by MiniLM cosine.
 
 The share of words gives rare words more weight, as BM25 does (Robertson & Zaragoza 2009), without length normalisation, because
 pieces are single sentences and rows.
@@ -91,7 +91,7 @@ _WH = word_set(
     "what which who whom when where why how many much long doe do did give given happen accord stand abbreviation"
 )
 LEXICAL_WEIGHT = 0.65  # weight of the share of words in a score; the rest is the cosine's weight
-TITLE_WEIGHT = 0.2  # weight of a word of the title, whose subject most pieces share, named or not
+TITLE_WEIGHT = 0.2  # factor for words of the title: most pieces are about them, whether they name them or not
 CANDIDATES = 8  # pieces with the largest share of words, whose cosines are computed
 CACHED_VECTORS = 20_000
 
@@ -116,7 +116,7 @@ class Index:
     pieces: tuple[Unit, ...]
     bags: tuple[frozenset[str], ...]
     counts: Counter[str]
-    title: frozenset[str] = frozenset()  # words of the whole document's topic
+    title: frozenset[str] = frozenset()  # words of the document's title
 
 
 def make_index(pieces: Sequence[Unit], title: str) -> Index:
@@ -175,7 +175,7 @@ def rank(asked: Query, index: Index) -> list[Hit]:
 
 
 def _place_bonus(asked: Query, unit: Unit) -> float:
-    """A bonus for the piece with the abbreviation in the question, or in the section that the question names."""
+    """A bonus for a piece that has the question's abbreviation in brackets, or else for a piece in the section that the question names."""
     short = re.search(r"(\S+) stand for\?$", asked.text)
     if short and f"({short.group(1)})" in unit.text:
         return 0.3

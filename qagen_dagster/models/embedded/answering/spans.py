@@ -1,4 +1,4 @@
-"""A sentence prepared for many questions: its parse, its candidate answers (phrases with and without their edges, names, clauses) and its word vectors."""
+"""A sentence prepared for many questions: its parse, its candidate answers (whole and trimmed phrases, names, clauses), its word vectors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -137,7 +137,7 @@ def _labels(
     elif root.dep_ in ("prep", "agent"):
         preposition = root.lemma_.lower()
     shaped = first.pos_ in ("ADP", "SCONJ", "PART")
-    # The number of words, rounded up to a few steps.
+    # The number of words, rounded up to 1, 2, 4, 7, 12 or the maximum.
     words = sum(not token.is_punct for token in doc[start:end])
     length = str(next((most for most in (1, 2, 4, 7, 12) if words <= most), MOST_TOKENS))
     return (

@@ -3,15 +3,15 @@
 A row has the texts of the idea (`summary`, `carrier`, `constraints`, `asked`, `rationale`, and `paths`: one for each wrong option),
 and how a draft is made:
 
-- `settings`: the variants of the row, whose fields override those of the row. `contexts`: the number of contexts, which use the variants in turn.
-- `draw`: lines in order. `a b in pairs` draws an element of a list of the row, `a in 1..9` a whole number, `a < b in 1..9` two that differ;
-  `c = a+b` computes; `need a > b` gives up the draft if the condition is false.
-- `stem`, `reasoning`, `insight`: texts. `<a+b>` stands for a value in LaTeX, `<a:d>` for a decimal, `<a:+>` for a number with its sign, `<a:x>`
-  for a times the symbol x, and KEY (only in `reasoning`) for the value of the key.
+- `settings`: the variants of the row. Their fields override the row's. `contexts`: the number of contexts, which use the variants in turn.
+- `draw`: lines in order. `a b in pairs` draws an element of a list of the row, `a in 1..9` a whole number, `a < b in 1..9` two
+  different ones in order; `c = a+b` computes; `need a > b` rejects the draft if the condition is false.
+- `stem`, `reasoning`, `insight`: texts. `<a+b>` stands for a value in LaTeX, `<a:d>` for a decimal, `<a:+>` for a number with its sign,
+  `<a:x>` for a times the symbol x, and KEY (only in `reasoning`) for the value of the key.
 - `form`: the checkable form over the `givens`. `wrong`: forms for the paths, separated by semicolons; an empty form gives no option.
-  `key`: an equal form, if `exact_of` cannot compute `form`. `show`: how values are shown. `only`: the condition under which a `value` is shown.
+  `key`: an equal form, if `exact_of` cannot compute `form`. `show`: how values are shown. `only`: the condition for showing a `value`.
 
-Other fields are values that the lines and texts may name. The syntax of expressions is that of `exact_of`.
+Other fields are values that the lines and texts may name. Expressions have the syntax that `exact_of` reads.
 """
 
 import re
@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from qagen_dagster.mathematics.floats import exact_of
-from qagen_dagster.models.embedded.draw import Draw
+from qagen_dagster.models.embedded.random_numbers import Draw
 from qagen_dagster.records.data_files import read_table
 
 

@@ -1,5 +1,5 @@
-"""The four exam roles of the embedded models: what each role reads from a prompt and what it submits. Also the question of each slot, and
-the number of different questions that a cell (a schema at a difficulty) can give."""
+"""The four exam roles of the embedded models: what each role reads from a prompt and what it submits. This module also gives each slot its
+question, and counts the different questions that a cell (a schema at a difficulty) can give."""
 
 import re
 from functools import lru_cache
@@ -7,15 +7,15 @@ from typing import Any
 
 from qagen_dagster.mathematics.values import Quantity, equal, known_value, value_of
 from qagen_dagster.models.embedded.conversation import Action, Conversation
-from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.exams.family import FAMILIES, Draft, Family
 from qagen_dagster.models.embedded.exams.stems import Solved, solve
+from qagen_dagster.models.embedded.random_numbers import Draw
 from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
 OPTIONS = LETTERS[:5]  # of every question
 _TRIES_OF_A_SETTING = 200
 _TRIES = 6 * _TRIES_OF_A_SETTING  # the tries in the last setting accept computations of earlier slots
-_LOOKED_BACK = 100  # after so many slots, no family has new numbers, so later slots avoid no earlier slot
+_LOOKED_BACK = 100  # slots after this avoid no earlier slot: most families have no more different numbers
 
 
 def family_of(schema: str, difficulty: str) -> Family | None:
@@ -68,7 +68,7 @@ def different_items(schema: str, difficulty: str) -> int:
 
 
 def _distinct(made: Draft, paths: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The wrong options whose value differs from all other options; none if a path leads to the key."""
+    """The wrong options with their paths, one for each value; none if a path leads to the value of the key."""
     key, taken = value_of(made.key), list[Quantity]()
     kept: list[tuple[str, str]] = []
     for text, path in zip(made.wrong, paths, strict=False):

@@ -158,7 +158,7 @@ def _sum(start: float, end: float, top: float, step: float) -> Solved:
 
 
 def _switched(count: float, p: float, q: float) -> Solved:
-    """How many of the lamps 1 to `count` are on after all multiples of p, then all of q were switched."""
+    """How many of the lamps 1 to `count` are on after all multiples of p, and then all multiples of q, were switched."""
     state = [False] * (int(count) + 1)
     for step in (int(p), int(q)):
         for place in range(step, int(count) + 1, step):
@@ -188,7 +188,7 @@ def _fading(start: float, seconds: float) -> Solved:
 def _pair(series: float, first: float, second: float, volts: float, asked: float) -> Solved | None:
     if asked not in (first, second):
         return None
-    # Node potential: the current through the series resistor equals that through the pair.
+    # Node potential: the current through the series resistor equals the current through the pair.
     node = (volts / series) / (1 / series + 1 / first + 1 / second)
     return Solved(node**2 / asked, f"found {node:.6g} V at the node by the currents there")
 
@@ -206,7 +206,7 @@ def _ratio(series: float, parallel: float) -> Solved:
 
 
 def _lowest(step: int) -> Callable[[float, float], Solved | None]:
-    """A function that finds the base of which two numbers are neighbouring multiples. For a `step` of 2, only odd multiples count."""
+    """A function that finds the number whose neighbouring multiples are two given numbers. With a `step` of 2, only odd multiples count."""
 
     def answer(first: float, second: float) -> Solved | None:
         for number in range(1, 60 * step, step):

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from qagen_dagster.latex.comparison import final_answer, numbers_of, same_answer
 from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
-from qagen_dagster.models.embedded.draw import Draw
 from qagen_dagster.models.embedded.problems import reading
+from qagen_dagster.models.embedded.random_numbers import Draw
 from qagen_dagster.records.problems.submissions import ANSWER_MARK, Format
 
 _ASKS = re.compile(
@@ -103,7 +103,7 @@ def _asked_for(answer: str, number: reading.Numeral) -> str:
 
 
 def _wrong(item: str, number: reading.Numeral) -> list[Fraction]:
-    """Different wrong values: first slips in the last computed expression, then plain multiples of the answer."""
+    """Three different wrong values: first from slips in the last computed expression, then plain multiples of the answer."""
     found: list[Fraction] = []
     spans = environments(item, "solution")
     chains = (
@@ -155,7 +155,7 @@ def _values(item: str, answer: str, number: reading.Numeral) -> tuple[list[str],
 
 
 def _statements(item: str, answer: str, number: reading.Numeral) -> tuple[list[str], set[int]]:
-    """Four statements: the right value, a wrong value and two bounds. Returns them shuffled, with the indices of those that are right."""
+    """Four statements: the right value, a wrong value and two bounds. Returns them shuffled, with the indices of the right ones."""
     low, *rest = sorted(_wrong(item, number))
     high = rest[-1]
     statements = [(f"It is ${answer}$.", True), (f"It is ${_with(answer, number, rest[0])}$.", False)]

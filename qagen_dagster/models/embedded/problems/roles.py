@@ -29,7 +29,7 @@ _TERMS: Mapping[str, Sequence[Sequence[str]]] = read_table(__package__, "terms.t
 
 
 def _role(answer: Callable[[str], Action]) -> Callable[[Conversation], list[Action]]:
-    """One answer to one prompt: a submission, or a reason in one line. A rejected submission is not tried again."""
+    """A role that answers a prompt by `answer`: it submits, or reports a reason in one line. A rejected submission is not tried again."""
 
     def decide(conversation: Conversation) -> list[Action]:
         refused = [exchange.text for exchange in conversation.exchanges if exchange.is_error]
@@ -53,7 +53,7 @@ def classify_tex(prompt: str) -> Action:
 
 @_role
 def scan(prompt: str) -> Action:
-    """An item without the comments around it; adding missing parts needs a language model."""
+    """The item without the text around it; adding missing parts needs a language model."""
     if label_of(prompt, "Input") == "image":
         raise UnableError(_NO_EYES.format(role="scanner"))
     text = part_of(prompt, "problem")

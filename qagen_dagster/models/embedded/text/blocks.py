@@ -30,7 +30,7 @@ class Block:
     lines: tuple[Line, ...]
     section: tuple[str, ...] = ()
     marker: str = ""  # the beginning of a list item: "-", "1.", "Step 1."
-    body_column: int = 0
+    body_column: int = 0  # the column at which the text of a list item begins
 
     @cached_property
     def passage(self) -> Passage:
@@ -211,7 +211,7 @@ def read_table(block: Block) -> Table | None:
         return None
     header, *rows = parsed
     heads = header.cells
-    # Without a separator, the first of at least three rows is a header if it has only words.
+    # Without a separator, the first of at least three rows is a header if all its cells look like titles.
     headed = bool(marks) or (len(parsed) >= 3 and all(map(_HEAD.match, heads)))
     if len(heads) < 2 or len(set(heads)) < len(heads) or not all(heads[1:]) or not headed:
         return None

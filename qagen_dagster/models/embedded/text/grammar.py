@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Token
 
 from qagen_dagster.english.amounts import unit_of
 from qagen_dagster.english.dates import MONTHS
-from qagen_dagster.english.wording import is_foreign
+from qagen_dagster.english.language import is_foreign
 from qagen_dagster.english.words import word_set
 
 CACHED_SENTENCES = 8_000
@@ -229,7 +229,7 @@ def is_unit(token: Token) -> bool:
 
 
 def number_of(token: Token) -> Token | None:
-    """The number before the noun that counts it, unless it is "one" or a year."""
+    """The number that stands before the noun `token` and counts it, unless it is "one" or a year."""
     for child in token.children:
         if child.dep_ == "nummod" and child.i < token.i and child.like_num and "/" not in child.text:
             year = re.fullmatch(r"1[5-9]\d\d|20\d\d", child.text)

@@ -147,7 +147,7 @@ _CITATION = re.compile(
     r"\s?\((?:[^()]{0,80}\bet al\b|see\b|cf\b|e\.g\.|Figs?\.|Figures?\b|Tables?\b|Eqs?\.|[A-Z][\w'\u2019-]+(?: (?:and|&) [A-Z]\w+)?,? \d{4}[a-z]?)"
     r"[^()]{0,160}\)|\s?\[\d{1,3}(?:[,\u2013-] ?\d{1,3})*\]"
 )
-# A label, a list, a title or a formula like "$ (" is attached, a heading, or a part of another sentence.
+# Signs that a label, a list number, a heading, a formula or another sentence is joined to the sentence.
 _JOINED = re.compile(
     r":\s|\$ ?\(|[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])"
     r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, "

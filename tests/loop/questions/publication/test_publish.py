@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qagen_dagster.agents.questions.requirements import hops
+from qagen_dagster.agents.questions.mix import hops
 from qagen_dagster.errors import StoreError
 from qagen_dagster.loop.grading.grade_set import RunMark, grade_set
 from qagen_dagster.loop.questions.plan import RunOptions, collect, plan

@@ -1,6 +1,5 @@
-"""Queries of the catalog, including comparisons of two runs, profiles or versions of published sets.
-Each function reads one finished snapshot. `sql/` has the columns of each result, and `comments.toml` their meanings.
-"""
+"""Queries of the catalog, including comparisons of two runs, profiles or versions of published sets. Each function that takes a catalog
+reads one finished snapshot, and raises StoreError when there is none. `sql/` has the columns of each result, `comments.toml` their meanings."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from qagen_dagster.records.ids import normalise
 from qagen_dagster.records.questions.results import Evidence
 
 _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
+_LATEST = "SELECT combination, max_by(run_id, (started, run_id)) AS run_id FROM runs WHERE collected GROUP BY combination"
 
 
 class Row(dict[str, Any]):
@@ -31,20 +31,14 @@ class Row(dict[str, Any]):
 def combinations(catalog: Path) -> tuple[Row, ...]:
     """The results, the cost and the latest run of each combination, sorted by key. `roles` has the cost of each role.
 
-    A request that was replayed counts once. Raises StoreError when there is no catalog.
+    A request that was replayed counts once.
     """
     with snapshot(catalog) as connection:
         return _combinations(connection)
 
 
-_LATEST = "SELECT combination, max_by(run_id, (started, run_id)) AS run_id FROM runs WHERE collected GROUP BY combination"
-
-
 def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
-    """The ids of the runs whose end the catalog knows, and by combination the id of the run that made its latest set.
-
-    Raises StoreError when there is no catalog.
-    """
+    """The ids of the runs whose end the catalog knows, and by combination the id of the run that made its latest set."""
     with snapshot(catalog) as connection:
         ended = query(connection, "SELECT run_id FROM runs WHERE status <> 'started'")
         made = query(connection, _LATEST)
@@ -52,10 +46,7 @@ def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
 
 
 def status(catalog: Path) -> Row:
-    """The number of accepted questions, the number of distinct questions among them, the corpora, and the rows of `combinations`.
-
-    Raises StoreError when there is no catalog.
-    """
+    """The number of accepted questions, the number of distinct questions among them, the corpora, and the rows of `combinations`."""
     with snapshot(catalog) as connection:
         info = query(connection, "SELECT built_at, schema_version FROM catalog_info")[0]
         found = _combinations(connection)
@@ -71,15 +62,13 @@ def status(catalog: Path) -> Row:
 
 
 def runs(catalog: Path) -> list[Row]:
-    """All runs of combinations, the newest first. `added` is the number of accepted questions of those documents whose results the run made
-    itself. Raises StoreError when there is no catalog."""
+    """All runs of combinations, the newest first. `added` counts the accepted questions of documents whose results the run made."""
     with snapshot(catalog) as connection:
         return query(connection, sql("runs"))
 
 
 def former_question(catalog: Path, question_id: str) -> Row | None:
-    """A question whose id begins with `question_id`, from the newest version of a set that has such a question; None if no version has one.
-    Raises StoreError when there is no catalog."""
+    """A question whose id begins with `question_id`, from the newest version of a set that has such a question; None if no version has one."""
     with snapshot(catalog) as connection:
         rows = query(connection, sql("former_question"), [question_id]) if question_id else []
         return rows[0] if rows else None
@@ -94,7 +83,7 @@ def question(catalog: Path, question_id: str) -> Row:
 
     `model_calls` has the calls that led to the question. Their `stage` is document, corpus (corpus-wide deduplication) or grading.
 
-    Raises StoreError when there is no catalog, or when no question or more than one matches.
+    Raises StoreError when no question or more than one matches.
     """
     with snapshot(catalog) as connection:
         rows = query(connection, sql("question"), [question_id]) if question_id else []
@@ -104,34 +93,29 @@ def question(catalog: Path, question_id: str) -> Row:
             raise StoreError(f"more than one question begins with {question_id!r}: give more of its id")
         row = rows[0]
         row["evidence"] = _EVIDENCE.validate_json(row.evidence)
-        row["model_calls"] = _calls(connection, row.combination, row.document_id, row.attempt)
+        made = [row.combination, row.document_id, row.attempt]
+        row["model_calls"] = query(connection, sql("question_calls"), made)
         return row
 
 
 def told_tokens(row: Row) -> str:
-    """The tokens of a question's calls, in words. "at least" means that some calls are not counted, "unknown" that none is."""
+    """The tokens of a question's calls, in words. "at least" means that some calls are not counted, "unknown" that none is counted."""
     least = "at least " if row.uncounted_calls else ""
     return "unknown" if row.input_tokens is None else f"{least}{row.input_tokens} in, {row.output_tokens} out"
 
 
 def attempt_calls(catalog: Path, combination: str, document_id: str, attempt: int) -> list[Row]:
-    """The model calls of one attempt at a document. Raises StoreError when there is no catalog."""
+    """The model calls of one attempt at a document."""
     with snapshot(catalog) as connection:
-        return _calls(connection, combination, document_id, attempt)
+        return query(connection, sql("question_calls"), [combination, document_id, attempt])
 
 
 def attempt_costs(catalog: Path, combination: str) -> dict[tuple[str, int], float | None]:
-    """The cost of the calls of each attempt, by document and attempt; None: no price is known. Raises StoreError without a catalog."""
+    """The cost of the calls of each attempt, by document and attempt; None: no price is known."""
     statement = "SELECT document_id, attempt, usd FROM attempt_calls WHERE combination = $1"
     with snapshot(catalog) as connection:
         rows = query(connection, statement, [combination])
     return {(row["document_id"], row["attempt"]): row["usd"] for row in rows}
-
-
-def _calls(
-    connection: duckdb.DuckDBPyConnection, combination: str, document_id: str, attempt: int
-) -> list[Row]:
-    return query(connection, sql("question_calls"), [combination, document_id, attempt])
 
 
 def _combinations(connection: duckdb.DuckDBPyConnection) -> tuple[Row, ...]:
@@ -157,7 +141,7 @@ def _aware(value: object) -> object:
 
 
 def versions(catalog: Path, combination: str) -> list[Row]:
-    """The versions of a published set with the runs that made them, the latest first. Raises StoreError when there is no catalog."""
+    """The versions of a published set with the runs that made them, the latest first."""
     with snapshot(catalog) as connection:
         return query(connection, sql("versions"), [combination])
 
@@ -168,7 +152,7 @@ def compare(catalog: Path, first: str, second: str) -> list[Row]:
     `first` and `second` have the run of each side with the version of the set after this run. `in_both` is the number of questions in both
     versions, 0 if a side has no set. `only_in_first` and `only_in_second` are lists of questions. A retired question has its `reason`, and
     for each quote the text around it before and now.
-    Raises StoreError when there is no catalog, a name is unknown or ambiguous, or the two have no combination in common.
+    Raises StoreError when a name is unknown or ambiguous, or the two have no combination in common.
     """
     with snapshot(catalog) as connection:
         left, right = _sides(connection, first), _sides(connection, second)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from qagen_dagster.agents.questions import requirements
+from qagen_dagster.agents.questions import wording_limits
 from qagen_dagster.agents.questions.context import History
 from qagen_dagster.agents.questions.generator import propose
 from qagen_dagster.records.corpus_options import Audience, ScenarioConfig, Style
@@ -35,14 +35,14 @@ def scenario(**changed: Any) -> ScenarioConfig:
 )
 def test_a_text_is_refused_only_in_a_style_that_the_scenario_does_not_want(text: str, style: Style) -> None:
     for wanted in Style:
-        assert (requirements.fault_of(scenario(style=wanted.value), text, TOLD) == "") is (wanted is style)
-    assert requirements.fault_of(scenario(style=dict.fromkeys(Style, 0.25)), text, TOLD) == ""
-    assert requirements.fault_of(scenario(), text, TOLD) == ""
+        assert (wording_limits.fault_of(scenario(style=wanted.value), text, TOLD) == "") is (wanted is style)
+    assert wording_limits.fault_of(scenario(style=dict.fromkeys(Style, 0.25)), text, TOLD) == ""
+    assert wording_limits.fault_of(scenario(), text, TOLD) == ""
 
 
 def test_a_text_in_another_language_is_not_judged_by_english_words() -> None:
     text = "Nennen Sie den Grund, aus dem der Start der zweiten Rakete in jener kalten Nacht verschoben werden musste."
-    assert requirements.fault_of(scenario(style="keyword"), text, TOLD) == ""
+    assert wording_limits.fault_of(scenario(style="keyword"), text, TOLD) == ""
 
 
 @pytest.mark.parametrize(
@@ -62,15 +62,15 @@ def test_a_text_in_another_language_is_not_judged_by_english_words() -> None:
 )  # fmt: skip
 def test_the_wording_is_limited_by_what_people_write(question: str, reader: str, searcher: str) -> None:
     for audience, fault in ((Audience.READER, reader), (Audience.SEARCHER, searcher)):
-        found = requirements.fault_of(scenario(audience=audience.value), question, TOLD)
+        found = wording_limits.fault_of(scenario(audience=audience.value), question, TOLD)
         assert (found == "") is (fault == "")
         assert fault in found
 
 
 def test_max_overlap_replaces_the_limit_of_the_audience() -> None:
     question = "Why did Kestrel 2 leave so late in that cold night?"
-    assert requirements.fault_of(scenario(audience="searcher"), question, TOLD) == ""
-    assert "at most 20% may" in requirements.fault_of(
+    assert wording_limits.fault_of(scenario(audience="searcher"), question, TOLD) == ""
+    assert "at most 20% may" in wording_limits.fault_of(
         scenario(audience="searcher", max_overlap=0.2), question, TOLD
     )
 
@@ -86,7 +86,7 @@ def test_only_the_generator_is_told_personas_and_audience() -> None:
     assert "at most 10% of its runs of three words" in writer
     assert "Code measures" not in checker
     assert checker.startswith(SCENARIO.description)
-    assert requirements.STYLES[Style.KEYWORD] in checker
+    assert wording_limits.STYLES[Style.KEYWORD] in checker
     assert "nurse" not in checker
     assert context_of().task_values(writes=True) == context_of().task_values()
 
@@ -95,10 +95,10 @@ def test_the_generator_is_told_the_style_that_is_missing() -> None:
     config = scenario(style={"question": 0.75, "keyword": 0.25})
     model = FakeModel([call("report_exhausted", reason="Nothing is left.")])
     propose(replace(context_of(), scenario=config), model, History(), 1)
-    assert requirements.STYLES[Style.QUESTION] in told(model.requests[0])
+    assert wording_limits.STYLES[Style.QUESTION] in told(model.requests[0])
     asked = ["Why?", "Where is the valve?", "When did it freeze?"]
-    assert requirements.next_style(config, asked) == requirements.STYLES[Style.KEYWORD]
-    assert requirements.next_style(scenario(style="keyword"), asked) == ""
+    assert wording_limits.next_style(config, asked) == wording_limits.STYLES[Style.KEYWORD]
+    assert wording_limits.next_style(scenario(style="keyword"), asked) == ""
 
 
 @pytest.mark.parametrize("style", [{"question": 0.5}, {"question": 0.7, "keyword": 0.7}, {}, "haiku"])

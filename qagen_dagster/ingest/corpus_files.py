@@ -110,8 +110,8 @@ def options_fingerprint(options: DocumentOptions, settings: Settings) -> str:
     """A hash of the parse options and limits, without the passwords. When the hash changes, files are reparsed."""
     limits = f"{settings.parser_seconds}/{settings.parser_memory_mb}"
     # Without encodings, the hash is the same as before this option existed
-    said = options.model_dump_json(exclude=None if options.encoding else {"encoding"})
-    return hashlib.sha256(f"{said}{limits}".encode()).hexdigest()[:12]
+    dumped = options.model_dump_json(exclude=None if options.encoding else {"encoding"})
+    return hashlib.sha256(f"{dumped}{limits}".encode()).hexdigest()[:12]
 
 
 def hash_or_outcome(file: CorpusFile, max_bytes: int, stopped: Event) -> str | ParsedFile:

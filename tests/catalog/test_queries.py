@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic_core import to_json
 
-from qagen_dagster.catalog import stats
+from qagen_dagster.catalog import queries
 from qagen_dagster.catalog.database import rebuild
 from qagen_dagster.errors import StoreError
 from qagen_dagster.records.questions.results import RejectionReason, ValidatedSet
@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_combination_in_figures(path: Path, make_world) -> None:
     rebuild(make_world(size=3).source(), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert found.combination == "c/s/textual"
     assert (found.documents, found.documents_done) == (3, 4)
     assert found.outcomes == {"target_reached": 3, "model_error": 1}
@@ -38,7 +38,7 @@ def test_a_request_is_paid_once(path: Path, make_world) -> None:
     world = make_world(size=1)
     world.results.append(world.result(0, run_id="r2", later=9))
     rebuild(world.source(), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert (found.calls, found.replayed_calls, found.input_tokens, found.usd) == (6, 6, 600, 3.0)
     (role,) = found.roles
     assert (role.role, role.calls, role.output_tokens, role.usd) == ("generator", 6, 60, 3.0)
@@ -46,9 +46,9 @@ def test_a_request_is_paid_once(path: Path, make_world) -> None:
 
 def test_unknown_prices_stay_unknown(path: Path, make_world) -> None:
     rebuild(make_world(usd=None).source(), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert (found.usd, found.unknown_price_share) == (None, 1.0)
-    assert b"NaN" not in to_json(stats.status(path))
+    assert b"NaN" not in to_json(queries.status(path))
 
 
 def test_nothing_was_validated_or_called(path: Path, make_world) -> None:
@@ -56,7 +56,7 @@ def test_nothing_was_validated_or_called(path: Path, make_world) -> None:
     row = world.result(0)
     bare = row.result.model_copy(update={"verdicts": (), "calls": (), "accepted": (), "rejected": ()})
     rebuild(Source(results=[row.model_copy(update={"result": bare})]), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert found.pass_rate is None
     assert (found.usd, found.calls, found.outcomes) == (0.0, 0, {"target_reached": 1})
     assert (found.rejected_by_reason, found.run_id) == ({}, None)
@@ -74,14 +74,14 @@ def test_a_candidate_that_a_control_rejected_has_not_passed(
         update={"accepted": row.result.accepted[:1], "rejected": (*row.result.rejected, controlled)}
     )
     rebuild(Source(results=[row.model_copy(update={"result": result})]), path)
-    (found,) = stats.combinations(path)
+    (found,) = queries.combinations(path)
     assert found.pass_rate == pytest.approx(share)
     assert RunDocument.made("r1", result).passed == round(3 * share)
 
 
 def test_status(path: Path, make_world) -> None:
     rebuild(make_world(size=3).source(), path)
-    found = stats.status(path)
+    found = queries.status(path)
     assert found.questions == 4
     (corpus,) = found.corpora
     assert (corpus.documents, corpus.outcomes, corpus.visuals, corpus.pages) == (3, {"parsed": 3}, 6, 0)
@@ -92,7 +92,7 @@ def test_lineage_is_complete(path: Path, make_world) -> None:
     world = make_world(size=3)
     rebuild(world.source(), path)
     wanted = world.result(1).result.accepted[0]
-    found = stats.question(path, wanted.id)
+    found = queries.question(path, wanted.id)
     missing = {name for name, value in found.items() if value is None} - {"leaked"}  # never evaluated
     assert missing == set()
     assert found.evidence == wanted.evidence
@@ -115,8 +115,8 @@ def test_lineage_of_every_question(path: Path, make_world) -> None:
     rebuild(world.source(), path)
     for n in range(4):
         accepted = world.result(n).result.accepted[0]
-        assert stats.question(path, accepted.id).question == accepted.question
-    repeated = stats.question(path, world.result(0).result.accepted[1].id)
+        assert queries.question(path, accepted.id).question == accepted.question
+    repeated = queries.question(path, world.result(0).result.accepted[1].id)
     assert repeated.attempt == 3
 
 
@@ -131,13 +131,13 @@ def test_lineage_survives_a_changed_document_and_missing_records(path: Path, mak
         ),
         path,
     )
-    found = stats.question(path, row.result.accepted[0].id)
+    found = queries.question(path, row.result.accepted[0].id)
     assert (found.document_version, found.document_sha256, found.document_unchanged) == (
         "old+text-0", None, False,
     )  # fmt: skip
     assert (found.profile, found.run_started) == (None, None)
     rebuild(Source(sets=world.source().sets), path)
-    alone = stats.question(path, row.result.accepted[0].id)
+    alone = queries.question(path, row.result.accepted[0].id)
     assert (alone.run_id, alone.set_run_id, alone.calls, alone.usd) == (None, "r1", 0, 0.0)
 
 
@@ -145,12 +145,12 @@ def test_a_beginning_of_the_id_will_do(path: Path, make_world) -> None:
     world = make_world(size=2)
     rebuild(world.source(), path)
     wanted = world.result(0).result.accepted[0].id
-    assert stats.question(path, wanted[:10]).question_id == wanted
+    assert queries.question(path, wanted[:10]).question_id == wanted
     with pytest.raises(StoreError, match="more than one"):
-        stats.question(path, "q-")
+        queries.question(path, "q-")
     for unknown in ("q-ffffffffffffffff", "", "%"):
         with pytest.raises(StoreError, match="there is no question"):
-            stats.question(path, unknown)
+            queries.question(path, unknown)
 
 
 def test_an_exact_id_wins_over_longer_ones(path: Path, make_world) -> None:
@@ -162,4 +162,4 @@ def test_an_exact_id_wins_over_longer_ones(path: Path, make_world) -> None:
         questions=(longer, accepted), removed=(),
     )  # fmt: skip
     rebuild(Source(sets=[validated]), path)
-    assert stats.question(path, accepted.id).question == accepted.question
+    assert queries.question(path, accepted.id).question == accepted.question

@@ -13,7 +13,7 @@ from PIL import Image
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.formats.base import RenderOptions
 from qagen_dagster.formats.parser_pool import FileSource
-from qagen_dagster.ingest.files import (
+from qagen_dagster.ingest.corpus_files import (
     discover,
     file_hash,
     open_view,
