@@ -76,10 +76,12 @@ class Published:
 
 
 def read(folder: Path) -> Iterator[Published]:
-    """The answers of every validated set in a store."""
+    """The answers of every validated set in a store. A question without an answer has none that could be spoilt."""
     store = Store(folder)
     for key in store.list("validated"):
         for one in store.read(key, ValidatedSet).questions:
+            if one.no_answer is not None:
+                continue
             text = store.get(Document.text_key(key.split("/")[1], one.document_id)) or b""
             yield Published(one.question, one.answer, one.evidence[0].quote, text.decode())
 
@@ -96,7 +98,7 @@ def spoilt(text: str, document: str, quote: str, chance: random.Random) -> Itera
         yield "number", text[:digit] + other + text[digit + 1 :]
     if names := list(_NAME.finditer(text)):
         found = chance.choice(names)
-        rivals = sorted({one.group() for one in _NAME.finditer(document)} - set(text.split()))
+        rivals = sorted({one.group() for one in _NAME.finditer(document)} - {*re.findall(r"\w+", text)})
         yield from (("name", text[: found.start()] + one + text[found.end() :]) for one in rivals[:1])
     verb = _VERB.search(text)
     yield "negation", f"{text[: verb.end()]} not{text[verb.end() :]}" if verb else f"not {text}"
