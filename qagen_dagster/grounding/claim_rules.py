@@ -20,7 +20,7 @@ from qagen_dagster.english.facts import (
     missing_dates,
     missing_names,
 )
-from qagen_dagster.english.polarity import leaves_open
+from qagen_dagster.english.polarity import by_form, leaves_open
 from qagen_dagster.english.words import content_stems, listed, named_words, stem, tokens
 from qagen_dagster.grounding.source import Source, Window, is_statement
 from qagen_dagster.records.grading import SentenceGrade
@@ -143,13 +143,18 @@ def _row(words: tuple[str, ...], asked: frozenset[str], source: Source) -> Windo
     return None
 
 
-VERSION = "9"  # increase when the same claim may get a different verdict or score
+VERSION = "10"  # increase when the same claim may get a different verdict or score
 KEPT = 3  # windows whose sentences are compared with the claim
 LEAST = 3  # minimum content words of a claim that a longer sentence can support; a shorter claim must be the whole sentence
 LOOSE = 2  # maximum length of the part of a sentence that has a claim's words, as a multiple of the claim's length
 ALIKE = 0.7  # minimum share of words in the same order for a sentence to count as the claim with some words changed
 NAMES = 2  # minimum absent names that refute a claim; in a short answer, one absent name is enough
 BRIEF = 8  # maximum content words of an answer that a single absent name refutes
+HALF = 0.5  # minimum share of the claim's words that a window must have so that an opposite in it refutes the claim
+BESIDE, AROUND = (
+    2,
+    5,
+)  # words on each side of a word of the claim, and of its opposite; one of them must be the same
 ABSENT = 1 / 3  # reduction of a claim's closeness for each absent name or value
 LONG = 400  # sentences; in a longer document, absent names and values are not searched
 NOTHING_ALIKE = "nothing in the document is like it"
@@ -179,6 +184,7 @@ class Rule(StrEnum):
     CHANGED_NAME = "changed name"
     CHANGED_NEGATION = "changed negation"
     CHANGED_DIRECTION = "changed direction"
+    OPPOSITE = "opposite"
     ABSENT_VALUE = "absent value"
     ABSENT_NAME = "absent name"
 
@@ -318,12 +324,38 @@ def _refutes(
     claim: _Claim, ranked: Sequence[Window], source: Source
 ) -> Iterator[tuple[Rule, Window | None, str]]:
     yield from _changed(claim, ranked[:KEPT], source)
+    for said, there in _opposites(claim, ranked[:KEPT], source):
+        yield Rule.OPPOSITE, None, f'says "{said}" where the document says "{there}"'
     if len(source.sentences) <= LONG:
         for value in _absent_values(claim, source):
             yield Rule.ABSENT_VALUE, None, f'the document has "{value}" nowhere'
         names = _absent_names(claim, source)
         if len(names) >= (1 if claim.question and len(claim.stems) <= BRIEF else NAMES):
             yield Rule.ABSENT_NAME, None, f"the document has {', '.join(names[:5])} nowhere"
+
+
+def _opposites(claim: _Claim, windows: Sequence[Window], source: Source) -> Iterator[tuple[str, str]]:
+    """Words of the claim, each with an opposite by form ("efficient", "inefficient") that the windows have beside the same words.
+
+    The claim has at least HALF of its words in the first window. No window has the word, and the claim does not have the opposite.
+    """
+    texts = [tokens(source.window_text(one)) for one in windows]
+    words = {stem(word) for text in texts for word in text}
+    first = {*source.window_stems(windows[0])} if windows else set[str]()
+    if _share(sum(word in first for word in claim.stems), len(claim.stems)) < HALF:
+        return
+    for said in claim.words:
+        if (root := stem(said)) in claim.own and root not in words:
+            place = claim.stems.index(root)
+            near_it = {*claim.stems[max(0, place - BESIDE) : place + BESIDE + 1]}
+            others = by_form(root) - {*claim.stems}
+            yield from (
+                (said, word)
+                for text in texts
+                for at, word in enumerate(text)
+                if stem(word) in others
+                and near_it & {*map(stem, text[max(0, at - AROUND) : at + AROUND + 1])}
+            )
 
 
 def _changed(

@@ -101,6 +101,23 @@ def test_another_fact_is_unsupported(claim: str, expected: Rule) -> None:
 
 
 @pytest.mark.parametrize(
+    ("claim", "question", "refuted"),
+    [
+        ("The method inefficiently removes noise.", "", True),
+        ("The method inefficiently removes noise.", "Does it work inefficiently?", False),
+        ("The method efficiently, not inefficiently, removes noise.", "", False),  # has both words
+        ("The new method adds old noise before the recording.", "", False),  # not by form
+        ("Inefficiently made pancakes burn.", "", False),  # nothing beside it is in the document
+    ],
+)
+def test_an_opposite_by_form_beside_the_same_words_is_unsupported(
+    claim: str, question: str, refuted: bool
+) -> None:
+    text = "The new method efficiently removes old noise before the recording of each neuron."
+    assert (decide(claim, Source(text), question).rule is Rule.OPPOSITE) == refuted
+
+
+@pytest.mark.parametrize(
     "claim",
     [
         "Filter coffee damages the liver of elderly visitors in the canteen.",  # words that the document lacks
