@@ -27,27 +27,25 @@ _GENERIC_TITLE = re.compile(
     r"(?:cover|title|front) page|(?:application|technical|release|lecture|course)? ?notes?|data ?sheet|readme|index|"
     r"introduction|abstract|summary|contents|table of contents|chapter \w+|appendix \w*|untitled.*|document ?\d*|draft|"
     r"report|article|letter|paper|manuscript|supplementary \w+|overview|preface|foreword|welcome.*|home|main|page \d+|"
-    r"(?:(?:user'?s?|owner'?s?|reference|quick start|installation|project|course|committee|board|parent|meeting|general|information) ){0,3}"
-    r"(?:manual|guide|handbook|constitution|by-?laws|policy|syllabus|proposal(?: submission)?|agenda|minutes|newsletter|bulletin|specifications?)(?: \W? ?\d+)?|"
     r"(?:\w+ )?(?:university|institute|department|college)(?: of [\w ]+)?|.*\.(?:pdf|docx?|txt|md|tex|html?)",
     re.IGNORECASE,
 )
 # Words whose meaning depends on the text around the sentence. "You" is the reader of the document.
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|we|us|our|i|me|my|it|itself|some|here|there|such|previous|previously|today|yesterday|now|currently|later|then|next|subsequent|"
-    r"again|another|only|similar|contrast|respective|in question|aforementioned|latter|former|(?:do|does|did|is|are|was|were|can|may|will|shall|must) (?:its|their)|a different|additional|further|the (?:first|second|third|fourth|last|same|present|other|one|following|relevant|corresponding|associated)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
+    r"again|another|only|similar|contrast|respective|in question|aforementioned|latter|former|(?:do|does|did|is|are|was|were|can|may|will|shall|must) (?:its|their)|a different|additional|further|the (?:same|present|other|one|following|relevant|corresponding|associated)|et al|you|your|(?:section|table|figure|fig\.?|box|step|item|line|example|chapter|algorithm|equation|listing|part|page) \(?\d+|appendix)\b|\b(?:above|below)(?! \d)",
     re.IGNORECASE,
 )
 _REFERRING = re.compile(r"\b(?:such(?! as)|we|our|your?)\b", re.IGNORECASE)  # the same in what tells much
 # A text with such an end is cut off, because a formula follows.
 _CUT = re.compile(r"\b(?:where|to|of|and|or|by|in|on|at|for|from|with|than|as|because|the|a|v)\??$")
 _FORMULA = re.compile(
-    r"\.\.\.|- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
+    r"- |--|[<>=\u0370-\u03ff\u2190-\u21ff]|\w_\w\b|·|[\U0001d400-\U0001d7ff\u2200-\u22ff\\|^{}]|(?<![\w'\u2019.])[b-uw-z](?![\w'.\u2019°])"
 )
-_TELLING = frozenset({"definition", "meaning", "property"})  # their answers are mostly good
-PARTIAL = frozenset({"object", "who"})  # they may leave out what matters in the sentence
+_TELLING = frozenset({"definition", "property"})  # their answers are mostly good
+PARTIAL = frozenset({"object", "agent", "who"})  # they may leave out what matters in the sentence
 _LEAST_TOLD = 0.55  # share of the words of the sentence that such a question and its answer must have
-STRUCTURED = frozenset({"key", "cell", "short"})  # families whose questions are not made from sentences
+STRUCTURED = frozenset({"key", "cell"})  # families whose questions are not made from sentences
 _MAX_QUESTION_WORDS = 15  # of a question made from a sentence
 _MAX_ANSWER_WORDS = 30
 
@@ -152,9 +150,7 @@ class Candidate:
 
 _CODE_KIND = word_set("option flag parameter setting field key argument property variable command")
 _CODE = re.compile(r"^--?\w|^\w+[_.]\w+$|^`")
-_ORDINAL = re.compile(
-    r"^(?:first|second|third|last|next|previous|repeated|other|total|maximum$|minimum$)\b", re.IGNORECASE
-)
+_ORDINAL = re.compile(r"^(?:first|second|third|last|next|previous|repeated|other|total)\b", re.IGNORECASE)
 _UNIT = re.compile(r"^(.*\S)\s*[(\[]([^()\[\]\d]{1,16})[)\]]$")
 PREPOSITION = re.compile(r"\s(?:of|per|for|to|in|on|at|above|below|from|with|by|between)\s")
 _NUMERIC = re.compile(r"[^\w\s]{0,2} ?\d")
@@ -212,10 +208,9 @@ def _pointing(candidate: Candidate, context: Context) -> bool:
 
 
 def _answer_shown(candidate: Candidate, context: Context) -> bool:
-    """Whether the question reveals the answer, or something is defined by itself."""
-    answer = set(content_stems(candidate.answer))
-    circular = candidate.family in ("definition", "meaning") and answer & set(content_stems(candidate.asked))
-    return bool(circular) or answer <= set(content_stems(candidate.question))
+    """Whether the question reveals the answer."""
+    answer = content_stems(candidate.answer)
+    return set(answer) <= set(content_stems(candidate.question))
 
 
 def _bad_form(candidate: Candidate, context: Context) -> bool:
@@ -226,7 +221,7 @@ def _bad_form(candidate: Candidate, context: Context) -> bool:
         return True
     if not (balanced(asked) and balanced(answer)) or "__" in answer:  # or the blank of a form
         return True
-    stranded = candidate.family == "meaning"  # "what does it consist of?"
+    stranded = candidate.family == "agent"  # "who was it built by?"
     broken = (
         (_CUT.search(asked) and not stranded)
         or _CUT.search(answer)
@@ -253,8 +248,7 @@ def _anywhere(candidate: Candidate, context: Context) -> bool:
         return not candidate.frame
     named = names_something(candidate.asked, context)
     few = len(set(content_stems(candidate.asked))) < (3 if named or candidate.family == "how_many" else 4)
-    framed = candidate.frame and candidate.family != "object"
-    return (few and candidate.family not in _TELLING) or not (named or framed)
+    return (few and candidate.family not in _TELLING) or not (candidate.frame or named)
 
 
 def _clipped(candidate: Candidate, context: Context) -> bool:

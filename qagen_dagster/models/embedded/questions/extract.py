@@ -52,8 +52,7 @@ def without_rivals(candidates: Iterable[Candidate]) -> list[Candidate]:
 CACHED_WINDOWS = 256
 
 _CAPTION = re.compile(r"^\W{0,4}(?:Fig(?:ure|\.)?|FIGURE|Table|TABLE|Scheme|Video|Box)\s*[\dSIVX]")
-_SHORT_FORM = re.compile(r"^([\w '\u2019-]{2,80}) \([A-Z][\w-]{0,5}[A-Z]s?\)")  # "The Kest Terminal (KT)"
-_SECTION_NUMBER = re.compile(r"^\d{1,2}(?:\.\d{1,2})+\.? (?=[A-Z])")
+_SECTION_NUMBER = re.compile(r"^(?:\d{1,2}(?:\.\d{1,2})+\.?|[A-Z][\w /&-]{2,30}:) (?=[A-Z])")
 _BACK_MATTER = frozenset(
     {
         "references", "bibliography", "works cited", "literature", "literature cited", "acknowledgements", "acknowledgments",
@@ -97,7 +96,6 @@ def proposals(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
     yield from _keyed(blocks, context)
     yield from cell_questions(tables(blocks), context)
     yield from prose(blocks)
-    yield from _short_forms(blocks, context)
 
 
 def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
@@ -107,9 +105,7 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
         for block in blocks
         if block.kind in (Kind.TEXT, Kind.ITEM) and not _CAPTION.match(block.passage.text)
         for whole in split(block.passage)
-        if is_prose(
-            sentence := replace(whole, text=_SHORT_FORM.sub(r"\1", _SECTION_NUMBER.sub("", whole.text, 1)))
-        )
+        if is_prose(sentence := replace(whole, text=_SECTION_NUMBER.sub("", whole.text, 1)))
     ]
     docs = parse([sentence.text.rstrip(";") for sentence in found])
     stems = [frozenset(content_stems(sentence.text)) for sentence in found]
@@ -120,25 +116,6 @@ def prose(blocks: Sequence[Block]) -> Iterator[Candidate]:
             rival = any(wanted <= other for at, other in enumerate(stems) if at != place)
             if answer in sentence.passage.text and not rival:
                 yield Candidate(asked, answer, (sentence.passage.quote(),), family, kind, quality)
-
-
-_SHORT = re.compile(r"((?:[\w\u2019'-]+ ){2,8})\(([A-Z][A-Za-z]*[A-Z])s?\)")
-_SMALL = word_set("of and the for in on to")
-
-
-def _short_forms(blocks: Sequence[Block], context: Context) -> Iterator[Candidate]:
-    """A question for the first abbreviation that is spelled out, if the words before it have exactly its letters as initials."""
-    for block in blocks:
-        for found in _SHORT.finditer(block.passage.text) if block.kind in (Kind.TEXT, Kind.ITEM) else ():
-            words, short = found.group(1).split(), found.group(2)
-            for start in range(len(words) - 1):
-                inner = re.split(r"[ -]", " ".join(words[start:]))
-                initials = "".join(word[:1] for word in inner if word not in _SMALL)
-                if len(short) > 2 and words[start] not in _SMALL and initials.lower() == short.lower():
-                    quote = block.passage.part(*found.span()).quote()
-                    asked, answer = f"What does {short} stand for?", " ".join(words[start:])
-                    yield Candidate(asked, answer, (quote,), "short", "factual", 0.5, context.frame())
-                    return
 
 
 def _one_per_sentence(found: Sequence[Candidate], wanted: frozenset[str]) -> list[Candidate]:
@@ -240,7 +217,7 @@ def _askable(row: Row, cell: str) -> bool:
 _BOLD_KEY = re.compile(r"^\s*(?:[-*+•]\s+)?(?:\*\*|__)`?([^*_`]{2,48}?)`?\s*(:?)(?:\*\*|__)\s*(:?)\s+(\S.*)$")
 _OF_FORMS = word_set("phone date name address type status number title place day")  # labels of letterheads
 _PLAIN_KEY = re.compile(
-    r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+([\d$€£][^;{}=*\\]*)$"
+    r"^([A-Z][\w ,/'\u2019()-]{1,44}?):\s+([\d$€£].*)$"
 )  # other values are often headings or text
 
 

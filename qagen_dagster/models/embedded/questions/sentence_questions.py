@@ -30,14 +30,14 @@ _CONDITIONS = word_set("if when whenever unless while where than as without exce
 _TIMES = ("DATE", "TIME")
 
 
-def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False, whole: bool = False) -> str:
-    """The question for a gap outside the subject; empty if the clause cannot be worded as a question. With `whole`, no adjunct is dropped."""
+def ask(clause: Clause, wh: str, gap: set[int], *, numeric: bool = False) -> str:
+    """The question for a gap outside the subject; empty if the clause cannot be worded as a question."""
     verbs = _verb_group(clause)
     subject = clause.within(clause.subject)
     if verbs is None or not clause.span(clause.subject) or "," in clause.span(clause.subject):
         return ""
     operator, rest = verbs
-    out = gap if whole else gap | _adjuncts(clause, gap, numeric=numeric)
+    out = gap | _adjuncts(clause, gap, numeric=numeric)
     skipped = out | {token.i for token in clause.auxiliaries} | {clause.root.i}
     free = [index for index in clause.kept if index not in skipped]
     before = _trim(clause, [index for index in free if index < subject[0]])
@@ -132,9 +132,7 @@ def _lower_first(text: str, first: Token) -> str:
         or first.ent_type_ in ("PERSON", "ORG", "GPE", "NORP", "LOC", "PRODUCT")
     )
     plain = re.fullmatch(r"A|[A-Z][a-z\u2019'-]+", first.text)
-    article = first.lower_ in ("the", "a", "an")
-    title = not article and len(first.doc) > 1 and first.doc[1].text[:1].isupper()  # "Full Fact"
-    if first.i > 0 or not plain or title or (named and not article):
+    if first.i > 0 or not plain or (named and first.lower_ not in ("the", "a", "an")):
         return text
     return text[:1].lower() + text[1:]
 
@@ -148,7 +146,7 @@ _LIGHT = word_set(  # verbs whose object says little, or that have many objects
     "have do take get give include contain involve see say mean become make consider require need want say be"
 )
 _MANY = word_set(  # words that make a noun phrase one of several
-    "some several many few most other another such any various certain more one two three all both each every no whatever variety range lot"
+    "some several many few most other another such any various certain more one two three all both each every no whatever"
 )
 _PARTICLE = re.compile(r"(?i:the|of|and|for|de|van|von)|Ma?c[A-Z]\w+")
 _POSSESSIVE = re.compile(r"['\u2019]s\Z")
@@ -187,7 +185,7 @@ def who(clause: Clause) -> Iterator[Found]:
     rest = [clause.doc[index] for index in clause.kept if index > noun.right_edge.i]
     wh, answer = _thing(clause, noun)
     sure = wh == "Who" and " " in answer  # a single word may be software: "Sass"
-    does = sure and _begins(clause) and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
+    does = sure and root.lemma_ not in ("be", "have", "say", "include", "contain", "mean")
     if does and sum(map(_is_full, rest)) >= 3:
         yield ask_subject(clause, "Which person" if is_named(noun) else wh), answer, "who", "factual", 0.65
 
@@ -195,28 +193,23 @@ def who(clause: Clause) -> Iterator[Found]:
 _OTHER_PARTS = ("ccomp", "xcomp", "dative", "oprd", "advcl", "prt")
 
 
+def agent(clause: Clause) -> Iterator[Found]:
+    """Questions for who acts in a passive clause: "Who was it built by?"."""
+    for child in _parts(clause, "agent"):
+        for noun in child.children:
+            wh, answer = _thing(clause, noun) if noun.dep_ == "pobj" else ("", "")
+            if wh == "Who":
+                gap = {index for index in clause.kept if index > clause.root.i and index != child.i}
+                yield ask(clause, wh, gap), answer, "agent", "factual", 0.8
+
+
 def thing(clause: Clause) -> Iterator[Found]:
     """Questions whose answer is the object of the verb."""
-    objects = _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT and _begins(clause) else []
-    single = clause.subject.ent_type_ == "PERSON" and len(clause.within(clause.subject)) < 2  # "Danielle"
-    for noun in objects if len(objects) == 1 and not single else ():
+    for noun in _parts(clause, "dobj") if clause.root.lemma_ not in _LIGHT else ():
         wh, answer = _thing(clause, noun)
         if wh and number_of(noun) is None and not any(child.dep_ == "conj" for child in noun.children):
-            asked = ask(clause, wh, set(clause.within(noun)), whole=True)
+            asked = ask(clause, wh, set(clause.within(noun)), numeric=any(map(str.isdigit, answer)))
             yield asked, answer, "object", "factual", 0.8
-
-
-_CONNECTING = word_set("other fact general particular addition contrast short practice so")
-
-
-def _begins(clause: Clause) -> bool:
-    """Whether the sentence begins with the subject, or with a short phrase such as "After the flood"."""
-    before = clause.doc[: clause.within(clause.subject)[0]]
-    return not before.text or (
-        len(before) < 6
-        and before[0].pos_ in ("ADP", "SCONJ")
-        and not any(one.pos_ in ("PRON", "VERB") or one.lower_ in _CONNECTING for one in before)
-    )
 
 
 def _parts(clause: Clause, *kinds: str) -> list[Token]:
@@ -251,8 +244,6 @@ def how_many(clause: Clause) -> Iterator[Found]:
         number, phrase = number_of(noun), clause.within(noun)
         if (
             number is None
-            or number.text == "0"
-            or not _begins(clause)
             or noun.tag_ not in ("NNS", "NNPS")
             or any(child.dep_ == "conj" for child in noun.children)
         ):
@@ -281,10 +272,9 @@ def why(clause: Clause) -> Iterator[Found]:
             yield ask(clause, "Why", set(indices)), solid(clause.doc, indices), "why", "causal", 0.9
 
 
-_OF_OTHERS = word_set(  # they are no kinds, or say what somebody thinks
-    "cause part example result way step reason issue problem factor signal sign member case phenomenon thing topic aspect task challenge choice "
-    "concept product alternative different popular favourite important key essential critical crucial great good useful valuable major significant powerful fundamental promising"
-)
+_OF_OTHERS = word_set(
+    "cause part example result way step reason issue problem factor signal sign member"
+)  # no kinds
 
 
 def _told(clause: Clause) -> str:
@@ -301,52 +291,28 @@ def definition(clause: Clause) -> Iterator[Found]:
     """Questions for what the subject is, if "is a ..." tells it in at least four words with a meaning of their own."""
     doc, root, subject = clause.doc, clause.root, clause.subject
     names = [doc[index] for index in clause.within(subject)]
-    named = any(one.pos_ == "PROPN" for one in names) and subject.ent_type_ != "PERSON"
-    small = ("a", "an", "of", "the" if named else "of")
-    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in small for one in names)
+    plain = all(one.pos_ in ("NOUN", "PROPN", "ADJ", "PUNCT") or one.lower_ in ("a", "an") for one in names)
     is_a = plain and root.lower_ in ("is", "are") and not clause.auxiliaries and len(subject.text) > 1
     for noun in root.children if is_a else ():
-        phrase = clause.within(noun) if noun.dep_ == "attr" else []
-        first = doc[phrase[0]] if phrase else noun
-        told = first.lower_ in ("a", "an") or (root.lower_ == "are" and _is_full(first))
-        near = {one.lower_ for one in (noun, *noun.lefts)}
-        if told and not near & _OF_OTHERS and sum(_is_full(doc[index]) for index in phrase) > 3 - named:
-            yield _told(clause), doc[phrase[0] : phrase[-1] + 1].text, "definition", "factual", 0.95
-
-
-_MEANT = {"define": "as", "refer": "to", "consist": "of"}
-
-
-def meaning(clause: Clause) -> Iterator[Found]:
-    """Questions for what the subject refers to, consists of or is defined as."""
-    doc, root = clause.doc, clause.root
-    after = [index for index in clause.kept if index > root.i + 1]
-    meant = after and after[0] == root.i + 2 and doc[root.i + 1].lower_ == _MEANT.get(root.lemma_)
-    if meant and sum(_is_full(doc[index]) for index in after) > 2:
-        yield ask(clause, "What", set(after)), solid(doc, after), "meaning", "factual", 0.9
+        phrase = clause.within(noun) if noun.dep_ == "attr" and noun.lower_ not in _OF_OTHERS else []
+        first = doc[phrase[0]].lower_ if phrase else "the"
+        told = first in ("a", "an") or (root.lower_ == "are" and first != "the")
+        if told and sum(_is_full(doc[index]) for index in phrase) > 3:
+            yield _told(clause), solid(doc, phrase), "definition", "factual", 0.95
 
 
 def property_of(clause: Clause) -> Iterator[Found]:
-    """Questions for a property of something: "What is the aim of the project?", "What is the maximum operating temperature?"."""
+    """Questions for a property of something: "What is the aim of the project?"."""
     doc, subject, root = clause.doc, clause.subject, clause.root
+    of = subject.left_edge.lower_ == "the" and any(child.lower_ == "of" for child in subject.children)
     after = [index for index in clause.kept if index > root.i]
-    of = any(child.lower_ == "of" for child in subject.children)
-    value = bool(after) and bool(re.match(r"[$€£\u2212-]?\d", words(doc, after))) and _is_specific(clause)
     told = {child.dep_ for child in root.children if child.i > root.i} & {"attr", "xcomp", "ccomp"}
-    known = told and root.lemma_ == "be" and not clause.auxiliaries and subject.left_edge.lower_ == "the"
-    if known and (value or (of and len(after) > 2)) and doc[after[0]].lower_ not in ("a", "an", "not"):
+    known = of and told and root.lemma_ == "be" and not clause.auxiliaries
+    if known and doc[after[0]].lower_ not in ("a", "an", "not"):
         yield _told(clause), solid(doc, after), "property", "factual", 0.9
 
 
-def _is_specific(clause: Clause) -> bool:
-    """Whether the subject has a name, or a noun with a modifier, and is no part or number of something."""
-    inner = [clause.doc[index] for index in clause.within(clause.subject)]
-    vague = any(one.like_num or one.lower_ in (*_MANY, "even", "only") for one in inner[:2])
-    return not vague and (any(one.pos_ == "PROPN" for one in inner) or sum(map(_is_full, inner)) > 1)
-
-
-RULES = (definition, meaning, property_of, who, thing, when, how_many, why)
-_OF_ANY = (definition, meaning, property_of, who, when, why)  # the others need a subject that is specific
+RULES = (definition, property_of, who, thing, agent, when, how_many, why)
 _DEMONSTRATIVES = word_set("this that these those")
 
 
@@ -358,5 +324,5 @@ def questions(clause: Clause) -> Iterator[Found]:
         for index in clause.kept
     ):
         return
-    for rule in RULES if _is_specific(clause) else _OF_ANY:
+    for rule in RULES:
         yield from (found for found in rule(clause) if found[0] and found[1])

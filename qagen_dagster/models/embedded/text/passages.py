@@ -150,7 +150,7 @@ _CITATION = re.compile(
 # Signs that a label, a list number, a heading, a formula or another sentence is joined to the sentence.
 _JOINED = re.compile(
     r":\s|\$ ?\(|[\w)] (?:The|An?|This|These|For|In|On|If|When|Each|All|No|It|We|To|As|By|At|From|With|There)(?= [a-z])"
-    r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, |\b(?:[A-Z]{1,3} ){3}|^[A-Z]{4,} [A-Z][a-z]"
+    r"|\b[A-Z]{4,} [A-Z]{4,} [A-Z]?[a-z]|^\d+, "
 )
 MAX_WORDS = 42  # maximum words of a sentence; parses of longer sentences are often wrong
 

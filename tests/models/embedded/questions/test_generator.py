@@ -85,13 +85,15 @@ def test_a_question_says_what_it_is_about_and_names_the_document_only_if_nothing
 @pytest.mark.parametrize(
     ("sentence", "question", "answer"),
     [
-        ("In 1911, Martha Kellogg bought the old salt mill from the heirs of a rich salt merchant.", "What did Martha Kellogg buy from the heirs of a rich salt merchant in 1911?", "the old salt mill"),
+        ("The Selby Company was founded by Martha Kellogg in 1903.", "Who was the Selby Company founded by?", "Martha Kellogg"),
+        ("In 1911, Martha Kellogg bought the old salt mill from the heirs of a rich salt merchant.", "What did Martha Kellogg buy?", "the old salt mill"),
         ("The Orford Treaty was signed in 1911.", "In what year was the Orford Treaty signed?", "1911"),
         ("The Orford Treaty was signed on 3 May 1911.", "When was the Orford Treaty signed?", "3 May 1911"),
         ("Martha Kellogg repaired twelve walls at Selby.", "How many walls did Martha Kellogg repair at Selby?", "twelve"),
         ("The Orford Treaty was signed in 1911 and printed at Selby.", "In what year was the Orford Treaty signed?", "1911"),
         ("The aim of MillBench is to count all dry walls.", "What is the aim of MillBench?", "to count all dry walls"),
         ("MillBench nodes are small computers that measure the flow of water.", "What are MillBench nodes?", "small computers that measure the flow of water"),
+        ("Purpose: MillBench is a small set of programs for old mills.", "What is MillBench?", "a small set of programs for old mills"),
     ],
 )  # fmt: skip
 def test_questions_are_short_and_of_the_kinds_that_people_ask(
@@ -133,7 +135,7 @@ def test_at_most_a_quarter_asks_for_a_date() -> None:
     )
     found = list(all_questions(Paper(f"# Works\n\n{text}\n")))
     assert sum(question.startswith(("When", "In what year")) for question in found) <= len(found) / 3, found
-    assert sum("stand for" in question for question in found) == 1, found
+    assert not [question for question in found if "stand for" in question], found
 
 
 def test_evidence_is_verbatim_and_holds_the_answer() -> None:
