@@ -107,10 +107,11 @@ TABLES = (
     "problem_calls",
 )  # fmt: skip
 LOCK_SECONDS = 600.0
-_BUILD = {**CONFIG, "threads": 1}  # more threads take more memory and CPU, but not less time
+# More threads take more memory and CPU, but not less time. Larger blocks, which DuckDB clears first, make a small catalog slow and large.
+_BUILD = {**CONFIG, "threads": 1, "default_block_size": "65536"}
 # The size of a file of raw rows. DuckDB reads JSON through a buffer that is as large as the file, up to 32 MB.
 _PART_BYTES = 1 << 20
-_RAW = re.compile(r"\braw_(\w+)")  # the views that a statement reads
+_RAW = re.compile(r"\braw_(\w+)")  # the raw rows that a statement reads
 _REMOVED = "removed"  # accepted candidates that were removed later, with the columns of `candidates`
 
 
@@ -134,17 +135,25 @@ def build(rows: Iterable[TableRow], file: Path, scratch: Path) -> dict[str, int]
     filled = _write_raw(rows, scratch)
     file.write_bytes(_empty())
     with duckdb.connect(file, config=_BUILD) as connection:
+        small = sum(one.stat().st_size for one in scratch.glob("*.jsonl")) <= _PART_BYTES
+        if small:  # choosing a compression takes longer than writing the rows
+            connection.execute("SET force_compression = 'uncompressed'")
         connection.begin()  # not one commit per statement
         # Planning a statement without rows takes as long as loading a small corpus.
         load = ";\n".join(one for one in sql("load").split(";\n") if filled & {*_RAW.findall(one)})
         loads = (sql("counted_calls"), load, sql("load_history"))
-        for table in {*_RAW.findall("".join(loads))}:
-            _raw_view(connection, table, scratch if table in filled else None)
         for statements in loads:
-            connection.execute(statements)
-            connection.commit()
-            connection.execute("CHECKPOINT")  # until then all new rows are in memory
-            connection.begin()
+            connection.execute(
+                _RAW.sub(
+                    lambda found: _raw(connection, found[1], scratch if found[1] in filled else None),
+                    statements,
+                )
+            )
+            if not small:
+                connection.commit()
+                connection.execute("CHECKPOINT")  # until then all new rows are in memory
+                connection.begin()
+        connection.commit()
         counts = " UNION ALL ".join(f"FROM {table} SELECT '{table}', count(*)" for table in TABLES)
         return dict(connection.execute(counts).fetchall())
 
@@ -226,16 +235,15 @@ class _Parts:
         return (self._scratch / f"{self._table}.{self._count:09}.jsonl").open("wb")
 
 
-def _raw_view(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path | None) -> None:
-    """Make the view `raw_<table>` of the files of a table, or of no rows. It has the columns of the table and `result_id`."""
+def _raw(connection: duckdb.DuckDBPyConnection, table: str, scratch: Path | None) -> str:
+    """What `raw_<table>` stands for: the files of a table, or no rows. It has the columns of the table and `result_id`."""
     model = "candidates" if table == _REMOVED else table
-    source = f"{model} SELECT *, NULL::BIGINT AS result_id WHERE false"
-    if scratch is not None:
-        shape = connection.table(model)
-        columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
-        place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
-        source = f"read_json('{place}', format = 'newline_delimited', columns = {columns})"
-    connection.execute(f"CREATE TEMP VIEW raw_{table} AS FROM {source}")
+    if scratch is None:
+        return f"(FROM {model} SELECT *, NULL::BIGINT AS result_id WHERE false)"
+    shape = connection.table(model)
+    columns = {**dict(zip(shape.columns, map(str, shape.types), strict=True)), "result_id": "BIGINT"}
+    place = str(scratch / f"{table}.*.jsonl").replace("'", "''")
+    return f"read_json('{place}', format = 'newline_delimited', columns = {columns})"
 
 
 def dictionary(connection: duckdb.DuckDBPyConnection) -> dict[str, dict[str, Any]]:

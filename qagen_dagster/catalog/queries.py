@@ -28,13 +28,13 @@ class Row(dict[str, Any]):
             raise AttributeError(name) from None
 
 
-def combinations(catalog: Path) -> tuple[Row, ...]:
-    """The results, the cost and the latest run of each combination, sorted by key. `roles` has the cost of each role.
+def combinations(catalog: Path, *, roles: bool = True) -> tuple[Row, ...]:
+    """The results, the cost and the latest run of each combination, sorted by key. With `roles`, each has the cost of each role.
 
     A request that was replayed counts once.
     """
     with snapshot(catalog) as connection:
-        return _combinations(connection)
+        return _combinations(connection, roles=roles)
 
 
 def known_runs(catalog: Path) -> tuple[set[str], dict[str, str]]:
@@ -118,10 +118,10 @@ def attempt_costs(catalog: Path, combination: str) -> dict[tuple[str, int], floa
     return {(row["document_id"], row["attempt"]): row["usd"] for row in rows}
 
 
-def _combinations(connection: duckdb.DuckDBPyConnection) -> tuple[Row, ...]:
-    roles = query(connection, sql("roles"))
+def _combinations(connection: duckdb.DuckDBPyConnection, *, roles: bool = True) -> tuple[Row, ...]:
+    spent = query(connection, sql("roles")) if roles else []
     return tuple(
-        Row(row, roles=tuple(one for one in roles if one.combination == row.combination))
+        Row(row, roles=tuple(one for one in spent if one.combination == row.combination))
         for row in query(connection, sql("combinations"))
     )
 

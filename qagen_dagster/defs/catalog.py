@@ -37,7 +37,7 @@ def catalog(workspace: WorkspaceResource) -> dg.MaterializeResult[Any]:
 
 def _shown(space: Workspace, counts: dict[str, int]) -> Metadata:
     with catalog_file(space.store) as file:
-        combinations = queries.combinations(file)
+        combinations = queries.combinations(file, roles=False)
     rows = [
         (
             combination.combination,

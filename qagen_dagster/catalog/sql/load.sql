@@ -1,4 +1,4 @@
--- Fills the other tables from the raw rows (views raw_<table>, one row per record), without duplicates and in a stable order.
+-- Fills the other tables from the raw rows (raw_<table>, one row per record), without duplicates and in a stable order.
 
 INSERT INTO documents BY NAME
 SELECT * EXCLUDE (result_id) FROM raw_documents
