@@ -55,11 +55,11 @@ def option_faults(question: str, options: Mapping[str, str], right: frozenset[st
     for letter, text in options.items():
         if _is_catch_all(text):
             yield f"option {letter} says '{text}': every option states an answer of its own"
-    keys = [options[letter] for letter in sorted(right)]
-    if len(keys) == 1:
-        yield from impossible_answer(question, keys[0])
-        yield from _of_another_quantity(options, keys[0])
-        yield from _standing_out(options, keys[0])
+    right_texts = [options[letter] for letter in sorted(right)]
+    if len(right_texts) == 1:
+        yield from impossible_answer(question, right_texts[0])
+        yield from _of_another_quantity(options, right_texts[0])
+        yield from _standing_out(options, right_texts[0])
 
 
 def equal_options(options: Mapping[str, str]) -> Iterator[str]:
@@ -265,8 +265,8 @@ def _triangles(plain: str) -> Iterator[str]:
 def _symbol_faults(head: str, value: Value) -> Iterator[str]:
     for pattern, name, low, high in _HEADS:
         number = value.size
-        shown = pattern.fullmatch(head) and (not value.united or value.text.endswith("%"))
-        if shown and not low - 1e-6 <= number <= high + 0.005:
+        applies = pattern.fullmatch(head) and (not value.united or value.text.endswith("%"))
+        if applies and not low - 1e-6 <= number <= high + 0.005:
             yield f"{head} = {value.text} is impossible for {name}"
     kind = {"m": MASS, "M": MASS, "F": FORCE}.get(re.sub(r"_.*", "", head))
     unit = next((amount.unit for amount in amounts(f"${value.text}$")), None) if value.lone else None

@@ -132,8 +132,8 @@ class CombinationRun:
         self.pool.add(self.begin())
         wanted = set(document_ids)
         entries = [entry for entry in self.planned.documents if entry.id in wanted]
-        tried_again = [entry for entry in entries if entry.id not in self._results]
-        self.pool.add(self._tasks(tried_again))
+        without_future = [entry for entry in entries if entry.id not in self._results]
+        self.pool.add(self._tasks(without_future))
         outcome, results = WorkOutcome[str](), _Results()
         for entry in entries:
             if entry.id in self._results:
@@ -278,8 +278,8 @@ class CombinationRun:
     def _across(self, entry: IndexEntry, work: DocumentWork, models: QAModels) -> GenerationResult:
         end = unusable(work.context)
         if end is not None or self._passages is None:
-            missing = Done(end=DocumentEnd.NOT_USABLE, detail="the corpus has no search index")
-            return result_of(work, models, QAState(), end or missing)
+            no_index = Done(end=DocumentEnd.NOT_USABLE, detail="the corpus has no search index")
+            return result_of(work, models, QAState(), end or no_index)
         journal = self._stage_journal(entry, self.planned.proof_work(entry))
         return AcrossStage(work, models, self._passages, journal).run()
 
