@@ -221,9 +221,9 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
     if one.unit is not None and one.unit.text in _SYMBOL.findall(without_layout(question)):
         return
     if one.unit is not None and not kind.fits(one.unit) and one.value:
-        yield f"the question asks for a {kind.name}, but {one.text} is not in a unit of it"
+        yield f"the question asks for {kind.name}, but {one.text} is not in a unit of it"
     elif not _PERCENT.search(question) and not kind.allows(one):
-        yield f"a {kind.name} of {one.text} is impossible"
+        yield f"{kind.name} of {one.text} is impossible"
 
 
 def _has_symbols(answer: str, amount: Amount) -> bool:
@@ -247,7 +247,7 @@ def _judged(amount: Amount) -> Iterator[str]:
                 if is_stated and not _PERCENT.search(amount.unit.text):
                     yield f"{amount.text} is not in a unit of {kind.name}"
             elif (amount.unit is None or kind.fits(amount.unit)) and not kind.allows(amount):
-                yield f"a {kind.name} of {amount.text} is impossible"
+                yield f"{kind.name} of {amount.text} is impossible"
             return
 
 

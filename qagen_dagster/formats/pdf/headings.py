@@ -228,7 +228,9 @@ def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
     letters = {n: "".join(filter(str.isalpha, lines[n])) for n, *_ in blocks if n in edges}
     heads = Counter(letters.values())
     labels = {n for n, *_ in blocks if often[lines[n]] > _OFTEN}
-    return labels | {n for n, key in letters.items() if heads[key] > 1 and fonts[n].size < _MUCH_LARGER * body.size}
+    return labels | {
+        n for n, key in letters.items() if heads[key] > 1 and fonts[n].size < _MUCH_LARGER * body.size
+    }
 
 
 def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
@@ -281,7 +283,9 @@ def _after_front(blocks: list[Block], text: PdfText, title_letters: str) -> list
         return blocks
     texts = [n for n in range(after, end - 1) if is_prose(lines[n]) and is_prose(lines[n + 1])]
     start = min([*texts, *(n for n in range(after, end) if _opens(lines[n]))], default=end)
-    return [block for block in blocks if block[0] >= start and letters_of(_shown(block, lines)) != title_letters]
+    return [
+        block for block in blocks if block[0] >= start and letters_of(_shown(block, lines)) != title_letters
+    ]
 
 
 def _shown(block: Block, lines: list[str]) -> str:

@@ -105,7 +105,7 @@ class CombinationRun:
 
     workspace: Workspace
     planned: CombinationPlan
-    names: tuple[str, ...]
+    document_ids: tuple[str, ...]
     run_id: str
     spending_id: str
     pool: DocumentPool
@@ -122,7 +122,7 @@ class CombinationRun:
         """
         if self._begun.is_set():
             return []
-        wanted = set(self.names)
+        wanted = set(self.document_ids)
         tasks = self._tasks([entry for entry in self.planned.documents if entry.id in wanted])
         self._begun.set()
         return tasks
