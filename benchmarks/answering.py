@@ -20,8 +20,8 @@ from typing import Any
 from qagen_dagster.index.chunk_store import ChunkTable
 from qagen_dagster.index.search import Searcher, embed_document
 from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import ChunkHit, Ranking
+from qagen_dagster.records.index_options import IndexOptions
 
 LEAST_AT_5 = 0.95
 _RRF = 60  # the constant of reciprocal rank fusion

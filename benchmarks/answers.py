@@ -34,7 +34,8 @@ from qagen_dagster.models.embedders import EmbedderSpec, LocalEmbedder
 from qagen_dagster.models.ledger import LocalModel
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.records.answer import ChunkContext
-from qagen_dagster.records.corpus_options import AnsweringOptions, IndexOptions
+from qagen_dagster.records.corpus_options import AnsweringOptions
+from qagen_dagster.records.index_options import IndexOptions
 
 LEAST_F1 = 0.50
 _ALL = 100  # more chunks than an article has

@@ -27,8 +27,8 @@ from qagen_dagster.ingest.parsing import parse_corpus
 from qagen_dagster.loop.index import IndexBuild, build_index
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.embedders import DIMENSIONS, Vectors
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.index_options import IndexOptions
 
 CORPUS = "measured"
 CONFIG = """\

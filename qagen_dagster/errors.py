@@ -1,7 +1,7 @@
 """The exceptions that the layers of the package raise for each other.
 
 QagenError
-├── ConfigError             a file or flag that a person must correct (exit code 2)
+├── ConfigError             a file or flag that a person must correct
 ├── StoreError              a stored value that is missing or unreadable, or cannot be written
 ├── DocumentError           a document that cannot be parsed, with its outcome
 │   └── TooLargeError           a file of more bytes than allowed
@@ -22,7 +22,9 @@ from pathlib import Path
 
 
 class QagenError(Exception):
-    """Base class of all expected errors. The message is one line for a person."""
+    """Base class of all expected errors. The message is one line for a person. The command ends with `exit_code`."""
+
+    exit_code = 1
 
 
 class ConfigError(QagenError):
@@ -34,6 +36,8 @@ class ConfigError(QagenError):
         line: 1-based line in that file; None if it is not known.
         key: dotted key (`scenarios.rag_eval.name`); None if the error is not about a key.
     """
+
+    exit_code = 2
 
     def __init__(
         self, message: str, *, file: Path | str | None = None, line: int | None = None, key: str | None = None

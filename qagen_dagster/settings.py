@@ -1,7 +1,7 @@
 """Reads the environment variables. No other module does.
 
 The variables set the folders, the default profile, the limits, and how much runs in parallel. Nothing is read at import.
-Secrets are read one at a time and never stored.
+Secrets are read one at a time and never stored. The schedule is an option of the component (`components.py`).
 """
 
 import math

@@ -135,7 +135,8 @@ class Worker:
             last, used = used, spent() - before
             quiet = quiet + pause if used - last < _ALIVE * pause else 0.0
             if used >= seconds:
-                raise WorkerError(f"not done within {seconds:g} seconds of processor time", late=True)
+                what = " of processor time" if spent == self._processor_seconds else ""
+                raise WorkerError(f"not done within {seconds:g} seconds{what}", late=True)
             if quiet >= seconds:
                 raise WorkerError(f"nothing was done for {seconds:g} seconds", late=True)
             pause = max(_SHORTEST_PAUSE, seconds - used)

@@ -83,7 +83,7 @@ OWNERS = {
     "tenacity": ("models/retry.py",),
     "tokenizers": ("models/embedders.py",),
     "uvicorn": ("web/server.py",),
-    "xlsxwriter": ("publishing/questions/tables.py",),
+    "xlsxwriter": ("publishing/questions/export_formats.py",),
     "yaml": ("configuration/yaml_files.py", "formats/markdown.py", "publishing/questions/"),
 }
 

@@ -33,10 +33,10 @@ from qagen_dagster.records.corpus_options import (
     EvaluationOptions,
     FulltextOptions,
     GradingOptions,
-    IndexOptions,
     ScenarioConfig,
 )
 from qagen_dagster.records.document import Outcome
+from qagen_dagster.records.index_options import IndexOptions
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion
 from qagen_dagster.records.questions.results import DocumentEnd, Evidence, GenerationMetadata, RejectionReason
 from qagen_dagster.settings import PROJECT_ROOT, Settings, load_settings

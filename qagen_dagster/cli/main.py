@@ -16,7 +16,7 @@ import click
 from qagen_dagster import __version__
 from qagen_dagster.cli.echo import echo
 from qagen_dagster.cli.interrupts import leave
-from qagen_dagster.errors import ConfigError, QagenError
+from qagen_dagster.errors import QagenError
 from qagen_dagster.settings import load_settings
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -58,7 +58,7 @@ COMMANDS = {
     "scan": ("problems.tasks", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
     "score": ("evaluation", "Score another system on published questions."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
-    "stale": ("stale", "Show what is out of date, and why."),
+    "stale": ("status", "Show what is out of date, and why."),
     "stats": ("questions.stats", "Show counts, tokens and cost of each combination."),
     "status": ("status", "Show the state of corpora and combinations."),
     "summary": ("grading", "Show the grades of a run by document."),
@@ -185,7 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
         if "--debug" in words:
             raise
         if isinstance(error, QagenError):
-            _fail(str(error), 2 if isinstance(error, ConfigError) else 1)
+            _fail(str(error), error.exit_code)
         _fail(f"{type(error).__name__}: {error} (use --debug for a traceback)", 1)
     gc.freeze()  # so that the interpreter does not look for garbage several times as it ends
     sys.exit(code if isinstance(code, int) else 0)

@@ -87,14 +87,14 @@ class Copies:
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._stated: set[tuple[str, ...]] = set()  # statements (`is_statement`) of two words or more
+        self._statements: set[tuple[str, ...]] = set()  # statements (`is_statement`) of two words or more
         self._sizes: dict[str, set[int]] = {}  # sizes in words of the sentences, by their first word
         for number, sentence in enumerate(sentences):
             words = tuple(word for word, _ in _words_at(sentence.text))
             self._numbers.setdefault(words, number)
             self._sizes.setdefault(words[0], set()).add(len(words))
             if len(words) > 1 and is_statement(sentence.text):
-                self._stated.add(words)
+                self._statements.add(words)
 
     def find(self, answer: str, claims: Sequence[Sentence]) -> list[int | None]:
         """For each claim of the answer, the number of the document's sentence that it copies (the first, if it copies several); None if a word
@@ -113,7 +113,7 @@ class Copies:
 
     def _is_copy(self, words: tuple[str, ...], last: int) -> bool:
         number = self._numbers.get(words)
-        long = len(words) >= LEAST_COPIED or words in self._stated
+        long = len(words) >= LEAST_COPIED or words in self._statements
         return number is not None and (long or number == last + 1)
 
 
@@ -169,14 +169,14 @@ class Source:
     @cached_property
     def stems(self) -> tuple[tuple[str, ...], ...]:
         """The stems of each sentence. The stems of a table row include its column headers."""
-        return tuple(content_stems(text) for text in self._stated)
+        return tuple(content_stems(text) for text in self._sentence_texts)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
         return tuple(rows(self.text))
 
     @cached_property
-    def _stated(self) -> tuple[str, ...]:
+    def _sentence_texts(self) -> tuple[str, ...]:
         """The text of each sentence. In a table row, each cell follows its column header."""
         texts = [" ".join(sentence.text.split()) for sentence in self.sentences]
         for row in self.rows:
@@ -205,9 +205,9 @@ class Source:
     @cached_property
     def _line_starts(self) -> list[int]:
         starts = [0]
-        for number, char in enumerate(self.text):
+        for offset, char in enumerate(self.text):
             if char == "\n":
-                starts.append(number + 1)
+                starts.append(offset + 1)
         return starts
 
     def rarity(self, stem: str) -> float:
@@ -251,7 +251,7 @@ class Source:
 
     def window_text(self, window: Window) -> str:
         """The sentences of the window, joined by spaces. After a sentence without a final mark, such as a heading, a new line begins."""
-        chosen = self._stated[window.first : window.first + window.size]
+        chosen = self._sentence_texts[window.first : window.first + window.size]
         return "".join(text + (" " if _ENDED.search(text) else "\n") for text in chosen[:-1]) + chosen[-1]
 
     def window_stems(self, window: Window) -> list[str]:

@@ -16,8 +16,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from qagen_dagster.english.sentences import split
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk
+from qagen_dagster.records.index_options import IndexOptions
 
 if TYPE_CHECKING:
     import regex

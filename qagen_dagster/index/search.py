@@ -19,9 +19,9 @@ from qagen_dagster.index.chunks import CHUNKING_VERSION, chunks_of
 from qagen_dagster.index.ranking import WORDS_VERSION, words_of
 from qagen_dagster.models import embedders as minilm
 from qagen_dagster.models.embedders import Embedder, EmbedderSpec
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk, ChunkHit, Ranking
 from qagen_dagster.records.ids import content_hash, fingerprint
+from qagen_dagster.records.index_options import IndexOptions
 
 _KEPT_TEXTS = 16  # maximum number of texts outside the index whose chunks stay in memory
 _WIDER = 4  # ranked chunks for each returned chunk, because ranking and threshold use different scores

@@ -9,8 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from qagen_dagster.latex.structure import PICTURES, blanked, code_of, environments
-from qagen_dagster.mathematics.siunitx import written_out
-from qagen_dagster.mathematics.units import joined_ohms
+from qagen_dagster.mathematics.units import joined_ohms, written_out
 from qagen_dagster.mathematics.value_reading import known_unit
 from qagen_dagster.mathematics.values import CLOSE, ROUNDED, close, equal, known_value, rounds_to
 from qagen_dagster.records.data_files import read_table

@@ -55,11 +55,11 @@ def option_faults(question: str, options: Mapping[str, str], right: frozenset[st
     for letter, text in options.items():
         if _is_catch_all(text):
             yield f"option {letter} says '{text}': every option states an answer of its own"
-    keys = [options[letter] for letter in sorted(right)]
-    if len(keys) == 1:
-        yield from impossible_answer(question, keys[0])
-        yield from _of_another_quantity(options, keys[0])
-        yield from _standing_out(options, keys[0])
+    right_texts = [options[letter] for letter in sorted(right)]
+    if len(right_texts) == 1:
+        yield from impossible_answer(question, right_texts[0])
+        yield from _of_another_quantity(options, right_texts[0])
+        yield from _standing_out(options, right_texts[0])
 
 
 def equal_options(options: Mapping[str, str]) -> Iterator[str]:
@@ -221,9 +221,9 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
     if one.unit is not None and one.unit.text in _SYMBOL.findall(without_layout(question)):
         return
     if one.unit is not None and not kind.fits(one.unit) and one.value:
-        yield f"the question asks for a {kind.name}, but {one.text} is not in a unit of it"
+        yield f"the question asks for {kind.name}, but {one.text} is not in a unit of it"
     elif not _PERCENT.search(question) and not kind.allows(one):
-        yield f"a {kind.name} of {one.text} is impossible"
+        yield f"{kind.name} of {one.text} is impossible"
 
 
 def _has_symbols(answer: str, amount: Amount) -> bool:
@@ -247,7 +247,7 @@ def _judged(amount: Amount) -> Iterator[str]:
                 if is_stated and not _PERCENT.search(amount.unit.text):
                     yield f"{amount.text} is not in a unit of {kind.name}"
             elif (amount.unit is None or kind.fits(amount.unit)) and not kind.allows(amount):
-                yield f"a {kind.name} of {amount.text} is impossible"
+                yield f"{kind.name} of {amount.text} is impossible"
             return
 
 
@@ -265,8 +265,8 @@ def _triangles(plain: str) -> Iterator[str]:
 def _symbol_faults(head: str, value: Value) -> Iterator[str]:
     for pattern, name, low, high in _HEADS:
         number = value.size
-        shown = pattern.fullmatch(head) and (not value.united or value.text.endswith("%"))
-        if shown and not low - 1e-6 <= number <= high + 0.005:
+        applies = pattern.fullmatch(head) and (not value.united or value.text.endswith("%"))
+        if applies and not low - 1e-6 <= number <= high + 0.005:
             yield f"{head} = {value.text} is impossible for {name}"
     kind = {"m": MASS, "M": MASS, "F": FORCE}.get(re.sub(r"_.*", "", head))
     unit = next((amount.unit for amount in amounts(f"${value.text}$")), None) if value.lone else None

@@ -71,7 +71,7 @@ LEFTOVER_SECONDS = 3600.0  # a younger temporary file may belong to an active pr
 UNUSED_DAYS = 7.0  # a resumed run needs the last responses of a killed run, which are in no journal
 _ADDRESS = re.compile(r"[0-9a-f]{64}")
 _REFERENCE = re.compile(rb'"request_key":\s*"([0-9a-f]{64})"')
-_WITHOUT_REFERENCES = ("documents/", "published/", "history/", f"{LEDGER}/")
+_NOT_SCANNED = ("documents/", "published/", "history/", f"{LEDGER}/")
 
 
 class Fault(Record):
@@ -219,7 +219,7 @@ def _references(store: Store) -> frozenset[str]:
     return frozenset(
         found.decode("ascii")
         for key in store.list("")
-        if key.endswith(".json") and not key.startswith(_WITHOUT_REFERENCES)
+        if key.endswith(".json") and not key.startswith(_NOT_SCANNED)
         for found in _REFERENCE.findall(store.get(key) or b"")
     )
 

@@ -1,4 +1,4 @@
-"""Units of measurement as exact factors to base units.
+r"""Units of measurement as exact factors to base units, and the commands of siunitx (`written_out`).
 
 The factors of SI units, and of units that are used with them, are from the SI Brochure, 9th edition. Degrees and radians are numbers,
 so that 180 degrees equal pi.
@@ -95,3 +95,70 @@ def product(text: str, parts: Iterable[tuple[str, int]]) -> Unit:
         if found is not None:
             unit = unit.times(found, power)
     return unit
+
+
+_UNIT_MACROS = {name: symbol.replace("\u03a9", r"\Omega") for name, symbol in SPELLED.items()} | {
+    "degreeCelsius": r"\degree C", "celsius": r"\degree C", "weber": "Wb", "henry": "H", "becquerel": "Bq", "electronvolt": "eV",
+    "bar": "bar", "day": "day", "radian": "rad",
+}  # fmt: skip
+_ARGUMENT_ONLY = {"percent": r"\%", "degree": r"\degree"}  # outside of an argument, these stay as they are
+_PREFIX_MACROS = {
+    "kilo": "k", "milli": "m", "micro": r"\mu ", "nano": "n", "pico": "p", "mega": "M", "giga": "G", "centi": "c",
+}  # fmt: skip
+_BEFORE, _AFTER = {"square": 2, "cubic": 3}, {"squared": 2, "cubed": 3}
+_NAMES = "|".join((*_UNIT_MACROS, *_PREFIX_MACROS, *_BEFORE, *_AFTER, "per"))
+_GROUP = r"\{((?:[^{}]|\{[^{}]{0,40}\}){0,200})\}"
+_OPTION = r"(?![A-Za-z])\s*(?:\[[^\[\]]{0,200}\]\s*)?"
+_QUANTITY = re.compile(rf"\\(?:SI|qty){_OPTION}{_GROUP}\s*{_GROUP}")
+_NUMBER = re.compile(rf"\\num{_OPTION}{_GROUP}")
+_ANGLE = re.compile(rf"\\ang{_OPTION}\{{([^{{}};]{{0,40}})\}}")
+_UNIT = re.compile(rf"\\(?:si|unit){_OPTION}{_GROUP}")
+_LOOSE = re.compile(rf"(?:\\(?:{_NAMES})(?![A-Za-z])\s*)+")  # macros of units outside of a command
+_MACRO = re.compile(r"\\([A-Za-z]+)(?:\s*\{\s*([-+]?\d)\s*\})?|[^\s.~]")
+_POWER_OF_TEN = re.compile(r"(?<=[\d.])\s*[eE]\s*\+?(-?\d{1,3})")
+
+
+def written_out(latex: str) -> str:
+    r"""The text with numbers and upright units for siunitx's commands `\SI`, `\qty`, `\num`, `\ang`, `\si` and `\unit`, and for macros of units
+    without a command. An argument that is not understood stays as it is."""
+    text = _QUANTITY.sub(lambda one: f"{_plain_number(one[1])}\\,{_upright(one[2])}", latex)
+    text = _ANGLE.sub(r" \1 \\degree ", text)
+    text = _UNIT.sub(lambda one: _upright(one[1]), _NUMBER.sub(lambda one: _plain_number(one[1]), text))
+    return _LOOSE.sub(
+        lambda one: _upright(one[0]) if any(name in one[0] for name in _UNIT_MACROS) else one[0], text
+    )
+
+
+def _plain_number(text: str) -> str:
+    return _POWER_OF_TEN.sub(r" \\times 10^{\1}", text.strip())
+
+
+def _upright(text: str) -> str:
+    r"""The upright unit. `\per` counts for the next unit only, as in siunitx."""
+    if "\\" not in text:
+        return rf"\mathrm{{{text.strip().replace('.', ' ').replace('~', ' ')}}}"
+    parts: list[tuple[str, int]] = []
+    prefix, power = "", 1
+    for macro in _MACRO.finditer(text):
+        name = macro[1] or ""
+        if name in _PREFIX_MACROS:
+            prefix = _PREFIX_MACROS[name]
+        elif name == "per":
+            power = -power
+        elif name in _BEFORE:
+            power *= _BEFORE[name]
+        elif name in _AFTER or (name == "tothe" and macro[2]):
+            parts[-1:] = [(symbol, old * (_AFTER.get(name) or int(macro[2]))) for symbol, old in parts[-1:]]
+        elif symbol := (_UNIT_MACROS | _ARGUMENT_ONLY).get(name):
+            parts.append((prefix + symbol, power))
+            prefix, power = "", 1
+        elif name not in ("cdot", "of"):
+            return rf"\mathrm{{{text.strip()}}}"
+    text = ""
+    for symbol, power in parts:
+        below = power < 0 and text != ""
+        raised = abs(power) if below else power
+        text += ("/" if below else " " if text else "") + (
+            symbol if raised == 1 else f"{symbol}^{{{raised}}}"
+        )
+    return rf"\mathrm{{{text}}}"

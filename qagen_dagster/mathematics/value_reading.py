@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from qagen_dagster.mathematics.expressions import LONGEST, Expressions, Kind, Token, Unreadable, tokens
-from qagen_dagster.mathematics.siunitx import written_out
-from qagen_dagster.mathematics.units import INVERTED, ONE, Unit, named_unit, product
+from qagen_dagster.mathematics.expressions import LONGEST, Expressions, Unreadable
+from qagen_dagster.mathematics.tokens import Kind, Token, tokens
+from qagen_dagster.mathematics.units import INVERTED, ONE, Unit, named_unit, product, written_out
 
 CURRENCIES = {
     mark: unit.named(mark)

@@ -1,8 +1,8 @@
 """The budgets that limit the cost of model calls, and reservations for calls in flight.
 
 This module checks the allowances of a run, a partition and a document, and counts calls for the display of progress. `prices.py` has the
-price of a call, `loop/shared_budget.py` adds up the spending of all processes, and `loop/` decides what happens to a document when its
-budget is exhausted.
+price of a call, `tokens.py` the most tokens that it may take, `loop/shared_budget.py` adds up the spending of all processes, and `loop/`
+decides what happens to a document when its budget is exhausted.
 """
 
 import itertools

@@ -1,11 +1,33 @@
-"""The settings of a model in a profile: what is sent, limits, prices, batches. `configuration/profiles.py` reads the profiles."""
+"""The settings of a model in a profile: what is sent, limits, prices, batches; and the versions of embedded models. `configuration/profiles.py` reads the profiles."""
 
 from typing import Any
 
 from pydantic import Field
 
-from qagen_dagster.models.embedded_version import embedded_version
 from qagen_dagster.records.base import Record
+
+# A version is part of every fingerprint, so results of other rules count as results of another model. If a change of the rules
+# changes the submissions of a group of models, give the group a new version ("2", "3", ...) in the same change. Do so in no other
+# change, because a new version makes every stored result of the group stale. `tests/models/embedded/test_version.py` fails if
+# outputs change without a new version. The first versions are digests of the files that held the rules, because older results have these digests as versions.
+QUESTIONS_VERSION = "8"  # models "rules" and "matcher"; first 64a08149504d8350
+ANSWERING_VERSION = "6"  # model "reader"; first 64a08149504d8350
+EXAMS_VERSION = "5"  # models "exam-..."; first 052038541dec45bf
+PROBLEMS_VERSION = "7104a66924eec6df"  # models "problem-..."
+
+_BY_PREFIX = {
+    "rules": QUESTIONS_VERSION,
+    "matcher": QUESTIONS_VERSION,
+    "reader": ANSWERING_VERSION,
+    "exam": EXAMS_VERSION,
+    "problem": PROBLEMS_VERSION,
+}
+
+
+def embedded_version(model: str) -> str:
+    """The version of an embedded model's rules. A model without rules has QUESTIONS_VERSION."""
+    return _BY_PREFIX.get(model.partition("-")[0], QUESTIONS_VERSION)
+
 
 OPENING_CHARACTERS = 100_000  # about 25,000 tokens: a paper of 20 to 25 pages
 

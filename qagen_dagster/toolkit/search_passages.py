@@ -11,8 +11,8 @@ from qagen_dagster.errors import ModelError, ToolError
 from qagen_dagster.index.references import Reference
 from qagen_dagster.index.search import Searcher, search_of_text
 from qagen_dagster.models.embedders import Embedder
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import ChunkHit
+from qagen_dagster.records.index_options import IndexOptions
 from qagen_dagster.toolkit.document_view import DocumentView
 from qagen_dagster.toolkit.excerpt import enclose, head, one_line, row
 from qagen_dagster.toolkit.tool import Tool, tool

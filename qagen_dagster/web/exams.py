@@ -79,32 +79,34 @@ class ExamBank(review_set.ReviewSet):
         places = review_set.places_of(judged)
         return (self._row(key, one, places.get(key)) for key, one in self._ended.items())
 
-    def detail(self, key: str) -> review_set.Detail:
-        self.find(key)
-        ended = self._ended[key]
+    def detail(self, question_id: str) -> review_set.Detail:
+        self.find(question_id)
+        ended = self._ended[question_id]
         given = ended.given
         edited = (f"edited by {given.edited}",) if isinstance(given, ExamItem) and given.edited else ()
         notes = given.reasons if isinstance(given, RejectedItem) else edited
         title = f"{given.schema_id} {given.schema_title}, {given.difficulty.value}"
-        sections = (*_sections(ended), *_flaws(given), *_answers(self._statistics.get(key)))
+        sections = (*_sections(ended), *_flaws(given), *_answers(self._statistics.get(question_id)))
         texts = item_texts([given]).values() if isinstance(given, ExamItem) else ()
         figures = draw_figures(self._space, map(Drawing, texts))
         compiled = (review_set.COMPILED,) if isinstance(given, ExamItem) and find_engine() else ()
         sections = review_set.with_pictures(sections, figures)
-        return review_set.Detail(id=key, source=title, notes=notes, sections=sections, pictures=compiled)
+        return review_set.Detail(
+            id=question_id, source=title, notes=notes, sections=sections, pictures=compiled
+        )
 
-    def picture(self, key: str, page: int, label: str) -> PageImage | None:
-        self.find(key)
-        given, engine = self._ended[key].given, find_engine()
+    def picture(self, question_id: str, page: int, label: str) -> PageImage | None:
+        self.find(question_id)
+        given, engine = self._ended[question_id].given, find_engine()
         if not isinstance(given, ExamItem) or engine is None:
             return None
         return first_page(self._space, compile_document(engine, one_question(given)).pdf)
 
-    def fields(self, key: str) -> dict[str, str]:
-        return fields_of(self._editable(key).question_package)
+    def fields(self, question_id: str) -> dict[str, str]:
+        return fields_of(self._editable(question_id).question_package)
 
-    def edited(self, key: str, fields: Mapping[str, str]) -> review_set.Edited:
-        item = self._editable(key)
+    def edited(self, question_id: str, fields: Mapping[str, str]) -> review_set.Edited:
+        item = self._editable(question_id)
         found = edited_item(self._space, item, fields)
         if found.question_package == item.question_package:
             raise ConfigError("the edit changes nothing")
@@ -114,18 +116,18 @@ class ExamBank(review_set.ReviewSet):
             new_item=found.model_dump_json(),
         )
 
-    def _editable(self, key: str) -> ExamItem:
+    def _editable(self, question_id: str) -> ExamItem:
         """The item with the edit that applies to it, even if the bank does not have that edit yet."""
-        self.find(key)
-        given = self._ended[key].given
+        self.find(question_id)
+        given = self._ended[question_id].given
         if isinstance(given, RejectedItem):
             raise ConfigError("only items of the bank can be edited")
-        edit = edit_on(self._space, self.key, key)
+        edit = edit_on(self._space, self.key, question_id)
         return given if edit is None else ExamItem.model_validate_json(edit.new_item)
 
-    def lineage(self, key: str) -> review_set.Lineage:
-        self.find(key)
-        ended = self._ended[key]
+    def lineage(self, question_id: str) -> review_set.Lineage:
+        self.find(question_id)
+        ended = self._ended[question_id]
         facts = {**ended.given.models, "run": ended.result.run_id, "attempts": str(ended.given.attempts)}
         return review_set.Lineage(
             facts=facts, calls=review_set.calls_of(("item", call) for call in ended.result.calls)
@@ -150,11 +152,11 @@ class ExamBank(review_set.ReviewSet):
                 found[result.item.id] = Ended(result, result.item)
         return {**found, **{key: one for key, one in lost.items() if key not in found}}
 
-    def _row(self, key: str, ended: Ended, place: int | None) -> review_set.Row:
+    def _row(self, question_id: str, ended: Ended, place: int | None) -> review_set.Row:
         given = ended.given
         asked = None if given.question_package is None else given.question_package.question
         return review_set.Row(
-            id=key,
+            id=question_id,
             set_key=self.key,
             document=given.schema_id,
             outcome=review_set.REJECTED if isinstance(given, RejectedItem) else review_set.ACCEPTED,

@@ -62,9 +62,9 @@ class ProblemItems(review_set.ReviewSet):
         )
         return (self._row(key, one, places.get(key)) for key, one in self._made.items())
 
-    def detail(self, key: str) -> review_set.Detail:
-        self.find(key)
-        made = self._made[key]
+    def detail(self, question_id: str) -> review_set.Detail:
+        self.find(question_id)
+        made = self._made[question_id]
         record = made.record
         picture = (
             (review_set.Picture(label="source", page=1, title="Original"),) if record.problem.picture else ()
@@ -72,25 +72,25 @@ class ProblemItems(review_set.ReviewSet):
         figures = draw_figures(self._space, [drawing(record, made.item)])
         edited = record.edited.keys() & {made.item.made}
         return review_set.Detail(
-            id=key,
+            id=question_id,
             notes=("edited by a reviewer",) if edited else (),
             source=f"{record.id}: {made.item.made} ({record.problem.source_path})",
             pictures=(*picture, *((review_set.COMPILED,) if find_engine() else ())),
             sections=review_set.with_pictures(_sections(made), figures),
         )
 
-    def fields(self, key: str) -> dict[str, str]:
-        return {"LaTeX": self._editable(key).item.latex}
+    def fields(self, question_id: str) -> dict[str, str]:
+        return {"LaTeX": self._editable(question_id).item.latex}
 
-    def _editable(self, key: str) -> Made:
+    def _editable(self, question_id: str) -> Made:
         """The item with the edit that applies to it, even if the bank does not have that edit yet."""
-        self.find(key)
-        one, edit = self._made[key], edit_on(self._space, self.key, key)
+        self.find(question_id)
+        one, edit = self._made[question_id], edit_on(self._space, self.key, question_id)
         latex = one.item.latex if edit is None else edit.new_item
         return replace(one, item=one.item.model_copy(update={"latex": latex}))
 
-    def edited(self, key: str, fields: Mapping[str, str]) -> review_set.Edited:
-        made = self._editable(key)
+    def edited(self, question_id: str, fields: Mapping[str, str]) -> review_set.Edited:
+        made = self._editable(question_id)
         latex = edited_latex(self._space, self._bank, made.record, made.item, fields.get("LaTeX", ""))
         return review_set.Edited(
             new_question=question_of(latex)[:MOST_TEXT],
@@ -98,19 +98,19 @@ class ProblemItems(review_set.ReviewSet):
             new_item=latex,
         )
 
-    def picture(self, key: str, page: int, label: str) -> PageImage | None:
-        self.find(key)
-        found = self._made[key].record.problem.picture
+    def picture(self, question_id: str, page: int, label: str) -> PageImage | None:
+        self.find(question_id)
+        found = self._made[question_id].record.problem.picture
         if label == review_set.COMPILED.label:
-            picture = drawing(self._made[key].record, self._made[key].item)
+            picture = drawing(self._made[question_id].record, self._made[question_id].item)
             return rendering(self._space, picture.text, picture.preamble, picture.libraries)
         if found is None:
             return None
         return PageImage(found.media_type, self._space.store.read_bytes(picture_key(found)), 0, 0)
 
-    def lineage(self, key: str) -> review_set.Lineage:
-        self.find(key)
-        made = self._made[key]
+    def lineage(self, question_id: str) -> review_set.Lineage:
+        self.find(question_id)
+        made = self._made[question_id]
         calls = ((task.task.key, call) for task in made.tasks for call in task.calls)
         return review_set.Lineage(facts=dict(made.record.models), calls=review_set.calls_of(calls))
 
@@ -133,14 +133,14 @@ class ProblemItems(review_set.ReviewSet):
         key = TaskResult.key(self._bank.name, record.id, task.task.key, task.fingerprint)
         return self._space.store.find_valid(key, TaskResult) or task
 
-    def _row(self, key: str, made: Made, place: int | None) -> review_set.Row:
+    def _row(self, question_id: str, made: Made, place: int | None) -> review_set.Row:
         record, item = made.record, made.item
         why = "" if record.end is ProblemEnd.ACCEPTED else record.end.value  # others are not in exports
         if record.withdrawn.keys() & {ORIGINAL, item.made}:
             why = BY_REVIEWER
         model = next((task.model for task in reversed(made.tasks) if task.model), "")
         return review_set.Row(
-            id=key,
+            id=question_id,
             set_key=self.key,
             document=record.id,
             outcome=review_set.REJECTED if why else review_set.ACCEPTED,

@@ -156,15 +156,15 @@ class QuestionSet(review_set.ReviewSet):
     def _documents(self) -> dict[str, IndexEntry]:
         return {entry.id: entry for entry in self._space.index(self._combination.corpus).documents}
 
-    def detail(self, key: str) -> review_set.Detail:
-        one, entry = self._asked(key)
+    def detail(self, question_id: str) -> review_set.Detail:
+        one, entry = self._asked(question_id)
         lines, note = self._text(entry)
-        spans, panel = windows(one.evidence, len(lines)), self._panel.get(key)
+        spans, panel = windows(one.evidence, len(lines)), self._panel.get(question_id)
         doubt = ""
         if panel is not None and panel.other:
             doubt = f"{panel.suspicion:.0%} of the strong answerers of the panel answer: {panel.other}"
         return review_set.Detail(
-            id=key,
+            id=question_id,
             source=entry.source if entry is not None else one.source_document,
             line_count=len(lines),
             notes=tuple(text for text in (*_why(one), note, doubt) if text),
@@ -175,14 +175,14 @@ class QuestionSet(review_set.ReviewSet):
             grade=one.grade if isinstance(one, PublishedQuestion) else None,
         )
 
-    def lineage(self, key: str) -> review_set.Lineage:
+    def lineage(self, question_id: str) -> review_set.Lineage:
         """Models, run, cost and calls of the question, as `qagen show` shows them."""
-        one, _ = self._asked(key)
+        one, _ = self._asked(question_id)
         facts: dict[str, str] = {}
         try:
             with catalog_file(self._space.store) as file:
                 if isinstance(one, PublishedQuestion):
-                    known = queries.question(file, key)
+                    known = queries.question(file, question_id)
                     facts, calls = _facts(known), known.model_calls
                 else:
                     calls = queries.attempt_calls(file, self.key, one.document_id, attempt_of(one))
@@ -192,19 +192,19 @@ class QuestionSet(review_set.ReviewSet):
             facts=facts, calls=review_set.calls_of((call.stage, call) for call in calls)
         )
 
-    def lines(self, key: str, first: int, last: int) -> tuple[review_set.Line, ...]:
+    def lines(self, question_id: str, first: int, last: int) -> tuple[review_set.Line, ...]:
         """The lines from `first` to `last` of the document, but at most `MOST_LINES` after the first one."""
-        one, entry = self._asked(key)
+        one, entry = self._asked(question_id)
         lines, _ = self._text(entry)
         first, last = max(1, first), min(last, len(lines), first + MOST_LINES)
         return marked(lines, one.evidence, first, last)
 
-    def picture(self, key: str, page: int, label: str) -> PageImage | None:
+    def picture(self, question_id: str, page: int, label: str) -> PageImage | None:
         """The page with a frame around the visual called `label`; None if the document has no pages.
 
         Raises DocumentError if the corpus no longer has the document, and as `visual_image` does.
         """
-        one, entry = self._asked(key)
+        one, entry = self._asked(question_id)
         if entry is None:
             raise DocumentError("corrupt", f"{one.source_document} is no longer in the corpus")
         whole = PublishedVisual(label="", type=VisualType.PAGE, page=page, box=None)
@@ -212,10 +212,10 @@ class QuestionSet(review_set.ReviewSet):
         corpus = self._space.corpus(self._combination.corpus)
         return visual_image(corpus, entry, self._space.parsers(), visual, whole_page=True)
 
-    def _asked(self, key: str) -> tuple[Question, IndexEntry | None]:
+    def _asked(self, question_id: str) -> tuple[Question, IndexEntry | None]:
         """A question, and its document or None if the corpus no longer has the document. Raises StoreError for an unknown question."""
-        self.find(key)
-        question = self._questions[key]
+        self.find(question_id)
+        question = self._questions[question_id]
         return question, self._documents.get(question.document_id)
 
     def _text(self, entry: IndexEntry | None) -> tuple[list[str], str]:
@@ -260,7 +260,7 @@ class QuestionSet(review_set.ReviewSet):
         decisions = decisions_of(self._space, self.key).values()
         return found - made_by_edits(self._combination, (one for some in decisions for one in some))
 
-    def _row(self, key: str, one: Question, place: int | None) -> review_set.Row:
+    def _row(self, question_id: str, one: Question, place: int | None) -> review_set.Row:
         model, grade, attempt = self._generator, "", attempt_of(one)
         if isinstance(one, PublishedQuestion):
             outcome, reason, model = review_set.ACCEPTED, "", one.generation_metadata.generator_model
@@ -270,7 +270,7 @@ class QuestionSet(review_set.ReviewSet):
         else:
             outcome, reason = "retired", one.reason.value
         return review_set.Row(
-            id=key,
+            id=question_id,
             set_key=self.key,
             document=one.document_id,
             outcome=outcome,
@@ -284,7 +284,7 @@ class QuestionSet(review_set.ReviewSet):
             attempt=attempt,
             usd=self._costs.get((one.document_id, attempt)),
             place=place,
-            suspicion=self._panel[key].suspicion if key in self._panel else 0.0,
+            suspicion=self._panel[question_id].suspicion if question_id in self._panel else 0.0,
         )
 
 

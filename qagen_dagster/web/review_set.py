@@ -139,30 +139,30 @@ class ReviewSet(ABC):
     def _by_id(self) -> dict[str, Row]:
         return {row.id: row for row in self.rows}
 
-    def find(self, key: str) -> Row:
+    def find(self, question_id: str) -> Row:
         """The row of a question. Raises StoreError when the set has no such question."""
-        found = self._by_id.get(key)
+        found = self._by_id.get(question_id)
         if found is None:
-            raise StoreError(f"{self.key} has no question {key}: load the page again")
+            raise StoreError(f"{self.key} has no question {question_id}: load the page again")
         return found
 
     @abstractmethod
-    def detail(self, key: str) -> Detail:
+    def detail(self, question_id: str) -> Detail:
         """Everything about a question except its lineage. Raises StoreError when the set has no such question."""
 
     @abstractmethod
-    def lineage(self, key: str) -> Lineage:
+    def lineage(self, question_id: str) -> Lineage:
         """The models and calls behind a question. Raises StoreError when the set has no such question."""
 
-    def fields(self, key: str) -> dict[str, str]:
+    def fields(self, question_id: str) -> dict[str, str]:
         """The texts of an item that a reviewer can edit, by name; empty if the reviewer edits the question and the answer.
 
         Raises StoreError when the set has no such question, and ConfigError when it cannot be edited.
         """
-        self.find(key)
+        self.find(question_id)
         return {}
 
-    def edited(self, key: str, fields: Mapping[str, str]) -> Edited:
+    def edited(self, question_id: str, fields: Mapping[str, str]) -> Edited:
         """The item with edited `fields`, after new checks. Raises ConfigError, with the reason, if the edit is refused; and StoreError."""
         raise ConfigError(f"{self.key} has no fields to edit")
 
@@ -170,17 +170,17 @@ class ReviewSet(ABC):
         """The agreement of models with reviewers. `accepted` says for each question id whether the reviewers accepted the question."""
         return ()
 
-    def lines(self, key: str, first: int, last: int) -> tuple[Line, ...]:
+    def lines(self, question_id: str, first: int, last: int) -> tuple[Line, ...]:
         """Lines of the document of a question. Raises StoreError when the set has no such question."""
-        self.find(key)
+        self.find(question_id)
         return ()
 
-    def picture(self, key: str, page: int, label: str) -> PageImage | None:
+    def picture(self, question_id: str, page: int, label: str) -> PageImage | None:
         """The picture of a question; None if there is none.
 
         Raises StoreError when the set has no such question, and DocumentError when the picture cannot be drawn.
         """
-        self.find(key)
+        self.find(question_id)
         return None
 
 

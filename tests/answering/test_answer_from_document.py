@@ -23,8 +23,9 @@ from qagen_dagster.models.messages import AssistantMessage, Request, Response, T
 from qagen_dagster.models.spec import ModelSpec
 from qagen_dagster.models.wires.scripted import ScriptedProvider
 from qagen_dagster.records.answer import AnswerSource, ProxyCallbackResult, QAError, SemanticSearchAnswer
-from qagen_dagster.records.corpus_options import AnsweringOptions, FulltextOptions, IndexOptions
+from qagen_dagster.records.corpus_options import AnsweringOptions, FulltextOptions
 from qagen_dagster.records.document import Document
+from qagen_dagster.records.index_options import IndexOptions
 from tests.support.embeddings import WordEmbedder
 from tests.support.models import answer
 from tests.support.paper_server import Drip, PaperServer, Served, as_json, moved, page, paper

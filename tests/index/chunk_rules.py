@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import regex
 
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk
+from qagen_dagster.records.index_options import IndexOptions
 
 
 def check(text: str, chunks: tuple[Chunk, ...], options: IndexOptions) -> None:

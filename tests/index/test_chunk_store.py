@@ -10,8 +10,8 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.index.chunk_store import ChunkTable, EmbeddedDocument, documents_in, write_shard
 from qagen_dagster.index.ranking import words_of
 from qagen_dagster.index.search import embed_document
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Ranking
+from qagen_dagster.records.index_options import IndexOptions
 from tests.support.embeddings import WordEmbedder, vector
 
 OPTIONS = IndexOptions(chunk_characters=60, overlap_characters=0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from qagen_dagster.formats.base import ParsedText, ParseOptions, Source
 from qagen_dagster.formats.registry import parse_file
 from qagen_dagster.index.chunks import chunks_of, inner_positions
-from qagen_dagster.records.corpus_options import IndexOptions
+from qagen_dagster.records.index_options import IndexOptions
 from tests.formats.jats.test_reader import META, article
 from tests.index.chunk_rules import check
 from tests.support import waterworks

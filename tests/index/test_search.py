@@ -3,7 +3,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 from qagen_dagster.index.search import Searcher, search_of_text
-from qagen_dagster.records.corpus_options import IndexOptions
+from qagen_dagster.records.index_options import IndexOptions
 from tests.support.embeddings import WordEmbedder
 
 SMALL = IndexOptions(chunk_characters=60, overlap_characters=0)

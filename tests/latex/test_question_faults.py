@@ -158,3 +158,10 @@ def test_possible(text: str) -> None:
 @pytest.mark.parametrize(("question", "answer", "possible"), ANSWERS)
 def test_an_answer_is_of_the_asked_quantity(question: str, answer: str, possible: bool) -> None:
     assert (list(impossible_answer(question, answer)) == []) is possible
+
+
+def test_the_messages_have_no_article_before_the_quantity() -> None:
+    asked = list(impossible_answer("What is the energy of the ball?", r"$5\,\mathrm{m}$"))
+    stated = list(impossible_values(r"It has a mass of $-5\,\mathrm{kg}$."))
+    assert [fault.split(",")[0] for fault in asked] == ["the question asks for energy"]
+    assert [fault.split(" of ")[0] for fault in stated] == ["mass"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from qagen_dagster.errors import ResumeError
-from qagen_dagster.loop.questions.journal import DocumentJournal
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.state import Compared, Exhausted, GenerationFailed
 from qagen_dagster.store import Store
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from qagen_dagster.models.embedded_version import embedded_version
-from qagen_dagster.models.spec import ModelSpec
+from qagen_dagster.models.spec import ModelSpec, embedded_version
 
 
 def test_an_embedded_model_is_identified_by_its_rules_too() -> None:

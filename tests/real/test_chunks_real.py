@@ -11,7 +11,7 @@ import pytest
 from qagen_dagster.formats.base import ParsedText, ParseOptions
 from qagen_dagster.formats.parser_pool import FileSource, ParserPool
 from qagen_dagster.index.chunks import chunks_of
-from qagen_dagster.records.corpus_options import IndexOptions
+from qagen_dagster.records.index_options import IndexOptions
 from tests.index.chunk_rules import check
 
 REAL = Path(os.environ.get("QAGEN_REAL_DATA", ""))

@@ -9,9 +9,9 @@ import pytest
 
 from qagen_dagster.errors import PermanentModelError, ToolError
 from qagen_dagster.index.references import Passage, Reference
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import ChunkHit, Section
 from qagen_dagster.records.ids import Mode
+from qagen_dagster.records.index_options import IndexOptions
 from qagen_dagster.toolkit.search_passages import (
     MAX_CHARACTERS,
     MAX_TIKZ_CHARACTERS,

@@ -106,7 +106,7 @@ def plan_shards(
     settled = {"profile": planned.profile_name, "target_count": planned.limits.target_count}
     chosen = config.model_copy(update=settled)
     what = f"of {len(planned.documents)} documents"
-    yield from split(context, space, chosen, run.names, what, least=1, started=run.started)
+    yield from split(context, space, chosen, run.document_ids, what, least=1, started=run.started)
 
 
 def run_documents(context: dg.OpExecutionContext, shard: Payload, work: dg.ResourceParam[Work]) -> Payload:

@@ -30,7 +30,7 @@ _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 MAX_TITLE = 300  # characters
 _MAX_CHARS = 120
 _NEAR = 0.04  # maximum relative difference between sizes that count as equal; sizes are rounded
-_LARGE = 1.18  # times the body size; larger print is neither a label nor a running head
+_MUCH_LARGER = 1.18  # times the body size; larger print is neither a label nor a running head
 _LARGER = 1.05  # times the body size; such print is larger than running text
 _ALONE = 5  # pages; in a longer document, an outline of a single entry is useless
 _MUCH = 0.2  # a font with at least this share of the running text is an ordinary font
@@ -105,19 +105,19 @@ def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
 
     Only letters and digits are compared.
     """
-    wanted, end, start = letters_of(title), title[-3:], title[:6].casefold()
+    wanted, ending, opening = letters_of(title), title[-3:], title[:6].casefold()
     begun = 0
     for number in range(start_line, end_line + 1):
         shown = lines[number - 1]
         if len(shown) >= 2 * len(title) + 20:
             continue
-        if end.casefold() in shown.casefold():
+        if ending.casefold() in shown.casefold():
             letters = letters_of(shown)
             if letters.endswith(wanted) and len(letters) - len(wanted) < 14:
-                if end in shown:
+                if ending in shown:
                     return number
                 begun = begun or number
-        elif not begun and number < end_line and start in shown.casefold():
+        elif not begun and number < end_line and opening in shown.casefold():
             letters = letters_of(shown + lines[number])
             if wanted and letters.endswith(wanted) and len(letters) - len(wanted) < 14:
                 begun = number
@@ -147,11 +147,11 @@ class _Body:
         return apart and font.size >= max(1, _SMALLEST * self.size)
 
 
-def _set_apart(text: PdfText, title: str) -> list[Section]:
+def _set_apart(text: PdfText, title_letters: str) -> list[Section]:
     """The headings that are found by typography and wording."""
     body = _body(text)
     fonts = text.fonts
-    blocks = _after_front(_chosen(_blocks(text, body), text, body), text, title)
+    blocks = _after_front(_chosen(_blocks(text, body), text, body), text, title_letters)
     sizes = sorted({fonts[block[0]].size for block in blocks}, reverse=True)
     sizes = [size for n, size in enumerate(sizes) if not n or size < (1 - _NEAR) * sizes[n - 1]]
     found: list[Section] = []
@@ -228,7 +228,9 @@ def _repeated(blocks: list[Block], text: PdfText, body: _Body) -> set[int]:
     letters = {n: "".join(filter(str.isalpha, lines[n])) for n, *_ in blocks if n in edges}
     heads = Counter(letters.values())
     labels = {n for n, *_ in blocks if often[lines[n]] > _OFTEN}
-    return labels | {n for n, key in letters.items() if heads[key] > 1 and fonts[n].size < _LARGE * body.size}
+    return labels | {
+        n for n, key in letters.items() if heads[key] > 1 and fonts[n].size < _MUCH_LARGER * body.size
+    }
 
 
 def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
@@ -239,8 +241,8 @@ def _may_be(block: Block, text: PdfText, body: _Body) -> bool:
         return False
     font = text.fonts[first]
     below = lines[last + 1] if last + 1 < len(lines) else ""
-    if font.size >= _LARGE * body.size or _opens(shown):
-        return font.size >= _LARGE * body.size or not below[:1].islower()  # else a paragraph goes on
+    if font.size >= _MUCH_LARGER * body.size or _opens(shown):
+        return font.size >= _MUCH_LARGER * body.size or not below[:1].islower()  # else a paragraph goes on
     full = font.size < _LARGER * body.size and is_prose(below) and len(lines[last]) > _FULL * len(below)
     return not (full or _LABEL.match(shown) or _NO_WORDS.search(shown))
 
@@ -266,7 +268,7 @@ def _opens(text: str) -> bool:
     return bool(NUMBERED.match(text) or DIVISION.match(text) or NAMED.fullmatch(text))
 
 
-def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
+def _after_front(blocks: list[Block], text: PdfText, title_letters: str) -> list[Block]:
     """The blocks without any occurrence of the title, and without the front matter of the first page.
 
     The largest print of the first page is the title only if nothing after it is as large. Otherwise, all blocks are returned.
@@ -281,7 +283,9 @@ def _after_front(blocks: list[Block], text: PdfText, title: str) -> list[Block]:
         return blocks
     texts = [n for n in range(after, end - 1) if is_prose(lines[n]) and is_prose(lines[n + 1])]
     start = min([*texts, *(n for n in range(after, end) if _opens(lines[n]))], default=end)
-    return [block for block in blocks if block[0] >= start and letters_of(_shown(block, lines)) != title]
+    return [
+        block for block in blocks if block[0] >= start and letters_of(_shown(block, lines)) != title_letters
+    ]
 
 
 def _shown(block: Block, lines: list[str]) -> str:

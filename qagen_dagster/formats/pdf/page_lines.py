@@ -7,8 +7,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.bidi import in_reading_order
-from qagen_dagster.formats.pdf.font_tables import has_symbols
-from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, mark_checkboxes, mark_scripts, split
+from qagen_dagster.formats.pdf.fragments import (
+    Fragments,
+    fragments_of,
+    has_symbols,
+    mark_checkboxes,
+    mark_scripts,
+    split,
+)
 from qagen_dagster.formats.pdf.hidden import without_hidden
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order

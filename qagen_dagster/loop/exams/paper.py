@@ -15,7 +15,7 @@ from typing import TypeVar
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.exams.duplicates import families
 from qagen_dagster.loop.workspace import Workspace
-from qagen_dagster.models.embedded.random_numbers import Draw
+from qagen_dagster.models.embedded import Draw
 from qagen_dagster.records.base import Difficulty
 from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem

@@ -81,7 +81,7 @@ def read_row(line: bytes) -> tuple[str, AnswerToGrade]:
 
 def read_object(line: bytes) -> dict[str, object]:
     """The JSON object in one line. Raises ValueError with a description of the fault."""
-    if len(line) >= MOST_BYTES:
+    if len(line.rstrip(b"\r\n")) > MOST_BYTES:
         raise ValueError(f"longer than {MOST_BYTES:,} bytes")
     try:
         text = line.removeprefix(b"\xef\xbb\xbf").decode("utf-8").strip()
@@ -124,10 +124,10 @@ def _word_field(fields: dict[str, object], name: str) -> str:
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their 1-based numbers. A line that is too long is cut after MOST_BYTES. Raises ConfigError."""
+    """The lines that are not blank, with 1-based numbers. A line that is too long is cut after more than MOST_BYTES. Raises ConfigError."""
     number = 0
     with open_file(path) as file:
-        while line := file.readline(MOST_BYTES):
+        while line := file.readline(MOST_BYTES + 1):
             number += 1
             if number == 1 and line.lstrip(_BLANK).startswith((b"\xff\xfe", b"\xfe\xff", b"[")):
                 raise ConfigError(
@@ -135,8 +135,8 @@ def lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 )
             if line.strip(_BLANK):
                 yield number, line
-            while len(line) >= MOST_BYTES and not line.endswith(b"\n"):
-                line = file.readline(MOST_BYTES)
+            while len(line) > MOST_BYTES and not line.endswith(b"\n"):
+                line = file.readline(MOST_BYTES + 1)
 
 
 @dataclass

@@ -24,9 +24,9 @@ from qagen_dagster.loop.journal import JournalFile
 from qagen_dagster.loop.parallel import EarlyStop, WorkOutcome
 from qagen_dagster.loop.questions.across_documents import AcrossStage
 from qagen_dagster.loop.questions.carry_over import EarlierSet, is_finished, is_same_content, moved
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentPool, DocumentWork, QAModels, question_models
 from qagen_dagster.loop.questions.imported import DOCUMENTS, ImportStage, Matched
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import loop_limits
 from qagen_dagster.loop.questions.no_answer.prove import CorpusPassages
 from qagen_dagster.loop.questions.no_answer.stage import (
@@ -105,7 +105,7 @@ class CombinationRun:
 
     workspace: Workspace
     planned: CombinationPlan
-    names: tuple[str, ...]
+    document_ids: tuple[str, ...]
     run_id: str
     spending_id: str
     pool: DocumentPool
@@ -122,7 +122,7 @@ class CombinationRun:
         """
         if self._begun.is_set():
             return []
-        wanted = set(self.names)
+        wanted = set(self.document_ids)
         tasks = self._tasks([entry for entry in self.planned.documents if entry.id in wanted])
         self._begun.set()
         return tasks
@@ -132,8 +132,8 @@ class CombinationRun:
         self.pool.add(self.begin())
         wanted = set(document_ids)
         entries = [entry for entry in self.planned.documents if entry.id in wanted]
-        tried_again = [entry for entry in entries if entry.id not in self._results]
-        self.pool.add(self._tasks(tried_again))
+        without_future = [entry for entry in entries if entry.id not in self._results]
+        self.pool.add(self._tasks(without_future))
         outcome, results = WorkOutcome[str](), _Results()
         for entry in entries:
             if entry.id in self._results:
@@ -278,8 +278,8 @@ class CombinationRun:
     def _across(self, entry: IndexEntry, work: DocumentWork, models: QAModels) -> GenerationResult:
         end = unusable(work.context)
         if end is not None or self._passages is None:
-            missing = Done(end=DocumentEnd.NOT_USABLE, detail="the corpus has no search index")
-            return result_of(work, models, QAState(), end or missing)
+            no_index = Done(end=DocumentEnd.NOT_USABLE, detail="the corpus has no search index")
+            return result_of(work, models, QAState(), end or no_index)
         journal = self._stage_journal(entry, self.planned.proof_work(entry))
         return AcrossStage(work, models, self._passages, journal).run()
 

@@ -112,7 +112,7 @@ class Work:
     def document_counts(self) -> tuple[int, int]:
         """Returns (ended, total): the number of documents of `ask` whose work has ended, and the number of all documents of `ask`."""
         runs = list(self._begun.values())
-        return sum(len(set(run.ended)) for run in runs), sum(len(run.names) for run in runs)
+        return sum(len(set(run.ended)) for run in runs), sum(len(run.document_ids) for run in runs)
 
     def end(self) -> None:
         """Start no further document."""

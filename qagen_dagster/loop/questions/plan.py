@@ -14,6 +14,7 @@ from qagen_dagster.configuration.profiles import Profile, Role
 from qagen_dagster.errors import ConfigError
 from qagen_dagster.loop.configuration import Configuration, model_names, model_settings
 from qagen_dagster.loop.questions.carry_over import EarlierSet
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import RULES, answering_role, question_models
 from qagen_dagster.loop.questions.fingerprint import (
     IMPORT_VERSION,
@@ -22,7 +23,6 @@ from qagen_dagster.loop.questions.fingerprint import (
     specs_of,
     work_fingerprint,
 )
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits, mix_of, staged_of, wanted_limits
 from qagen_dagster.loop.shared_budget import effective_budget
 from qagen_dagster.loop.workspace import Workspace

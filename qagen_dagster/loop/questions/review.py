@@ -13,8 +13,8 @@ from qagen_dagster.agents.questions.validator import judge, rejection
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.parallel import map_in_parallel
 from qagen_dagster.loop.questions.combination_run import CombinationRun
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentPool, QAModels
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.plan import RunOptions, plan
 from qagen_dagster.loop.questions.state import Judged
 from qagen_dagster.loop.review import QuestionReview, ReviewState, decisions_of, state_of

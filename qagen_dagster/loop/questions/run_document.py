@@ -18,8 +18,8 @@ from qagen_dagster.loop.questions import model_checks, state_machine
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch.run_document import run_batch
 from qagen_dagster.loop.questions.carry_over import all_retired, carried
+from qagen_dagster.loop.questions.document_journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.result import (
     pairs_of,

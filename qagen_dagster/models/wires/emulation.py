@@ -69,7 +69,7 @@ class EmulatedTools(Wrapper):
         return response.model_copy(update={"message": message, "stop": Stop.LENGTH if cut else Stop.TOOLS})
 
 
-def in_words(request: Request, structured_output: str) -> Request:
+def in_words(request: Request, output_mode: str) -> Request:
     """The same conversation without tools: calls as JSON text, results as user messages."""
     messages: list[Message] = []
     for message in request.messages:
@@ -87,7 +87,7 @@ def in_words(request: Request, structured_output: str) -> Request:
         f"- {tool.name}{_shape(tool.parameters)}: {' '.join(tool.description.split())}"
         for tool in request.tools
     )
-    schema = {"json_schema": _union(request.tools), "json_object": {"type": "object"}}.get(structured_output)
+    schema = {"json_schema": _union(request.tools), "json_object": {"type": "object"}}.get(output_mode)
     system = f"{request.system}\n\n{_RULES.format(example=_example(request.tools[0]))}\n{tools}"
     return request.model_copy(update={**plain, "system": system, "output_schema": schema})
 

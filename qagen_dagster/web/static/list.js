@@ -1,5 +1,6 @@
 "use strict";
 // The filters, and the list of the questions that they let through. Only the visible rows of the list are elements.
+// A row is a `Row` of web/review_set.py.
 
 const ROW_HEIGHT = 92; // pixels, as in page.css
 const SPARE = 8; // rows above and below the visible ones

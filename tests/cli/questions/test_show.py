@@ -5,8 +5,7 @@ import json
 import pytest
 
 from qagen_dagster.cli.questions.run import distinct_questions, report
-from qagen_dagster.cli.questions.show import spread
-from qagen_dagster.loop.questions.listing import ListedQuestion, Outcome
+from qagen_dagster.cli.questions.show import ListedQuestion, Outcome, spread
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.ids import Combination, question_id
 from qagen_dagster.records.questions.results import (

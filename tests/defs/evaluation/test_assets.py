@@ -6,8 +6,7 @@ from typing import Any
 import dagster as dg
 import pytest
 
-from qagen_dagster.defs.evaluation.assets import evaluation_results
-from qagen_dagster.defs.evaluation.metadata import of_answers, of_closed_book, of_retrieval
+from qagen_dagster.defs.evaluation.assets import evaluation_results, of_answers, of_closed_book, of_retrieval
 from qagen_dagster.loop.evaluation.ranking_measures import metrics
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.corpus_options import EvaluationOptions

@@ -21,9 +21,9 @@ from qagen_dagster.loop.grading.grade_set import RunMark
 from qagen_dagster.loop.index import build_index, is_indexed
 from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.models.budget import Allowance
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import Kind
+from qagen_dagster.records.index_options import IndexOptions
 from qagen_dagster.records.questions.results import Evidence
 from tests.loop.conftest import CORPUS, PROFILE, PlayedWorkspace, put_documents
 from tests.loop.evaluation.evaluation_set import facts, opened, pair, put_published

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import AssistantMessage, Request

@@ -6,8 +6,8 @@ from itertools import product
 from typing import Any
 
 from qagen_dagster.agents.questions.context import QAContext
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import QAModels
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.models.messages import AssistantMessage, Request
 from qagen_dagster.records.questions.results import GenerationResult

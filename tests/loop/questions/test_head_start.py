@@ -39,12 +39,12 @@ def test_the_run_waits_for_the_documents_that_were_begun(workspace: PlayedWorksp
         assert list(work.run_ids) == [COMBINATION.key]
         run = work.questions(COMBINATION, RunOptions(), work.run_ids[COMBINATION.key], "another")
         assert run.spending_id == work.spending_id
-        outcome = run.wait_for(run.names, None)
-        assert sorted(outcome.finished) == list(run.names)
+        outcome = run.wait_for(run.document_ids, None)
+        assert sorted(outcome.finished) == list(run.document_ids)
         assert work.document_counts() == (3, 3)
     asked = len(play.log)
     planned = plan(workspace, COMBINATION, RunOptions())
-    assert run_shard(workspace, planned, run.names, "later").reused == list(run.names)
+    assert run_shard(workspace, planned, run.document_ids, "later").reused == list(run.document_ids)
     assert len(play.log) == asked
 
 

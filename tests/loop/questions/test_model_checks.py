@@ -13,8 +13,8 @@ import pytest
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.loop.questions import model_checks
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.loop.questions.state import Controlled, Judged, QAState, Recheck, Validate

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from qagen_dagster.agents.questions.context import QAContext
 from qagen_dagster.errors import BudgetExhaustedError, PermanentModelError
+from qagen_dagster.loop.questions.document_journal import DocumentJournal, QuestionJournal, events_of
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.journal import DocumentJournal, QuestionJournal, events_of
 from qagen_dagster.loop.questions.limits import QALimits
 from qagen_dagster.loop.questions.run_document import run_document, unusable
 from qagen_dagster.loop.questions.state import Event

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.models.embedded.provider import MECHANISMS
-from qagen_dagster.models.embedded_version import (
+from qagen_dagster.models.spec import (
     ANSWERING_VERSION,
     EXAMS_VERSION,
     PROBLEMS_VERSION,
@@ -20,7 +20,7 @@ RECORDS = "run `python -m tests.models.embedded.version_inputs` to record the ne
 @pytest.mark.parametrize("group", GROUPS)
 def test_outputs_change_only_with_the_version(group: str) -> None:
     found, before = current(group), recorded()[group]
-    constant = f"{group.upper()}_VERSION in models/embedded_version.py"
+    constant = f"{group.upper()}_VERSION in models/spec.py"
     if found["version"] == before["version"]:
         assert found["outputs"] == before["outputs"], (
             f"the embedded models of {group} submit something else than before. If that is not wanted, undo it. If it is, "

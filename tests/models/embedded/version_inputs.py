@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from qagen_dagster.agents.answering import prompt as answerer_prompt
-from qagen_dagster.models import embedded_version as versions
+from qagen_dagster.models import spec as versions
 from qagen_dagster.models.embedded.exams.roles import FAMILIES
 from qagen_dagster.models.embedded.provider import EmbeddedProvider
 from qagen_dagster.models.messages import Request, Text, ToolSpec, UserMessage
@@ -212,7 +212,7 @@ def record() -> None:
         found = current(group)
         before = known.get(group, found)
         if found["version"] == before["version"] and found != before:
-            raise SystemExit(f"{group}: raise {group.upper()}_VERSION in models/embedded_version.py first")
+            raise SystemExit(f"{group}: raise {group.upper()}_VERSION in models/spec.py first")
         known[group] = found
     RECORD.write_text(json.dumps(known, indent=2) + "\n", "utf-8")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from dataclasses import replace
 
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.document_work import DocumentWork
-from qagen_dagster.loop.questions.journal import DocumentJournal
 from qagen_dagster.loop.questions.limits import BatchLimits
 from qagen_dagster.loop.questions.run_document import run_document
 from qagen_dagster.records.corpus_options import BatchOptions, QuestionType

@@ -140,6 +140,8 @@ class QuoteFinder:
         lengths = range(1, len(reduced) + 1)
         # The length of the longest beginning that occurs. If a beginning occurs, every shorter beginning occurs, too.
         agreeing = bisect_left(lengths, True, key=lambda size: reduced[:size] not in self._skeleton.text)
+        if 0 < agreeing == len(reduced) < _MIN_SKELETON:
+            return "it is too short to be found in other case or signs. Copy whole words, exactly as they are"
         if agreeing < _MIN_SKELETON:
             return f"its beginning {quote.quote[:60]!r} is nowhere. Search for a few of its words, then copy them"
         if agreeing == len(reduced):

@@ -25,9 +25,9 @@ from qagen_dagster.loop.questions import model_checks
 from qagen_dagster.loop.questions import state as qa
 from qagen_dagster.loop.questions.batch import state as batch
 from qagen_dagster.loop.questions.batch.state_machine import next_step, pair_of, replay, rule_of, transition
+from qagen_dagster.loop.questions.document_journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.document_work import DocumentWork, QAModels
 from qagen_dagster.loop.questions.duplicates.similarity import find_duplicates
-from qagen_dagster.loop.questions.journal import DocumentJournal, events_of
 from qagen_dagster.loop.questions.limits import BatchLimits, Fit, Wanted, fit_of
 from qagen_dagster.loop.questions.result import ENDED, result_of, shortfalls, why_ended, with_missing
 from qagen_dagster.loop.questions.state_machine import check_recheck, check_replies, wanted_only

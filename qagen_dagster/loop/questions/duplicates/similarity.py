@@ -16,7 +16,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.embedders import Encode, Vectors
 from qagen_dagster.records.ids import normalise
 
-# Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README).
+# Cosines of MiniLM, chosen on the tuning half of benchmarks/dedupe (see its README). The batch strategy has `BatchOptions.similarity`.
 MERGE_THRESHOLD = 0.8  # from this cosine on, the same content words, roles and answer suffice without a model
 # From these cosines on, a model decides. The less the answers agree, the higher is the threshold.
 GREY_FROM = {Match.SAME: 0.55, Match.CLOSE: 0.65, Match.APART: 0.8}

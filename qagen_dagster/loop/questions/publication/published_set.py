@@ -11,9 +11,9 @@ from qagen_dagster.errors import StoreError
 from qagen_dagster.index.chunks import chunks_of
 from qagen_dagster.ingest.corpus_files import stored_text
 from qagen_dagster.publishing.questions.exported_set import Passage, Place
-from qagen_dagster.records.corpus_options import IndexOptions
 from qagen_dagster.records.document import Chunk, CorpusIndex, LineRange, joined
 from qagen_dagster.records.ids import Combination, content_hash
+from qagen_dagster.records.index_options import IndexOptions
 from qagen_dagster.records.questions.published import CorpusGenerationResult, PublishedQuestion, content_id
 from qagen_dagster.records.questions.results import Evidence
 from qagen_dagster.store import Store

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Any
 
 from qagen_dagster.mathematics.floats import exact_of
-from qagen_dagster.models.embedded.random_numbers import Draw
+from qagen_dagster.models.embedded import Draw
 from qagen_dagster.records.data_files import read_table
 
 

@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Any
 
 from qagen_dagster.mathematics.values import Quantity, equal, known_value, value_of
+from qagen_dagster.models.embedded import Draw
 from qagen_dagster.models.embedded.conversation import Action, Conversation
 from qagen_dagster.models.embedded.exams.family import FAMILIES, Draft, Family
 from qagen_dagster.models.embedded.exams.stems import Solved, solve
-from qagen_dagster.models.embedded.random_numbers import Draw
 from qagen_dagster.records.exams.submissions import LETTERS, read_sample
 
 OPTIONS = LETTERS[:5]  # of every question

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from qagen_dagster.latex.comparison import final_answer, numbers_of, same_answer
 from qagen_dagster.latex.structure import environments, options_of, solution_of, statement_of
+from qagen_dagster.models.embedded import Draw
 from qagen_dagster.models.embedded.problems import reading
-from qagen_dagster.models.embedded.random_numbers import Draw
 from qagen_dagster.records.problems.submissions import ANSWER_MARK, Format
 
 _ASKS = re.compile(

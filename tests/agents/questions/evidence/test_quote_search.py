@@ -293,3 +293,11 @@ def test_a_long_document_is_searched_in_linear_time() -> None:
 )
 def test_the_mark_of_a_footnote_may_be_left_out(text: str, quote: str, found: bool) -> None:
     assert (find(quote, lines=tuple(text.split("\n"))) is not None) == found
+
+
+def test_a_short_quote_that_occurs_in_other_case_is_not_said_to_be_nowhere() -> None:
+    said = index().disagreement(EvidenceQuote(quote="Range error", start_line=None))
+    assert "agrees" not in said
+    short = index().disagreement(EvidenceQuote(quote="RANGE", start_line=None))
+    assert short.startswith("it is too short to be found in other case")
+    assert "is nowhere" in index().disagreement(EvidenceQuote(quote="QUARTZ", start_line=None))

@@ -15,7 +15,7 @@ from qagen_dagster.loop.questions.batch.state_machine import (
     rule_of,
     transition,
 )
-from qagen_dagster.loop.questions.journal import DocumentJournal
+from qagen_dagster.loop.questions.document_journal import DocumentJournal
 from qagen_dagster.loop.questions.state import Carried, Recheck, Validate
 from qagen_dagster.models.messages import Request
 from qagen_dagster.records.corpus_options import QuestionType

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from qagen_dagster.latex.amounts import amounts
 from qagen_dagster.latex.comparison import same_answer
-from qagen_dagster.mathematics.siunitx import written_out
+from qagen_dagster.mathematics.units import written_out
 
 _PRINTED = [
     (r"\SI{300}{cm}", r"300\,\mathrm{cm}"),
