@@ -1,7 +1,7 @@
 """Finds quotes in the text of a document.
 
-Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis. A match never begins or ends inside a
-word or a number. The evidence is the matched text of the document, not the model's copy.
+Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis. No match cuts a number or (in
+cased scripts) a word. The evidence is the matched text of the document, not the model's copy.
 """
 
 import re
@@ -69,7 +69,7 @@ def skeleton(text: str) -> Skeleton:
 
 
 def _between_letters(text: str, index: int) -> bool:
-    """Whether a dash joins or breaks words, apart from white space and markup. Such dashes depend on typesetting."""
+    """Whether a dash stands between two letters, skipping white space and markup. Such dashes depend on typesetting."""
     before = next((char for char in reversed(text[max(0, index - 40) : index]) if not _passed(char)), "")
     after = next((char for char in text[index + 1 : index + 41] if not _passed(char)), "")
     return before.isalpha() and after.isalpha()
@@ -115,7 +115,7 @@ class QuoteFinder:
         return next(iter(self.matches(quote, visual)), None)
 
     def matches(self, quote: EvidenceQuote, visual: str | None = None) -> list[Evidence]:
-        """All matches of a quote, the nearest to its stated line first."""
+        """Matches of a quote, the nearest to its stated line first."""
         wanted = _PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()
         spans = self._exact(wanted)
         near = quote.start_line or 1
