@@ -332,7 +332,7 @@ class DocumentRun:
         return _sampled(state, [self.reading.near(words, budget) for budget in budgets], tries)
 
     def _is_cached(self, model: Model) -> bool:
-        """Whether the provider probably has the text that the generator saw in its cache for `model`, because both are the same model.
+        """Whether the provider's cache for `model` probably has the text that the generator saw, because both are the same model.
         False if `model` is called through provider batches, because a batch takes longer than the cache lasts."""
         spec, writer = model.spec, self.models.generator.spec
         return spec.execution == "direct" and (spec.name, spec.base_url) == (writer.name, writer.base_url)
