@@ -56,8 +56,8 @@ def same_fact(
 def without_document(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged, guess: str = ""
 ) -> Judged:
-    """Let the validator answer an accepted candidate without the document, unless `guess` is its answer. If this is the proposed answer,
-    the question is trivial. Raises ModelError."""
+    """Let the validator answer an accepted candidate without the document, unless `guess` is already that answer. If the answer is
+    the proposed one, the question is trivial. Raises ModelError."""
     context, found, asked = work.context, judged.verdict, step.candidate.question
     if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged

@@ -139,7 +139,7 @@ class Row:
         ops: the configuration of the ops of a run, from the fields of a launch.
         needs: the products that the product is made from.
         why: the reasons why a partition is out of date, one line each. Raises QagenError.
-        inputs: a value that changes with the inputs of a partition, apart from the configuration.
+        inputs: a value that changes with the inputs of a partition, except the configuration.
         keys: the partitions of a unit that are kept up to date. For most products these are the partitions that have been made before.
         profile: the profile that the models of a partition come from.
         observed: the configuration of the product, if it has one.

@@ -111,7 +111,7 @@ class QuoteFinder:
         return skeleton(self._text)
 
     def find(self, quote: EvidenceQuote, visual: str | None = None) -> Evidence | None:
-        """The match of a quote that is nearest to its stated line; None when it is not in the document."""
+        """The match of a quote that is nearest to its stated line; None when the quote is not in the document."""
         return next(iter(self.matches(quote, visual)), None)
 
     def matches(self, quote: EvidenceQuote, visual: str | None = None) -> list[Evidence]:
