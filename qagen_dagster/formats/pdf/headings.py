@@ -101,7 +101,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The first line that ends with `title`; else one that does so in other case, or together with the next line; else 0.
+    """The first line that ends with `title`; else the first that ends with it in other case, or together with the next line; else 0.
 
     Only letters and digits are compared.
     """

@@ -21,7 +21,7 @@ from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, G
 
 _CHARACTERS_PER_QUESTION = 250  # if the text is shorter than this times the target, the questions run out
 ENOUGH = 5  # enough finished documents of the combination; with fewer, other combinations count, too
-# The narrowest ranges, as factors: with enough documents of the combination, with enough documents in all, and with fewer in all.
+# The narrowest ranges, as factors: with enough documents of the combination, with enough of all combinations, and with fewer.
 FROM_OWN, FROM_OTHERS, FROM_FEW = 1.5, 2.0, 3.0
 _PARTS = 20  # parts of equal size into which finished documents are divided; ranges leave out the first and the last part
 _CACHING = ("openai", "anthropic")  # providers that cache the common beginning of requests

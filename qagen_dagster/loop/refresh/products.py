@@ -223,7 +223,7 @@ def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configur
 
 
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
-    """The reasons why a combination is out of date. Questions that were never graded are a reason: a run also grades them."""
+    """The reasons why a combination is out of date. If grading is made, questions that were never graded are a reason."""
     combination = Combination.from_key(key)
     found = why_outdated(space, combination, scope.options)
     if (

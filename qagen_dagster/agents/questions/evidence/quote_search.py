@@ -31,7 +31,7 @@ _SAME = str.maketrans(  # quotation marks, dashes, minus and ellipsis
         "\u2026": "...",
     }
 )
-_MIN_SKELETON = 8  # characters; a shorter quote must match exactly
+_MIN_SKELETON = 8  # characters; a quote whose skeleton is shorter must match exactly
 _MOST_PLACES = 200  # places of one quote that are compared, so that a repeated word costs little time
 _JOINED = (
     re.compile(  # two characters, the position, two characters: decimals, contractions, compounds, signs

@@ -185,7 +185,7 @@ class DocumentRun:
     def _reworded(
         self, rejection: questioner.Rejection, own: set[str], state: batch.BatchState, tries: int
     ) -> batch.Rewritten:
-        """Another wording of a question. It is refused if it is one of `own`, the former wordings, or repeats another question."""
+        """Another wording of a question. It is refused if it repeats another question, or a former wording (`own`)."""
         old = rejection.question
         known = [one for one in _known(state) if one[0] not in (old, *own)]
         found = questioner.rewrite(
