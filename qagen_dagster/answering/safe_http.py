@@ -131,8 +131,8 @@ def _check_spelling(host: str) -> None:
 
 
 def why_refused(address: Address, *, private: bool = False) -> str | None:
-    """The reason why an address is not allowed; None if it is allowed. `private` allows loopback and private addresses, but never
-    link-local addresses, where cloud providers serve secrets."""
+    """The reason why an address is not allowed; None if it is allowed. `private` allows loopback and private addresses, but not
+    the addresses (most are link-local) at which cloud providers serve secrets."""
     if private and (address.is_loopback or _is_home(address)):
         return None
     if isinstance(address, IPv6Address):

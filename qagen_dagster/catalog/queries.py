@@ -149,7 +149,7 @@ def versions(catalog: Path, combination: str) -> list[Row]:
 def compare(catalog: Path, first: str, second: str) -> list[Row]:
     """Compare two runs, profiles (their latest runs) or versions (`corpus/scenario/mode@number`). Each common combination has a row.
 
-    `first` and `second` have the run of each side with the version of the set after this run. `in_both` is the number of questions in both
+    Its `first` and `second` are the runs of the sides, with the version of the set after each. `in_both` is the number of questions in both
     versions, 0 if a side has no set. `only_in_first` and `only_in_second` are lists of questions. A retired question has its `reason`, and
     for each quote the text around it before and now.
     Raises StoreError when a name is unknown or ambiguous, or the two have no combination in common.

@@ -57,8 +57,8 @@ def run_document(
 ) -> TableRow:
     """The numbers of a document in a run. `deduplication` is what the corpus-wide deduplication spent on the document.
 
-    Questions that were `removed` from the set, as duplicates or by reviewers, count as rejected. The original of an edited question counts
-    as rejected, and the edited question as accepted in its place, or as another rejected question if it was removed, too.
+    Questions that were `removed` from the set, as duplicates or by reviewers, count as rejected. An edited question's original
+    counts as rejected. The edited question counts as accepted, or also as rejected if it was removed.
     """
     lost = [found for found in removed if found.rejection_reason is not RejectionReason.EDITED_BY_REVIEWER]
     reasons = None if one.rejected_by_reason is None else dict(one.rejected_by_reason)
@@ -135,7 +135,7 @@ def version_row(corpus: str, entry: IndexEntry, run_id: str, at: str, *, removed
 
 
 def document_rows(corpus: str, document: Document) -> Iterator[TableRow]:
-    """A document with any outcome, and its sections."""
+    """A document, parsed or not, and its sections."""
     keys = {"corpus": corpus, "document_id": document.id}
     yield (
         "documents",
@@ -173,7 +173,7 @@ def result_rows(
     *,
     collected: bool = True,
 ) -> Iterator[TableRow]:
-    """The result of one document, with the time and the run that generated it. Runs that reused the result are not named.
+    """One document's result, when it was recorded, and the run that made it. Runs that reused the result are not named.
 
     `collected`: whether the run has its own rows in `run_results`. If not, a row is made from the result.
     """
@@ -301,8 +301,8 @@ NAMES = {Ranking.WORDS: "bm25", Ranking.MEANING: "embedding", Ranking.BOTH: "fus
 def evaluation_rows(
     reports: Iterable[evaluation.EvaluationReport[Any]], latest: Iterable[evaluation.EvaluationReport[Any]]
 ) -> Iterator[TableRow]:
-    """The metrics and calls of all `reports`, and the questions of the `latest` report of each kind. The oldest report must come first."""
-    # A question that is not asked again is in every later report, with its calls. Each call gets only one row.
+    """The metrics and calls of all `reports`, and the questions of the `latest` reports. The oldest report must come first."""
+    # Later reports repeat a question that they do not ask again, and its calls. Each call gets only one row.
     written: set[tuple[str, str]] = set()
     for report in reports:
         yield from _numbers(report)

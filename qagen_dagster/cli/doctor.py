@@ -148,7 +148,7 @@ def _ledger(space: Workspace) -> Iterator[Finding]:
 
 
 def _document_sizes(space: Workspace) -> list[int]:
-    """The sizes of all documents: characters if their corpus is parsed, else bytes, and only of .txt and .md files."""
+    """The sizes of documents: in a parsed corpus in characters, else the bytes of its .txt and .md files."""
     sizes: list[int] = []
     for corpus in space.corpora.corpora.values():
         index = space.store.find_valid(CorpusIndex.key(corpus.key), CorpusIndex)

@@ -103,7 +103,7 @@ def load_corpora(folder: Path) -> Corpora:
 
 
 def find_corpus(folder: Path, key: str) -> Corpus:
-    """Read the corpus `key`. Raises ConfigError for a broken corpus, and for an unknown key; then the message lists the valid keys."""
+    """Read the corpus `key`. Raises ConfigError for a broken corpus, and for an unknown key (the message then lists the valid keys)."""
     return _CORPORA.find(folder, key)
 
 

@@ -179,7 +179,7 @@ def load_exams(corpora: Path) -> yaml_files.Loaded[Exam]:
 
 
 def find_exam(corpora: Path, key: str) -> Exam:
-    """Read the exam `key`. Raises ConfigError for a broken exam, and for an unknown key; then the message lists the valid keys."""
+    """Read the exam `key`. Raises ConfigError for a broken exam, and for an unknown key (the message then lists the valid keys)."""
     return _EXAMS.find(corpora / FOLDER, key)
 
 

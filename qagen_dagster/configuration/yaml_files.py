@@ -3,8 +3,8 @@
 A folder with a configuration file is a corpus, an exam or a problem set. A broken folder does not affect the
 other folders. Errors name the file, the line and the key as far as these are known.
 
-YAML must not have aliases, because a small file with aliases could expand without limit. It must not have
-tags or deep nesting either. In a file, a key must not occur twice in one mapping.
+YAML must not have tags, deep nesting or aliases (a small file with aliases could expand without limit). In a file, a key must not
+occur twice in one mapping.
 """
 
 from collections.abc import Callable

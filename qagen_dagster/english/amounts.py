@@ -169,7 +169,7 @@ class Amount:
     def same(self, other: "Amount") -> bool:
         """Whether `other` has the same number. The nouns may differ, but if both amounts have a measure, it must be the same measure.
 
-        If this amount is a limit ("more than 80"), it is the same as each value within it, unless their nouns differ, and as an equal limit
+        If this amount is a limit ("more than 80"), it is the same as each value within it (unless the nouns differ), and as an equal limit
         in the same direction.
         """
         pairs = self._values(other)

@@ -95,7 +95,7 @@ def equal(one: str, other: str) -> bool:
 
 def contradiction(one: str, other: str) -> str:
     """The reason why the answers cannot both be right; empty if they can be. Different names prove nothing, because a thing can have two
-    names. Amounts that differ by a power of ten prove nothing either, because the header of a table can give the scale."""
+    names. Amounts that differ by a power of ten also prove nothing, because the header of a table can give the scale."""
     a, b = _answer(one), _answer(other)
     if not a.normal or not b.normal or a.normal == b.normal:
         return ""
@@ -243,7 +243,7 @@ def _digits(value: float) -> int:
 
 def _contradict(a: _Answer, b: _Answer) -> bool:
     """Whether the directions of the answers are opposite, or only one of them negates. A negation counts if they share at least half of the
-    words of the longer answer, and if both or neither of them are a yes or no."""
+    words of the longer answer, and if both are a yes or no, or neither is."""
     alike = 2 * len(a.words & b.words) >= max(len(a.words), len(b.words))
     if alike and (a.polarity is None) == (b.polarity is None) and a.negates != b.negates:
         return True

@@ -147,7 +147,7 @@ def _broken(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _break(text: str, start: int, end: int) -> int | None:
-    """The space at which to break a sentence: the last one that fits, after a clause mark if possible, or else the next one; or None."""
+    """The space at which to break a sentence: the last one that fits, after a clause mark if possible; else the next space; else None."""
     spaces = [at for at in range(start + 1, start + LIMIT + 1) if _breakable(text, start, at)]
     clause = [at for at in spaces if at - start >= _SHORTEST and text[start:at].rstrip(" ")[-1:] in ",;:.!?"]
     if clause or spaces:

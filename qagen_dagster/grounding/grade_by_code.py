@@ -5,8 +5,8 @@ sentence that is too short for a phrase are searched one by one. A phrase that i
 `Amount.same` in `english/amounts.py` decides whether two numbers are equal.
 
 A claim that joins statements by "and" is split: "Both John and Peter were arrested" states two things. It is split only if each part is
-a whole statement. A claim about things together ("the two were brothers", "10 in total") is not split. Neither is a claim with a clause
-that may belong to one part only.
+a whole statement. A claim is not split if it is about things together ("the two were brothers", "10 in total"), or has a clause that may
+belong to only one part.
 """
 
 import re

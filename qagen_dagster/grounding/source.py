@@ -191,7 +191,7 @@ class Source:
 
     @cached_property
     def copies(self) -> Copies:
-        """The document's sentences, indexed for exact copies."""
+        """The document's sentences, indexed to find copies."""
         return Copies(self.sentences)
 
     @cached_property

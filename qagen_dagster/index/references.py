@@ -1,4 +1,4 @@
-"""Reads folders of references (PDF, TeX, STY), cuts them into passages, and searches these by both words and embeddings.
+"""Reads folders of references (PDF, TeX, STY), cuts them into passages, and searches these by words and embeddings together.
 
 Missing folders and unreadable files are logged and left out. Only names of files and headings are embedded, because embeddings of code
 rarely help a search, and because even a manual of a thousand pages has few headings.

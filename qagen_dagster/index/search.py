@@ -1,4 +1,4 @@
-"""Prepares documents for search, and searches their chunks by both embeddings and words.
+"""Prepares documents for search, and searches their chunks by embeddings and words together.
 
 A document is searched in the corpus' index, or else in its text, which is embedded on demand. `ranking.py` computes the scores, and
 `chunk_store.py` keeps the chunks.

@@ -1,4 +1,4 @@
-"""The files of a corpus, listed by name or refused without being parsed, and its stored documents, opened as views for agents.
+"""Lists the files of a corpus, refuses some without parsing them, and opens stored documents as views for agents.
 
 Links out of the corpus are not followed.
 """

@@ -2,7 +2,7 @@
 
 A value is impossible if it is outside the range of its quantity, or in a unit of another quantity. `tables.toml` lists common quantities
 of school physics and mathematics, which are recognised by their names beside a value. This module also checks speeds under any name,
-triangles, and values of a few symbols (sine, cosine, P, m, F). It does not find unlikely values.
+triangles, and values of a few symbols (such as sine, P, m). It does not find unlikely values.
 """
 
 import re
@@ -50,11 +50,11 @@ def without_figure(statement: str) -> Iterator[str]:
 
 
 def option_faults(question: str, options: Mapping[str, str], right: frozenset[str]) -> Iterator[str]:
-    """Faults of options. Each catch-all is a fault. If exactly one option is right, there are other faults: this option is impossible or
-    stands out by its length, or another option is in a unit of another quantity."""
+    """Faults of options. Each catch-all is a fault. If exactly one option is right, it is a fault if it is impossible or stands out by its
+    length, or if another option is in a unit of another quantity."""
     for letter, text in options.items():
         if _is_catch_all(text):
-            yield f"option {letter} says '{text}': every option states an answer of its own"
+            yield f"option {letter} says '{text}': an option must state its own answer"
     right_texts = [options[letter] for letter in sorted(right)]
     if len(right_texts) == 1:
         yield from impossible_answer(question, right_texts[0])
@@ -212,7 +212,7 @@ def impossible_answer(question: str, answer: str) -> Iterator[str]:
     """Faults: the answer is not in a unit of the quantity that the question asks for, or not in its range."""
     kind = asked_quantity(question)
     found = list(amounts(answer))
-    known = known_value(answer) if kind is not None and len(found) > 1 else None  # a root or a product
+    known = known_value(answer) if kind is not None and len(found) > 1 else None  # of a root or a product
     if known is not None and len(set(known.numbers)) == 1 and known.numbers[0]:
         found = [Amount(Fraction(known.numbers[0]), None if known.unit == ONE else known.unit)]
     if kind is None or len(found) != 1 or _has_symbols(answer, found[0]):

@@ -152,7 +152,7 @@ def shard_of(document_id: str) -> int:
 def _unchanged(
     job: _Job, number: int, entries: Sequence[IndexEntry], known: SearchIndex | None
 ) -> tuple[list[IndexedDocument], list[str]] | None:
-    """As `_shard` for a shard that needs no work, so no document was embedded now; None if the shard needs work.
+    """What `_shard` returns for a shard that needs no work, with no newly embedded document; None if it needs work.
 
     A shard needs no work if the last record of the index and the file of the shard have exactly the texts of `entries`.
     """

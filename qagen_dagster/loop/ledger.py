@@ -88,7 +88,7 @@ class LedgerCheck(Record):
     corrupt: tuple[Fault, ...]
     # Intact entries whose body is not a usable response. The next run sends their requests again.
     unusable: tuple[Fault, ...] = ()
-    foreign: tuple[str, ...] = ()  # files that are not entries
+    foreign: tuple[str, ...] = ()  # files of neither kind
     batches: int = 0  # batches with a readable record
 
 
@@ -147,7 +147,7 @@ def check(store: Store) -> LedgerCheck:
 
 
 def prunable(store: Store, *, unused: bool = False, older_than_days: float = UNUSED_DAYS) -> Prunable:
-    """Find what can be removed: corrupt and unusable entries, old finished batches, and files of killed processes.
+    """Find what can be removed: bad entries, records of bad or old batches, and files of killed processes.
 
     With `unused`, also find entries older than `older_than_days` to which no journal, result or set refers.
     """
@@ -215,7 +215,7 @@ def _entries(blobs: Blobs) -> Iterator[tuple[str, int, Entry | str]]:
 
 
 def _references(store: Store) -> frozenset[str]:
-    """The addresses of entries in all journals, results and sets of any version."""
+    """The addresses of entries that any journal, result or set names."""
     return frozenset(
         found.decode("ascii")
         for key in store.list("")

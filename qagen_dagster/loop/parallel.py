@@ -38,7 +38,7 @@ def run_in_parallel(needs: Sequence[Sequence[int]], part: Callable[[int], T], *,
     """The results of `part(0)`, `part(1)`, ... Part n starts when all parts in `needs[n]`, which have smaller numbers, are done.
 
     Of the parts that can start, the one with the lowest number starts first, so a single worker runs them in order. After the first
-    error no further part starts. Running parts are awaited, except after an interrupt. Then the error is raised.
+    error no further part starts. Running parts are awaited, except after an interrupt. At the end, the error is raised.
     """
     missing = [len(set(needed)) for needed in needs]
     later: list[list[int]] = [[] for _ in needs]
@@ -77,7 +77,7 @@ def work_on_each(
 ) -> None:
     """Work on the items in parallel. `done` gets each item with its result or its ModelError, in this thread, as soon as it is known.
 
-    After any other error no further work starts. Running work is awaited, except after an interrupt. Then the error is raised.
+    After any other error no further work starts. Running work is awaited, except after an interrupt. At the end, the error is raised.
     """
     with interruptible(min(workers, len(items)), "work") as threads:
         futures = {threads.submit(work, item): item for item in items}

@@ -183,8 +183,8 @@ class Usage(Record):
 
     def charged(self, most: "Usage") -> "Usage":
         """The usage that budgets count. `most` is the most that the request may take. If this usage is measured, and its counts are neither
-        too small nor too large for the request, budgets count this usage. Otherwise they count `most`, or these counts where they are
-        larger and possible."""
+        too small nor too large for the request, budgets count this usage. Otherwise they count `most`; if no count of this
+        usage is too large, a larger count replaces that of `most`."""
         names = ("input_tokens", "output_tokens")
         limits = {name: MOST_CHARACTERS * max(getattr(most, name), _LEAST_LIMIT) for name in names}
         possible = all(getattr(self, name) <= limit for name, limit in limits.items())

@@ -329,8 +329,8 @@ class ScenarioConfig(Record):
         audience: the people whose wording is imitated. It limits the similarity of questions to their evidence. None: no limit.
         style: the share of the questions in each style; None: whole questions, and code does not check the style.
         personas: the people who ask, each described in a sentence. Only the generator is told about them.
-        mix: the shares of kinds. Shares of questions without an answer or across documents (textual mode only) are of `target_count`. Other
-            shares are of the questions that are left.
+        mix: the shares of kinds. Shares of unanswerable and of cross-document questions (textual mode only) are shares of `target_count`.
+            Other shares are shares of the questions that are left.
         closed_book: whether a question is rejected as trivial if the validator answers it without the document.
         publish: the choice of validated questions that are published: a string, or `only` and `drop`.
         max_unreviewed: the check fails if a larger share of the questions has no decision. None: it never fails.

@@ -121,7 +121,7 @@ class Rights(Record):
 
 
 class Document(Record):
-    """A document after parsing, with any outcome."""
+    """A document, parsed or not."""
 
     id: str
     source: str  # path under the corpus' documents/, with forward slashes

@@ -334,7 +334,7 @@ class SystemScores(Record):
 
 
 class Comparison(Record):
-    """Two systems on the same questions of `documents` documents. Questions that are undecided for either system are left out.
+    """Two systems on the same questions of `documents` documents. Questions that are undecided for one system or both are left out.
 
     `p_value` is from the exact two-sided sign test by document, which is McNemar's test if each document has one question.
     `corrected_p_value` is corrected by Holm's method for the number of comparisons in the report.

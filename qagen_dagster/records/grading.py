@@ -130,7 +130,7 @@ class Decided(Record):
 
 
 class ErrorRate(Record):
-    """The precision of one kind of verdict of code, on answers of public sets with known labels."""
+    """The precision of one verdict that code gives, on answers of public sets with known labels."""
 
     documents: str  # "short" (documents of one or two sentences) or "long"
     verdict: str  # "supported" or "unsupported"
@@ -153,7 +153,7 @@ class GradedAnswer(Record):
     answer: str
     grading: AnswerGrade
     marked: str = ""  # the reason why this answer is not in the published set; empty if it is there
-    supporting_evidence: tuple[str, ...] = ()  # quotes of the document, as in its file
+    supporting_evidence: tuple[str, ...] = ()  # quotes with the file's line breaks
 
 
 class DocumentGrades(Record):
@@ -186,7 +186,7 @@ class Highlight(Record):
 
 
 class GroundingReport(Record):
-    """The grades of one combination, or of a file of answers, which has no scenario and no mode. Grades are None as in `DocumentGrades`."""
+    """The grades of one combination, or of a file of answers, which has no scenario and no mode. None grades: see `DocumentGrades`."""
 
     corpus: str
     scenario: str | None = None
@@ -202,7 +202,7 @@ class GroundingReport(Record):
     judge_model: str = ""  # empty: no judge
     decided: Decided | None = None  # None: graded by an earlier version
     error_rates: tuple[ErrorRate, ...] = ()  # of the verdicts that code gives
-    undecided: int = 0  # number of answers about which the judge could not be asked; the next run asks
+    undecided: int = 0  # number of answers that wait for a verdict of the judge; the next run asks
     method: Method
     overall_grade: Grade | None
     overall_confidence: Share | None

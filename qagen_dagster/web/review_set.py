@@ -50,7 +50,7 @@ class Line(Record):
 
 
 class Picture(Record):
-    """A page of a document, with a frame around the visual called `label`; no frame if there is no such visual."""
+    """A picture: a page, with a frame around the visual `label` if it has one, or what `label` names."""
 
     label: str
     page: int
@@ -155,7 +155,7 @@ class ReviewSet(ABC):
         """The models and calls behind a question. Raises StoreError when the set has no such question."""
 
     def fields(self, question_id: str) -> dict[str, str]:
-        """The texts of an item that a reviewer can edit, by name; empty if the reviewer edits the question and the answer.
+        """The editable texts of an item, by name; empty if only the question and the answer can be edited.
 
         Raises StoreError when the set has no such question, and ConfigError when it cannot be edited.
         """
@@ -176,7 +176,7 @@ class ReviewSet(ABC):
         return ()
 
     def picture(self, question_id: str, page: int, label: str) -> PageImage | None:
-        """The picture of a question; None if there is none.
+        """One picture of a question; None if there is none.
 
         Raises StoreError when the set has no such question, and DocumentError when the picture cannot be drawn.
         """

@@ -88,7 +88,7 @@ class Judgement(Record):
 
 
 class QuestionReviews(Record):
-    """The state of one question, for each reviewer the decision that counts, and all decisions in the order of their times."""
+    """The state of one question; each reviewer's decision that counts; and all decisions, in the order of their times."""
 
     state: review.ReviewState
     by_reviewer: dict[str, Decision]
@@ -112,7 +112,7 @@ class Reviews:
         return sum(len(some) for found in sets for some in self._decisions(found.key).values())
 
     def facts(self, found: ReviewSet) -> ReviewFacts:
-        """The progress of the reviewers of a set, and the agreement among them."""
+        """The progress of a set's reviewers, and their agreement with each other and with models."""
         ids = {row.id for row in found.rows if row.place is not None}
         reviews = {key: review.state_of(some) for key, some in self._decisions(found.key).items()}
         return review.facts_of(ids, reviews, found.judges(review.accepted_by_all(reviews)))

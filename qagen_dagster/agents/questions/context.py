@@ -128,7 +128,7 @@ class QAContext:
         return (whole, opening(self.view, most, most)) if len(whole) > _LONG else (whole,)
 
     def opens_whole(self, spec: ModelSpec) -> bool:
-        """Whether `opening` shows the model the whole document, apart from long back matter."""
+        """Whether `opening` shows the model the whole document, except long back matter."""
         return self.opening(spec).endswith(excerpt.CLOSE)
 
     def explore(
@@ -144,7 +144,7 @@ class QAContext:
         """Run an agent on the `openings`, at most `most` of them, until one is not too long. Raises ModelError.
 
         `values` are the prompt's values besides the document's card, and `card` are the arguments of `document_card`. The agent gets
-        the document's tools, unless the opening leaves out nothing, because then no tool could find anything more.
+        the document's tools only if the opening leaves something out, because otherwise no tool could find more.
         """
 
         def run(opening: str) -> AgentRun:

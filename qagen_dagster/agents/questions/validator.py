@@ -134,8 +134,8 @@ def judge(
     comparison also checks the type of the question. Raises ModelError.
 
     No model compares the answers if the blind step found no answer, or if the answers contradict each other (code tests this for textual
-    questions without a computation). Without a `rule`, no model compares them either if they are equal, the blind step found no fault
-    in the question, and all its passages are in the evidence.
+    questions without a computation). Without a `rule`, no model compares them in one more case: they are equal, the blind step found no
+    fault in the question, and all passages of the blind step are in the evidence.
     """
     found = found or answer_blind(context, model, (candidate.question,), attempt)
     blind = found.found.get(candidate.question)

@@ -30,7 +30,7 @@ _LABEL = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)?(?:: |\uff1a)")
 MAX_TITLE = 300  # characters
 _MAX_CHARS = 120
 _NEAR = 0.04  # maximum relative difference between sizes that count as equal; sizes are rounded
-_MUCH_LARGER = 1.18  # times the body size; larger print is neither a label nor a running head
+_MUCH_LARGER = 1.18  # times the body size; larger print is not a running head
 _LARGER = 1.05  # times the body size; such print is larger than running text
 _ALONE = 5  # pages; in a longer document, an outline of a single entry is useless
 _MUCH = 0.2  # a font with at least this share of the running text is an ordinary font
@@ -101,7 +101,7 @@ def _outlined(pdf: Pdf, text: PdfText) -> list[Section]:
 
 
 def _find(title: str, lines: list[str], start_line: int, end_line: int) -> int:
-    """The number of the line that ends with `title`. Else the first line that does so in other case, or has the title's first part; else 0.
+    """The first line that ends with `title`; else the first that ends with it in other case, or together with the next line; else 0.
 
     Only letters and digits are compared.
     """
@@ -173,7 +173,7 @@ def _body(text: PdfText) -> _Body:
 
 
 def _blocks(text: PdfText, body: _Body) -> list[Block]:
-    """Blocks of adjacent lines of a page that are printed alike, but not like running text. A numbered line begins a new block."""
+    """Blocks of adjacent lines of a page that are printed alike, but not like running text. A line worded as a heading begins one."""
     lines, fonts = text.lines, text.fonts
     special = {font for font in set(fonts) if body.differs(font)}
     starts = {page.start_line - 1 for page in text.pages}

@@ -21,7 +21,7 @@ from qagen_dagster.records.questions.results import CandidateSet, DocumentEnd, G
 
 _CHARACTERS_PER_QUESTION = 250  # if the text is shorter than this times the target, the questions run out
 ENOUGH = 5  # enough finished documents of the combination; with fewer, other combinations count, too
-# The narrowest ranges, as factors: with enough documents of the combination, with enough documents in all, and with fewer in all.
+# The narrowest ranges, as factors: with enough documents of the combination, with enough of all combinations, and with fewer.
 FROM_OWN, FROM_OTHERS, FROM_FEW = 1.5, 2.0, 3.0
 _PARTS = 20  # parts of equal size into which finished documents are divided; ranges leave out the first and the last part
 _CACHING = ("openai", "anthropic")  # providers that cache the common beginning of requests
@@ -41,7 +41,7 @@ class Document:
     size: float  # characters of its text
     subjects: float  # characters that questions of the mode can be about
     target: int
-    # part of the target: questions without an answer and across documents
+    # part of the target: unanswerable questions and cross-document questions
     staged: int = field(default=0, kw_only=True)
     imported: int = field(default=0, kw_only=True)  # part of the target: questions that people asked
 
@@ -107,7 +107,7 @@ class DocumentEstimator:
         return self._calls(role, 1.0, 0.0)
 
     def _spread(self, examples: Sequence[Example], least: float) -> amounts.Range:
-        """The range of amounts as factors of the estimate. Nine of ten finished documents lie in the range."""
+        """The range of amounts as factors of the estimate. At least about nine of ten finished documents lie in it."""
         taken = [_tokens(example.uses) / (_tokens(self.uses(example)) or 1.0) for example in examples]
         cuts = quantiles(taken, n=_PARTS, method="inclusive") if len(taken) > 1 else [1.0]
         return amounts.Range(low=min(1 / least, cuts[0]), expected=1.0, high=max(least, cuts[-1]))

@@ -169,7 +169,7 @@ class EvaluationPlan:
 def plan_evaluation(found: Evaluation, kind: Kind, how: Callable[[str], Sequence[str]]) -> EvaluationPlan:
     """Plan an evaluation of the published questions.
 
-    `how` takes the id of a document. It returns everything that the results depend on, apart from the questions.
+    `how` takes the id of a document. It returns everything that the results depend on, except the questions.
     """
     by_document: dict[str, list[QAPair]] = {}
     for pair in found.questions:

@@ -103,7 +103,7 @@ class _Case:
 
 
 def examine(package: QuestionPackage, sandbox: Sandbox | None = None) -> Examination:
-    """All faults of a question, and the proof of its key. No content of a question raises."""
+    """The faults that code finds in a question, and the proof of its key. No content of a question raises."""
     box, package = sandbox or sandboxes.shared(), _typed(package)
     values = computed_key.option_values(package.question.options, box)
     proving = computed_key.weakened(

@@ -376,5 +376,5 @@ def _unit_of(value: Fraction, amount: Amount) -> Unit:
 
 
 def _size(unit: Unit) -> Fraction:
-    """The factor by which a value in `unit` grows if each base unit is replaced by a smaller one, each smaller by another prime number."""
+    """The factor by which a value in `unit` grows if each base unit is replaced by a smaller one, each by a different prime number."""
     return math.prod(map(Fraction.__pow__, _PRIMES, unit.dimensions), start=Fraction(1))

@@ -1,7 +1,7 @@
 """Draws exam papers from a bank by a blueprint, and keeps a record of them in the store.
 
 A draw is a random walk over choices of items from different families. It ends when the choice has the wanted difficulties and schemas, and
-keys that are evenly spread over the letters, or after _STEPS steps. The same bank, blueprint and seed always give the same paper.
+keys that are evenly spread over the letters, or after _STEPS steps. The same bank, blueprint and earlier papers give the same paper.
 """
 
 import re

@@ -48,7 +48,7 @@ class AnswerToGrade:
     picture: str = ""
     quoted: tuple[Lines, ...] = ()
     computation: str = ""  # a computation that code has checked
-    quotes: tuple[str, ...] = ()  # the evidence as it is in the file
+    quotes: tuple[str, ...] = ()  # the evidence with the file's line breaks
 
 
 def quoted_lines(evidence: Iterable[Evidence]) -> tuple[Lines, ...]:

@@ -335,7 +335,7 @@ def _options_kept(kind: VariantKind, source: str, variant: str) -> Iterator[str]
 
 
 def _other_answers(item: str, alternate: AlternateResult) -> Iterator[str]:
-    """Faults: an alternate solution does not reach the final answer, or does not have all of several boxed answers, in any order."""
+    """Faults: an alternate solution does not reach the final answer, or lacks one of several boxed answers. Their order does not matter."""
     original, several = item_faults.answer_of(item), boxed_answers(solution_of(item))
     if original is None:
         return

@@ -49,7 +49,7 @@ _WIDEST, _HIGHEST = 20, 26  # maximum size of a drawing in cm, so that it fits o
 
 
 def whole_item(latex: str) -> list[str]:
-    """The faults that `structure.item_faults` finds, commands that belong in a document, and a solution without words and numbers."""
+    """The faults that `structure.item_faults` finds, commands that belong in a document, and a solution with neither words nor numbers."""
     faults = [*structure.item_faults(latex), *own_document(latex)]
     solution = structure.solution_of(latex)
     if solution and not comparison.words_of(solution) and not comparison.numbers_of(solution):
@@ -248,7 +248,7 @@ def final_formula(item: str) -> str:
 
 
 def figure_faults(drawing: str, text: str, source: str = "") -> Iterator[str]:
-    """Faults: a label has an amount that the text lacks or states differently. None if the source has a label that its text lacks."""
+    """Faults: a label has an amount that the text lacks or states differently. No fault if the source has such a label, too."""
     if source and _strange_labels(
         "\n".join(structure.tikz_pictures(structure.question_of(source))), structure.question_of(source)
     ):
@@ -292,7 +292,7 @@ def too_large(drawing: str) -> Iterator[str]:
 
 
 def unended_path(drawing: str) -> Iterator[str]:
-    """Faults: a path of a drawing begins before the one before it has ended with a semicolon, which no engine compiles."""
+    """Faults: a path of a drawing begins before the previous path has ended with a semicolon, which no engine compiles."""
     plain, braced = structure.plain_of(drawing), 1
     while braced:  # the innermost braces first
         plain, braced = re.subn(r"\{[^{}]*\}", " ", plain)

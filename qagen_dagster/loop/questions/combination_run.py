@@ -128,7 +128,7 @@ class CombinationRun:
         return tasks
 
     def wait_for(self, document_ids: Sequence[str], progress: Progress | None) -> WorkOutcome[str]:
-        """Work on the named documents if that has not begun, and wait for them. Raises ConfigError."""
+        """Begin the run's work if it has not begun, and wait for `document_ids`. Raises ConfigError."""
         self.pool.add(self.begin())
         wanted = set(document_ids)
         entries = [entry for entry in self.planned.documents if entry.id in wanted]
@@ -284,7 +284,7 @@ class CombinationRun:
         return AcrossStage(work, models, self._passages, journal).run()
 
     def _kept(self, entry: IndexEntry, result: GenerationResult) -> GenerationResult:
-        """Store the result of a document with the id and the time of the run. Returns the stored result."""
+        """Store the result of a document with the run's id and the present time. Returns the stored result."""
         planned, workspace = self.planned, self.workspace
         dated = result.model_copy(update={"run_id": self.run_id, "finished": datetime.now(UTC).isoformat()})
         partial_ = result.end is DocumentEnd.BUDGET_EXHAUSTED
@@ -299,7 +299,7 @@ class CombinationRun:
         result: GenerationResult,
         before: GenerationResult | None,
     ) -> GenerationResult:
-        """The result with as many questions without an answer and across documents as the mix of the scenario wants."""
+        """The result plus the unanswerable and the cross-document questions that the scenario's mix wants."""
         wanted, corpus, proof = self.planned.staged(entry.id), self._passages, self.planned.proof_work(entry)
         if not wanted or not is_finished(result) or corpus is None:
             return result
@@ -341,7 +341,7 @@ class CombinationRun:
             return self._models.changed(self.pool.limited)
         spent = total_spent(call for event in journal.events for call in event.calls)
         budget = self.planned.budget
-        # Without overlap, a budget for each document, or a budget with one worker, is exhausted at the same step in every run.
+        # A document budget or a single worker excludes overlap, so that the budget ends at the same step in every run.
         overlap = budget.document.unlimited and self.workspace.settings.document_workers > 1
         meter = BudgetMeter(budget, self._spending, spent)
         return self._models.metered(meter, overlap=overlap).changed(self.pool.limited)

@@ -56,8 +56,8 @@ def same_fact(
 def without_document(
     step: Validate, work: DocumentWork, models: QAModels, judged: Judged, guess: str = ""
 ) -> Judged:
-    """Let the validator answer an accepted candidate without the document, unless `guess` is its answer. If this is the proposed answer,
-    the question is trivial. Raises ModelError."""
+    """Let the validator answer an accepted candidate without the document, unless `guess` is already that answer. If the answer is
+    the proposed one, the question is trivial. Raises ModelError."""
     context, found, asked = work.context, judged.verdict, step.candidate.question
     if found is None or validator.rejection(found) is not None or not context.scenario.closed_book:
         return judged
@@ -201,8 +201,8 @@ def judge(
     guess: str = "",
 ) -> Judged | Controlled:
     """Let the validator judge the current candidate, and apply the controls if it passes. With the scenario's text control, the validator
-    checks that the question needs a picture. It judges the question's type by `rule`. If `rule` is None, it does so only if the scenario's
-    mix counts types. Raises ModelError.
+    checks that the question needs a picture. It judges the question's type by `rule`; if that is None, by the rule of the type, and only if the
+    scenario's mix counts types. Raises ModelError.
 
     `found` has the validator's blind answer, `compared` its comparison, and `guess` its answer without the document; the validator is asked
     for those that are missing. A refused candidate may be corrected if the `writer` writes text.

@@ -178,7 +178,7 @@ class CombinationPlan:
         return fingerprint([self.proof_work(entry), self._imported])
 
     def proof_work(self, entry: IndexEntry) -> str:
-        """A hash of everything that proofs depend on: the document, and the texts of all others."""
+        """A hash of everything that proofs depend on: the configuration, the document, and the texts of the corpus."""
         return fingerprint([self.fingerprint, entry.version, entry.text_sha256, PROOF_VERSION, self.texts])
 
     def journal(self, entry: IndexEntry, workspace: Workspace) -> DocumentJournal:

@@ -139,7 +139,7 @@ class Row:
         ops: the configuration of the ops of a run, from the fields of a launch.
         needs: the products that the product is made from.
         why: the reasons why a partition is out of date, one line each. Raises QagenError.
-        inputs: a value that changes with the inputs of a partition, apart from the configuration.
+        inputs: a value that changes with the inputs of a partition, except the configuration.
         keys: the partitions of a unit that are kept up to date. For most products these are the partitions that have been made before.
         profile: the profile that the models of a partition come from.
         observed: the configuration of the product, if it has one.
@@ -223,7 +223,7 @@ def _parsed_files(space: Workspace, key: str, wanted: Configuration) -> Configur
 
 
 def _why_questions_outdated(space: Workspace, key: str, scope: Scope) -> tuple[str, ...]:
-    """The reasons why a combination is out of date. Questions that were never graded are a reason: a run also grades them."""
+    """The reasons why a combination is out of date. If grading is made, questions that were never graded are a reason."""
     combination = Combination.from_key(key)
     found = why_outdated(space, combination, scope.options)
     if (

@@ -50,7 +50,7 @@ _KEY_LIKE = re.compile(
 
 
 def scrub(text: str, secret: str | None = None) -> str:
-    """`text` in one line, shortened, without `secret` and anything else that looks like an API key."""
+    """`text` in one line, shortened, without `secret` or anything else that looks like an API key."""
     if secret and len(secret) >= _SHORTEST_IN_ERROR:
         text = text.replace(secret, "[key]")
     text = _KEY_LIKE.sub("[key]", " ".join(text[: 4 * MAX_TEXT].split()))

@@ -289,7 +289,7 @@ class GenerationResult(Record):
     surroundings: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     looks: dict[str, str] = Field(default_factory=dict)
     retired: tuple[RetiredQA, ...] = ()
-    no_answer_target: int = 0  # part of the target: questions without an answer or across documents
+    no_answer_target: int = 0  # part of the target: unanswerable and cross-document questions
     # number of questions that tested the validator, and the number that it answered
     controls: tuple[int, int] = (0, 0)
 
@@ -339,7 +339,7 @@ class ValidatedSet(OfCombination):
 class Candidate(Record):
     """A proposed question after code has looked up its evidence in the document.
 
-    `gate` is None if every quote was found and the quotes support the answer. Otherwise it is the reason for the rejection.
+    `gate` is the fault that code found, as the reason for a rejection; None if it found none.
     """
 
     question: str

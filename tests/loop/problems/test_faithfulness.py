@@ -74,7 +74,7 @@ def test_good_results_are_kept() -> None:
         ),
         (BLOCK, WORK, (ACCELERATIONS[0], ACCELERATIONS[1], r"$500\,\mathrm{cm\,s^{-2}}$"), "same value"),
         (BLOCK, WORK, (ACCELERATIONS[0], ACCELERATIONS[1], r"$16\,\mathrm{kg}$"), "another quantity"),
-        (BLOCK, WORK, (*ACCELERATIONS, "None of these"), "answer of its own"),
+        (BLOCK, WORK, (*ACCELERATIONS, "None of these"), "state its own answer"),
         (BLOCK, WORK.replace("{4}", "{5}"), ACCELERATIONS, "is false"),
         (BLOCK + " It is drawn below as shown in the figure.", WORK, ACCELERATIONS, "no figure"),
     ],

@@ -18,7 +18,7 @@ BETWEEN = "; "  # items of a computation in words
 
 
 def wrong(computation: Computation, answer: str, told: str | None) -> str:
-    """The reason why the computation does not prove the answer; else empty. `told` is the text that must have the values (quotes and
+    """The reason why the computation does not prove the answer; empty if it does. `told` is the text that must have the values (quotes and
     question); None if a picture has the values."""
     for step in (*computation.steps, computation):
         fault = _fault(step, told)
@@ -67,7 +67,7 @@ def _name(item: str) -> str:
 
 
 def _wrong_choice(step: Step, value: float) -> str:
-    """The reason why the result names neither the only item with the extreme value nor this value; empty if it names either."""
+    """The reason why the result names neither the only item with the extreme value nor this value; empty if it names one of them."""
     winners = [item for item in step.items if _numbers(item.rpartition(":")[2]) == [value]]
     named = skeleton(step.result).text
     if len(winners) == 1 and named in (skeleton(_name(winners[0])).text, skeleton(winners[0]).text):

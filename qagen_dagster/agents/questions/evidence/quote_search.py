@@ -1,7 +1,7 @@
 """Finds quotes in the text of a document.
 
-Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis. A match never begins or ends inside a
-word or a number. The evidence is the matched text of the document, not the model's copy.
+Matching ignores white space, hyphenation, case, typographic variants and Markdown emphasis. No match cuts a number or (in
+cased scripts) a word. The evidence is the matched text of the document, not the model's copy.
 """
 
 import re
@@ -31,7 +31,7 @@ _SAME = str.maketrans(  # quotation marks, dashes, minus and ellipsis
         "\u2026": "...",
     }
 )
-_MIN_SKELETON = 8  # characters; a shorter quote must match exactly
+_MIN_SKELETON = 8  # characters; a quote whose skeleton is shorter must match exactly
 _MOST_PLACES = 200  # places of one quote that are compared, so that a repeated word costs little time
 _JOINED = (
     re.compile(  # two characters, the position, two characters: decimals, contractions, compounds, signs
@@ -69,7 +69,7 @@ def skeleton(text: str) -> Skeleton:
 
 
 def _between_letters(text: str, index: int) -> bool:
-    """Whether a dash joins or breaks words, apart from white space and markup. Such dashes depend on typesetting."""
+    """Whether a dash stands between two letters, skipping white space and markup. Such dashes depend on typesetting."""
     before = next((char for char in reversed(text[max(0, index - 40) : index]) if not _passed(char)), "")
     after = next((char for char in text[index + 1 : index + 41] if not _passed(char)), "")
     return before.isalpha() and after.isalpha()
@@ -111,11 +111,11 @@ class QuoteFinder:
         return skeleton(self._text)
 
     def find(self, quote: EvidenceQuote, visual: str | None = None) -> Evidence | None:
-        """The match of a quote that is nearest to its stated line; None when it is not in the document."""
+        """The match of a quote that is nearest to its stated line; None when the quote is not in the document."""
         return next(iter(self.matches(quote, visual)), None)
 
     def matches(self, quote: EvidenceQuote, visual: str | None = None) -> list[Evidence]:
-        """All matches of a quote, the nearest to its stated line first."""
+        """Matches of a quote, the nearest to its stated line first."""
         wanted = _PAGE_MARK.sub("", _LINE_PREFIX.sub("", quote.quote)).strip()
         spans = self._exact(wanted)
         near = quote.start_line or 1

@@ -185,7 +185,7 @@ class DocumentRun:
     def _reworded(
         self, rejection: questioner.Rejection, own: set[str], state: batch.BatchState, tries: int
     ) -> batch.Rewritten:
-        """Another wording of a question. It is refused if it is one of `own`, the former wordings, or repeats another question."""
+        """Another wording of a question. It is refused if it repeats another question, or a former wording (`own`)."""
         old = rejection.question
         known = [one for one in _known(state) if one[0] not in (old, *own)]
         found = questioner.rewrite(
@@ -332,7 +332,7 @@ class DocumentRun:
         return _sampled(state, [self.reading.near(words, budget) for budget in budgets], tries)
 
     def _is_cached(self, model: Model) -> bool:
-        """Whether the provider probably has the text that the generator saw in its cache for `model`, because both are the same model.
+        """Whether the provider's cache for `model` probably has the text that the generator saw, because both are the same model.
         False if `model` is called through provider batches, because a batch takes longer than the cache lasts."""
         spec, writer = model.spec, self.models.generator.spec
         return spec.execution == "direct" and (spec.name, spec.base_url) == (writer.name, writer.base_url)

@@ -118,7 +118,7 @@ def _with_reserve(missing: dict[QuestionType, int]) -> dict[QuestionType, int]:
 
 
 def _share_chain(one: Candidate, other: Candidate) -> bool:
-    """Whether the question of either names the answer of the other."""
+    """Whether one candidate's question names the other's answer."""
     return _names_answer(one.question, other) or _names_answer(other.question, one)
 
 

@@ -21,7 +21,7 @@ MERGE_THRESHOLD = 0.8  # from this cosine on, the same content words, roles and 
 # From these cosines on, a model decides. The less the answers agree, the higher is the threshold.
 GREY_FROM = {Match.SAME: 0.55, Match.CLOSE: 0.65, Match.APART: 0.8}
 CROSSED_THRESHOLD = 0.4  # the threshold for "Who wrote X?" and "What did Y write?"
-# From this cosine on, pairs are compared whatever their answers are, because the words of both may be equal.
+# From this cosine on, pairs are compared whatever their answers are, because both questions may have the same words.
 EQUAL_WORDS = 0.95
 UNLIKE = "no accepted question is similar enough, or the word rules tell it apart from the similar ones"
 MAX_COMPARED = 40  # maximum number of questions that are shown to the model
@@ -214,7 +214,7 @@ def find_duplicates(
 
 
 def _likeness(texts: Sequence[str], new: int, old: int, cosine: float) -> float:
-    """The cosine, at most 1. It is 0 if the word rules tell the questions apart, and 2 if their words are equal."""
+    """The cosine, limited to 1; 0 if the word rules tell the questions apart; 2 if their words are equal."""
     if normalise(texts[new]) == normalise(texts[old]):
         return 2.0
     asked = {form(texts[new]).asked, form(texts[old]).asked} - {""}

@@ -39,7 +39,7 @@ def set_facts(
     validated: result_records.ValidatedSet,
     results: Iterable[result_records.GenerationResult],
 ) -> SetFacts:
-    """The facts of a set. They depend only on its results, so the same results give the same facts. `results` is read once."""
+    """The facts of a set. The same results and configuration give the same facts. `results` is read once."""
     corpus = workspace.corpus(candidates.corpus).config
     scenario = corpus.scenarios[candidates.scenario]
     planned: list[int] = []

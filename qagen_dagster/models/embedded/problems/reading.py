@@ -127,7 +127,7 @@ class Chain:
 
 
 def chains_of(item: str, start: int, end: int) -> tuple[Chain, ...]:
-    """The chains between two positions of an item that have a numeric side."""
+    """The chains with a numeric side between two positions of an item."""
     found: list[Chain] = []
     for formula in _FORMULA.finditer(code_of(item), start, end):
         name = formula.lastgroup or "dollar"

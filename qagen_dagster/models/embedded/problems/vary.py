@@ -378,7 +378,7 @@ def _written(layout: Layout, texts: Mapping[int, str]) -> str:
 
 
 def _is_new(made: str, layout: Layout) -> bool:
-    """Whether both the question and the solution contain other numbers than in the source."""
+    """Whether neither the question nor the solution has the same numbers as in the source."""
     source = layout.item
     return not (
         same_numbers(statement_of(made), statement_of(source))

@@ -106,7 +106,7 @@ def _confirmed(title: str, lines: Sequence[Line], share: int) -> bool:
 
 def read_context(about: Card, lines: Sequence[Line]) -> Context:
     """The names of a document, from its card and the lines that are known. If the document has no title, the file name serves as its title.
-    A title that the text does not confirm, or that any document could have, is left out. The text must confirm all words of a file name."""
+    A title that the text does not confirm, or that is generic, is left out. The text must confirm all longer words of a file name."""
     title = re.sub(r"\s+", " ", cased(about.title or _file_title(about.file))).strip(" .#")
     if _GENERIC_TITLE.fullmatch(title) or not _confirmed(title, lines, 3 if about.title else 1):
         title = ""

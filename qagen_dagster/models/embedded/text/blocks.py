@@ -51,7 +51,7 @@ _KEY_VALUE = re.compile(r"^\s*[A-Z][\w /()'-]{1,38}:\s+\S")
 
 
 def is_double_spaced(lines: Sequence[Line]) -> bool:
-    """Whether every other line is blank, as in court opinions."""
+    """Whether blank lines separate most lines, as in court opinions."""
     texts = [line.text.strip() for line in lines]
     pairs = sum(bool(a) and bool(b) for a, b in pairwise(texts))
     filled = sum(map(bool, texts))
