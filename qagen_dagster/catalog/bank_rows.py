@@ -3,14 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from qagen_dagster.catalog.rows import Row, TableRow, call_rows, utc
-from qagen_dagster.records.exams.bank import (
-    DUPLICATE_STAGE,
-    Attempt,
-    RejectedItem,
-    SlotEnd,
-    SlotResult,
-    Stage,
-)
+from qagen_dagster.records.exams import bank
 from qagen_dagster.records.exams.paper import Sitting
 from qagen_dagster.records.problems.result import ProblemRecord, TaskResult
 
@@ -18,10 +11,10 @@ REPEATED = "repeated"
 
 
 def slot_rows(
-    result: SlotResult,
+    result: bank.SlotResult,
     schema_title: str,
     models: Mapping[str, str],
-    left_out: RejectedItem | None = None,
+    left_out: bank.RejectedItem | None = None,
     flaws: Iterable[str] | None = None,
 ) -> Iterator[TableRow]:
     """The item, the attempts and the calls of one slot of an exam.
@@ -70,9 +63,9 @@ def sitting_rows(sitting: Sitting) -> Iterator[TableRow]:
         yield "exam_statistics", row
 
 
-def _item(result: SlotResult, left_out: RejectedItem | None) -> Row:
+def _item(result: bank.SlotResult, left_out: bank.RejectedItem | None) -> Row:
     rejected = result.rejected
-    last = result.attempts[-1] if result.attempts else Attempt(number=0)
+    last = result.attempts[-1] if result.attempts else bank.Attempt(number=0)
     made: Row = {
         "outcome": result.end,
         "item_id": None if result.item is None else result.item.id,
@@ -85,7 +78,7 @@ def _item(result: SlotResult, left_out: RejectedItem | None) -> Row:
         **_seen(last),
     }
     if left_out is not None:
-        outcome = REPEATED if left_out.stage == DUPLICATE_STAGE else SlotEnd.REJECTED
+        outcome = REPEATED if left_out.stage == bank.DUPLICATE_STAGE else bank.SlotEnd.REJECTED
         found = {"outcome": outcome, "caught_by": left_out.stage, "failure_type": left_out.failure_type}
         return made | found | {"detail": "; ".join(left_out.reasons)}
     if rejected is None:
@@ -98,7 +91,7 @@ def _item(result: SlotResult, left_out: RejectedItem | None) -> Row:
     }
 
 
-def _seen(attempt: Attempt) -> Row:
+def _seen(attempt: bank.Attempt) -> Row:
     """The findings of the steps of an attempt; None for steps that it did not reach."""
     package, blind, style = attempt.package, attempt.blind, attempt.style
     return {
@@ -111,10 +104,10 @@ def _seen(attempt: Attempt) -> Row:
     }
 
 
-def _caught(result: SlotResult, attempt: Attempt) -> Row:
+def _caught(result: bank.SlotResult, attempt: bank.Attempt) -> Row:
     """The step at which the attempt failed; empty if it did not fail. The step's detail in the log is `<failure type> (<severity>)`."""
     for step in result.log:
-        if step.attempt == attempt.number and not step.ok and step.stage is not Stage.DESIGNER:
+        if step.attempt == attempt.number and not step.ok and step.stage is not bank.Stage.DESIGNER:
             return {"caught_by": step.stage.value, "failure_type": step.detail.partition(" (")[0]}
     return {}
 

@@ -13,16 +13,8 @@ from qagen_dagster.records import evaluation
 from qagen_dagster.records.document import Document, IndexEntry, Ranking, Visual
 from qagen_dagster.records.grading import GradedAnswer, GroundingReport, SentenceStatus, combination_of
 from qagen_dagster.records.ids import Combination
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.published import PublishedQuestion
-from qagen_dagster.records.questions.results import (
-    CandidateDocument,
-    GenerationResult,
-    QAPair,
-    RejectedQA,
-    RejectionReason,
-    RetiredQA,
-    ValidatedSet,
-)
 from qagen_dagster.records.questions.run_results import RunCost, RunDocument
 from qagen_dagster.records.review import Decision
 from qagen_dagster.records.run import CallSummary, RunRecord
@@ -52,7 +44,7 @@ def run_document(
     run_id: str,
     combination: Combination,
     one: RunDocument,
-    removed: Sequence[RejectedQA] = (),
+    removed: Sequence[results.RejectedQA] = (),
     deduplication: RunCost | None = None,
 ) -> TableRow:
     """The numbers of a document in a run. `deduplication` is what the corpus-wide deduplication spent on the document.
@@ -60,7 +52,9 @@ def run_document(
     Questions that were `removed` from the set, as duplicates or by reviewers, count as rejected. An edited question's original
     counts as rejected. The edited question counts as accepted, or also as rejected if it was removed.
     """
-    lost = [found for found in removed if found.rejection_reason is not RejectionReason.EDITED_BY_REVIEWER]
+    lost = [
+        found for found in removed if found.rejection_reason is not results.RejectionReason.EDITED_BY_REVIEWER
+    ]
     reasons = None if one.rejected_by_reason is None else dict(one.rejected_by_reason)
     types = None if one.accepted_by_type is None else dict(one.accepted_by_type)
     if reasons is not None:
@@ -168,7 +162,7 @@ def visual_rows(corpus: str, document_id: str, visuals: Iterable[Visual]) -> Ite
 def result_rows(
     number: int,
     combination: Combination,
-    result: GenerationResult,
+    result: results.GenerationResult,
     recorded_at: str,
     *,
     collected: bool = True,
@@ -205,7 +199,7 @@ def result_rows(
 
 
 def failure_row(
-    number: int, combination: Combination, document: CandidateDocument, run_id: str, recorded_at: str
+    number: int, combination: Combination, document: results.CandidateDocument, run_id: str, recorded_at: str
 ) -> TableRow:
     """A document that was tried and has no result, for example because of a permanent model error."""
     return "outcomes", {
@@ -220,7 +214,7 @@ def failure_row(
     }
 
 
-def validated_rows(validated: ValidatedSet) -> Iterator[TableRow]:
+def validated_rows(validated: results.ValidatedSet) -> Iterator[TableRow]:
     keys = combination_row(validated.combination)
     for pair in validated.questions:
         mine = {"fingerprint": validated.fingerprint, "set_run_id": validated.run_id}
@@ -230,7 +224,7 @@ def validated_rows(validated: ValidatedSet) -> Iterator[TableRow]:
     yield from call_rows(validated.calls, {**keys, "stage": "corpus", "run_id": validated.run_id})
 
 
-def retired_row(combination: Combination, one: RetiredQA) -> TableRow:
+def retired_row(combination: Combination, one: results.RetiredQA) -> TableRow:
     """A question that a document no longer supports."""
     keys = {**combination_row(combination), "question_id": one.id}
     return "retired_questions", {**dict(one), **keys, "text_before": one.before, "text_now": one.now}
@@ -241,7 +235,7 @@ def decision_row(made: Decision) -> TableRow:
     return "decisions", {**dict(made), **where, "time": utc(made.time)}
 
 
-def _accepted(pair: QAPair) -> Row:
+def _accepted(pair: results.QAPair) -> Row:
     return {
         **dict(pair),
         **dict(pair.generation_metadata),
@@ -251,7 +245,7 @@ def _accepted(pair: QAPair) -> Row:
     }
 
 
-def _rejected(rejected: RejectedQA, stage: str) -> Row:
+def _rejected(rejected: results.RejectedQA, stage: str) -> Row:
     return {
         **dict(rejected),
         "attempt": rejected.attempt_number,

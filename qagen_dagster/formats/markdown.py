@@ -19,16 +19,7 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from qagen_dagster.formats.base import (
-    VERSIONS,
-    Format,
-    Labels,
-    ParsedText,
-    ParseOptions,
-    RowFailure,
-    Source,
-    caption_label,
-)
+from qagen_dagster.formats import base
 from qagen_dagster.formats.decoding import ABSENT, Lines, collapse
 from qagen_dagster.formats.plain_text import looks_like_text, read_text
 from qagen_dagster.formats.wrap import SplitLines, split_long_lines, with_split_lines
@@ -144,22 +135,24 @@ class _Parsed:
     texts: list[int] = field(default_factory=list[int])  # lines at which paragraphs begin
 
 
-class MarkdownFormat(Format):
+class MarkdownFormat(base.Format):
     """CommonMark with tables."""
 
     name = "markdown"
-    version = VERSIONS["markdown"]
+    version = base.VERSIONS["markdown"]
     suffixes: tuple[str, ...] = (".md", ".markdown", ".mdown")
 
     def sniff(self, head: bytes) -> bool:
         """Whether the file is text in any encoding; Markdown may begin with HTML."""
         return looks_like_text(head)
 
-    def parse(self, source: Source, options: ParseOptions) -> list[ParsedText | RowFailure]:
+    def parse(
+        self, source: base.Source, options: base.ParseOptions
+    ) -> list[base.ParsedText | base.RowFailure]:
         """One document. Raises DocumentError `empty` or `binary`."""
         parsed = _parse(source, options)
         stated = parsed.front.metadata
-        entry = ParsedText(
+        entry = base.ParsedText(
             text=parsed.lines.text,
             detail=parsed.lines.note,
             sections=tuple(parsed.sections),
@@ -167,10 +160,10 @@ class MarkdownFormat(Format):
         )
         return [with_split_lines(entry)]
 
-    def visuals(self, source: Source, row: str | None, options: ParseOptions) -> tuple[Visual, ...]:
+    def visuals(self, source: base.Source, row: str | None, options: base.ParseOptions) -> tuple[Visual, ...]:
         """Tables, images and diagram fences in the order of the text. Raises DocumentError."""
         parsed = _parse(source, options)
-        labels = Labels()
+        labels = base.Labels()
         lines = parsed.lines.lines
         captions = _captions(parsed.visuals, lines)
         pairs = zip(parsed.visuals, captions, strict=True)
@@ -178,7 +171,7 @@ class MarkdownFormat(Format):
         return tuple(_labelled(visual, caption, lines, labels, numbers) for visual, caption in pairs)
 
 
-def _parse(source: Source, options: ParseOptions) -> _Parsed:
+def _parse(source: base.Source, options: base.ParseOptions) -> _Parsed:
     lines = read_text(source, options)
     lines = Lines(lines.lines, (), lines.note)  # a form feed does not end a page in Markdown
     front = _front_matter(lines.lines)
@@ -274,10 +267,14 @@ def _html_images(markup: str) -> Iterator[tuple[str, str | None]]:
 
 
 def _labelled(
-    found: _Unlabelled, caption_line: int | None, lines: Sequence[str], labels: Labels, numbers: SplitLines
+    found: _Unlabelled,
+    caption_line: int | None,
+    lines: Sequence[str],
+    labels: base.Labels,
+    numbers: SplitLines,
 ) -> Visual:
     caption = plain_line(lines[caption_line - 1]) if caption_line else ""
-    label = caption_label(caption or found.alt)
+    label = base.caption_label(caption or found.alt)
     if label.split(" ")[0] not in _KINDS[found.type]:
         label = f"{found.type.value} at line {numbers.first(found.start)}"
     return Visual(
@@ -304,7 +301,7 @@ def _captions(found: Sequence[_Unlabelled], lines: Sequence[str]) -> list[int | 
                 below = range(visual.end + 1, min(len(lines), visual.end + 2) + 1)
                 near = above if (visual.type is VisualType.TABLE) is usual else below
                 number = next((number for number in near if lines[number - 1].strip()), None)
-                word = caption_label(plain_line(lines[number - 1])).split(" ")[0] if number else ""
+                word = base.caption_label(plain_line(lines[number - 1])).split(" ")[0] if number else ""
                 if number not in captions and word in _KINDS[visual.type]:
                     captions[index] = number
     return captions

@@ -42,15 +42,8 @@ from qagen_dagster.loop.workspace import Workspace
 from qagen_dagster.records.base import Record
 from qagen_dagster.records.document import CorpusIndex, Outcome
 from qagen_dagster.records.ids import Combination, Mode, normalise
+from qagen_dagster.records.questions import results
 from qagen_dagster.records.questions.published import CorpusGenerationResult
-from qagen_dagster.records.questions.results import (
-    CandidateDocument,
-    CandidateSet,
-    DocumentEnd,
-    GenerationResult,
-    QAPair,
-    ValidatedSet,
-)
 from qagen_dagster.records.run import CallSummary, cost_of
 from qagen_dagster.settings import Settings, load_settings
 
@@ -271,22 +264,26 @@ class CombinationReport(Record):
 
 
 def report(space: Workspace, combination: Combination) -> CombinationReport:
-    store, made, questions = space.store, CandidateSet.key(combination), ValidatedSet.key(combination)
+    store, made, questions = (
+        space.store,
+        results.CandidateSet.key(combination),
+        results.ValidatedSet.key(combination),
+    )
     unfinished = is_unfinished(store, combination.key, ("candidate_qa",))
-    if store.find_head(made, CandidateSet, CandidateDocument) is None:
+    if store.find_head(made, results.CandidateSet, results.CandidateDocument) is None:
         usd = None if unfinished else 0.0
         return CombinationReport(combination=combination.key, usd=usd, at_least=unfinished)
-    validated = store.find_head(questions, ValidatedSet, QAPair)
+    validated = store.find_head(questions, results.ValidatedSet, results.QAPair)
     removed = validated.removed if validated else ()
     asked = asked_questions(space, combination) if validated else []
     rejected = Counter(question.rejection_reason.value for question in removed)
     outcomes, too_long = Counter[str](), Counter[str]()
 
     def read() -> Iterator[CallSummary]:
-        for document in store.rows(made, CandidateSet, CandidateDocument):
+        for document in store.rows(made, results.CandidateSet, results.CandidateDocument):
             outcomes[document.end.value] += 1
             if document.result_key is not None:
-                result = store.read(document.result_key, GenerationResult)
+                result = store.read(document.result_key, results.GenerationResult)
                 rejected.update(candidate.rejection_reason.value for candidate in result.rejected)
                 details = (candidate.rejection_detail for candidate in result.rejected)
                 too_long.update(detail for detail in details if ended_by(detail, GiveUpReason.OUTPUT_LIMIT))
@@ -294,7 +291,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
 
     calls = unique_calls(chain(read(), validated.calls if validated else ()))
     key = CorpusGenerationResult.key(combination)
-    at_least = unfinished or DocumentEnd.BUDGET_EXHAUSTED.value in outcomes
+    at_least = unfinished or results.DocumentEnd.BUDGET_EXHAUSTED.value in outcomes
     usd = cost_of(calls) if calls or not at_least else None
     return CombinationReport(
         combination=combination.key,
@@ -313,7 +310,7 @@ def report(space: Workspace, combination: Combination) -> CombinationReport:
 
 def asked_questions(space: Workspace, combination: Combination) -> list[str]:
     """The normalised texts of the accepted questions."""
-    rows = space.store.rows(ValidatedSet.key(combination), ValidatedSet, QAPair)
+    rows = space.store.rows(results.ValidatedSet.key(combination), results.ValidatedSet, results.QAPair)
     return [normalise(row.question) for row in rows]
 
 

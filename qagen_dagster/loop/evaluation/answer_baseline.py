@@ -17,19 +17,8 @@ from qagen_dagster.grounding.judge import judge_prompt
 from qagen_dagster.grounding.source import Source
 from qagen_dagster.index.search import index_fingerprint
 from qagen_dagster.loop.answering import corpus_place
+from qagen_dagster.loop.evaluation import run_questions
 from qagen_dagster.loop.evaluation.answer_marks import exact, token_f1
-from qagen_dagster.loop.evaluation.run_questions import (
-    Evaluation,
-    EvaluationPlan,
-    EvaluationRun,
-    Progress,
-    Session,
-    Setup,
-    blank,
-    identities,
-    make_report,
-    plan_evaluation,
-)
 from qagen_dagster.loop.grading.grade_answers import AnswerToGrade, Grader
 from qagen_dagster.loop.grading.grade_set import judge_spec, picture_of
 from qagen_dagster.loop.statistics import share_with_bounds
@@ -46,13 +35,17 @@ _AGAIN = (QAError.EMBEDDING_FAILED, QAError.SEMANTIC_SEARCH_FAILED, QAError.DATA
 _KEPT_SOURCES = 64  # documents whose sentences are kept for further questions
 
 
-def plan_answers(found: Evaluation) -> EvaluationPlan:
+def plan_answers(found: run_questions.Evaluation) -> run_questions.EvaluationPlan:
     """Plan the evaluation: the questions, and everything that the results depend on."""
     how, known = answers_setup(found).how, _indexed(found)
-    return plan_evaluation(found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known)))
+    return run_questions.plan_evaluation(
+        found, Kind.ANSWERS, lambda name: (*how, *_document(found, name, known))
+    )
 
 
-def measure_answers(found: Evaluation, progress: Progress | None = None) -> AnswerReport:
+def measure_answers(
+    found: run_questions.Evaluation, progress: run_questions.Progress | None = None
+) -> AnswerReport:
     """Answer every published question from its own document, score the answers and store the report. Raises ConfigError and StoreError, and
     ModelError if a model is not available or fails for several consecutive questions."""
     planned, setup = plan_answers(found), answers_setup(found)
@@ -61,9 +54,11 @@ def measure_answers(found: Evaluation, progress: Progress | None = None) -> Answ
     place = corpus_place(found.space, found.combination.corpus, found.profile_name, found.meter)
     evaluator = _AnswerEvaluator(found, place, answerer, judge, Grader(_method(found)))
     record = DocumentEvaluation[BaselineAnswer]
-    questions = EvaluationRun(found, evaluator.ask, BaselineAnswer, record, progress).run(planned, answerer)
+    questions = run_questions.EvaluationRun(found, evaluator.ask, BaselineAnswer, record, progress).run(
+        planned, answerer
+    )
     metrics = dict(_metrics(questions))
-    return make_report(found, Kind.ANSWERS, questions, metrics, planned.fingerprint, setup)
+    return run_questions.make_report(found, Kind.ANSWERS, questions, metrics, planned.fingerprint, setup)
 
 
 def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]:
@@ -85,12 +80,12 @@ def _metrics(questions: Sequence[BaselineAnswer]) -> Iterator[tuple[str, float]]
     yield "failed", float(sum(bool(question.failure) for question in questions))
 
 
-def _method(found: Evaluation) -> Method:
+def _method(found: run_questions.Evaluation) -> Method:
     combination = found.combination
     return found.space.corpus(combination.corpus).scenario(combination.scenario).grading.method
 
 
-def answers_setup(found: Evaluation) -> Setup:
+def answers_setup(found: run_questions.Evaluation) -> run_questions.Setup:
     """The setup. A temperature in the corpus's options replaces the answerer's. There is a judge if the grading method needs a judge."""
     options = found.space.corpus(found.combination.corpus).config.answering
     spec = found.profile.spec(Role.ANSWERER, found.combination.mode)
@@ -99,19 +94,19 @@ def answers_setup(found: Evaluation) -> Setup:
     judge = judge_spec(found.profile, _method(found), found.combination.mode)
     how = (
         VERSION,
-        *identities(spec),
+        *run_questions.identities(spec),
         document_answer.prompt().hash,
         options.model_dump_json(exclude={"fulltext"}),
         _method(found).value,
         claim_rules.VERSION,
-        *(() if judge is None else (*identities(judge), judge_prompt().hash)),
+        *(() if judge is None else (*run_questions.identities(judge), judge_prompt().hash)),
     )
-    return Setup(
+    return run_questions.Setup(
         how, spec.name, judge, {Role.ANSWERER: spec} | ({} if judge is None else {Role.JUDGE: judge})
     )
 
 
-def _indexed(found: Evaluation) -> dict[str, str]:
+def _indexed(found: run_questions.Evaluation) -> dict[str, str]:
     """For each document whose current text is in the search index, the fingerprint of the index. Empty if there is no index."""
     index = found.space.store.find(SearchIndex.key(found.combination.corpus), SearchIndex)
     if index is None:
@@ -121,7 +116,7 @@ def _indexed(found: Evaluation) -> dict[str, str]:
     return dict.fromkeys(same, index.fingerprint)
 
 
-def _document(found: Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
+def _document(found: run_questions.Evaluation, name: str, indexed: dict[str, str]) -> tuple[str, ...]:
     """The fingerprint of a document's search index, or else of the index to be built for it, and hashes of its texts and title."""
     chunking = found.space.corpus(found.combination.corpus).config.index
     texts = load_texts(found.space.store, found.combination.corpus, name)
@@ -138,15 +133,20 @@ class _AnswerEvaluator:
     """Answers one question. Called from many threads."""
 
     def __init__(
-        self, found: Evaluation, place: Place, answerer: Model, judge: Model | None, grader: Grader
+        self,
+        found: run_questions.Evaluation,
+        place: Place,
+        answerer: Model,
+        judge: Model | None,
+        grader: Grader,
     ) -> None:
         self._found, self._place, self._answerer = found, place, answerer
         self._judge, self._grader = judge, grader
         self._source = lru_cache(_KEPT_SOURCES)(self._read)
 
-    def ask(self, session: Session) -> BaselineAnswer:
+    def ask(self, session: run_questions.Session) -> BaselineAnswer:
         """The answer with its scores; after a failure, the reason without scores. Raises ModelError if a call of the answerer failed."""
-        pair, unanswered = session.pair, blank(BaselineAnswer, session.pair)
+        pair, unanswered = session.pair, run_questions.blank(BaselineAnswer, session.pair)
         answerer = session.recorded(self._answerer, Role.ANSWERER.value)
 
         def model(_name: str | None, _temperature: float | None) -> Model:
@@ -167,7 +167,7 @@ class _AnswerEvaluator:
         grading, heard = self._grading(session, answered.answer)
         return scored.model_copy(update={"grading": grading, "unheard": again or not heard})
 
-    def _grading(self, session: Session, answer: str) -> tuple[AnswerGrade, bool]:
+    def _grading(self, session: run_questions.Session, answer: str) -> tuple[AnswerGrade, bool]:
         """Returns (grade, heard). `heard` is False if the judge's call failed or no reply was usable, so that the answer must be graded
         again. If the judge was not asked, `heard` is True."""
         pair = session.pair

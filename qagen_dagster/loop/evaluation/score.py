@@ -13,15 +13,9 @@ from qagen_dagster.english.key_facts import key_facts, share_stated
 from qagen_dagster.errors import ConfigError, ModelError
 from qagen_dagster.grounding.judge import RecordingModel
 from qagen_dagster.grounding.no_claim import abstained
+from qagen_dagster.loop.evaluation import system_scores
 from qagen_dagster.loop.evaluation.answer_marks import Marked, mark_abstention, mark_answer
 from qagen_dagster.loop.evaluation.ranking_measures import graded_measures
-from qagen_dagster.loop.evaluation.system_scores import (
-    compare_systems,
-    grouped,
-    plan_questions,
-    scores,
-    with_own,
-)
 from qagen_dagster.loop.grading.answer_file import lines, read_object
 from qagen_dagster.loop.grading.grade_answers import CommandJudge
 from qagen_dagster.loop.parallel import map_in_parallel
@@ -120,7 +114,7 @@ def score_systems(
     questions = [question for one in sets for question in one]
     labels = {key: some for one in sets for key, some in labels_of(one.store, one.combination).items()}
     scored = [_score(questions, output, judge, labels) for output in outputs]
-    found = with_own(scored, [one.model for one in outputs])
+    found = system_scores.with_own(scored, [one.model for one in outputs])
     return ScoreReport(
         sets=tuple(
             ScoredSet(combination=one.combination.key, content_id=one.content_id, questions=len(one))
@@ -128,8 +122,8 @@ def score_systems(
         ),
         judge_model="" if judge.model is None else judge.model.spec.name,
         systems=found,
-        comparisons=compare_systems(*found) if len(found) == 2 else (),
-        plans=() if difference is None else plan_questions(found, difference),
+        comparisons=system_scores.compare_systems(*found) if len(found) == 2 else (),
+        plans=() if difference is None else system_scores.plan_questions(found, difference),
     )
 
 
@@ -153,8 +147,8 @@ def _score(
     retrieved = any(row.passages is not None for row in rows)
     return SystemScores(
         system=output.name,
-        overall=scores(answers, answered=answered, retrieved=retrieved),
-        groups=grouped(answers, answered=answered, retrieved=retrieved),
+        overall=system_scores.scores(answers, answered=answered, retrieved=retrieved),
+        groups=system_scores.grouped(answers, answered=answered, retrieved=retrieved),
         answers=tuple(answers),
         faults=output.faults,
     )

@@ -12,22 +12,8 @@ from statistics import fmean, pvariance
 from typing import TypeVar
 
 from qagen_dagster.english.words import listed
-from qagen_dagster.loop.evaluation.ranking_measures import (
-    CUTS,
-    NAMES,
-    UNTITLED,
-    placed,
-    recall,
-    reciprocal_rank,
-)
-from qagen_dagster.loop.statistics import (
-    bounds,
-    cluster_variance,
-    clustered,
-    holm,
-    questions_needed,
-    sign_flips,
-)
+from qagen_dagster.loop import statistics
+from qagen_dagster.loop.evaluation import ranking_measures
 from qagen_dagster.models.providers import PROVIDERS
 from qagen_dagster.records.document import Ranking
 from qagen_dagster.records.evaluation import (
@@ -84,12 +70,13 @@ def scores(answers: Sequence[ScoredAnswer], *, answered: bool, retrieved: bool) 
     if retrieved:
         answers = [answer for answer in answers if answer.answerable]
         for level, ranks in _PLACES.items():
-            for cut in CUTS:
+            for cut in ranking_measures.CUTS:
                 measures[f"{level}_recall_at_{cut}"] = mean_of(
-                    answers, lambda one, of=ranks, cut=cut: recall(of(one), cut) if of(one) else None
+                    answers,
+                    lambda one, of=ranks, cut=cut: ranking_measures.recall(of(one), cut) if of(one) else None,
                 )
             measures[f"{level}_mrr"] = mean_of(
-                answers, lambda one, of=ranks: reciprocal_rank(of(one)) if of(one) else None
+                answers, lambda one, of=ranks: ranking_measures.reciprocal_rank(of(one)) if of(one) else None
             )
         for name in dict.fromkeys(name for answer in answers for name in answer.graded):
             measures[name] = mean_of(answers, lambda one, of=name: one.graded.get(of))
@@ -152,7 +139,7 @@ def grouped(
 
 _OUTCOMES: Mapping[str, Callable[[ScoredAnswer], bool | None]] = {
     _CORRECT: lambda one: one.right,
-    _FOUND_DOCUMENT: lambda one: recall((one.document_rank,), _FOUND_CUT) == 1,
+    _FOUND_DOCUMENT: lambda one: ranking_measures.recall((one.document_rank,), _FOUND_CUT) == 1,
 }
 
 
@@ -163,7 +150,7 @@ def compare_systems(first: SystemScores, second: SystemScores) -> tuple[Comparis
     """
     both = set(first.overall.measures) & set(second.overall.measures)
     found = [_compared_systems(name, of, first, second) for name, of in _OUTCOMES.items() if name in both]
-    corrected = holm([one.p_value for one in found])
+    corrected = statistics.holm([one.p_value for one in found])
     return tuple(
         comparison.model_copy(update={"corrected_p_value": value})
         for comparison, value in zip(found, corrected, strict=True)
@@ -188,7 +175,7 @@ def _compared_systems(
         only_first=only_first,
         only_second=only_second,
         documents=len(differences),
-        p_value=sign_flips(list(differences.values())),
+        p_value=statistics.sign_flips(list(differences.values())),
         left_out=len(pairs) - len(known),
     )
 
@@ -220,8 +207,8 @@ def _planned(
     spread = pvariance(values)
     effect = 1.0
     if spread and len(by_document) > 1:
-        effect = max(1.0, cluster_variance(by_document.values()) * len(values) / spread)
-    needed = questions_needed(difference, spread * (2 if len(systems) == 1 else 1), effect)
+        effect = max(1.0, statistics.cluster_variance(by_document.values()) * len(values) / spread)
+    needed = statistics.questions_needed(difference, spread * (2 if len(systems) == 1 else 1), effect)
     return Plan(
         measure=name,
         difference=difference,
@@ -241,8 +228,8 @@ def mean_of(questions: Sequence[_AskedT], value: Callable[[_AskedT], float | Non
     found = list(chain.from_iterable(by_document.values()))
     if not found:
         return None
-    interval = clustered(by_document.values())
-    lower, upper = bounds(sum(found), len(found), len(questions))
+    interval = statistics.clustered(by_document.values())
+    lower, upper = statistics.bounds(sum(found), len(found), len(questions))
     return Measure(
         value=round(fmean(found), 4),
         low=round(interval.low, 4),
@@ -281,20 +268,22 @@ def _found(level: str, *, untitled: bool = False) -> Callable[[EvaluatedQuestion
         if not isinstance(question, RetrievedQuestion):
             return None
         places = (question.untitled_placements if untitled else ()) or question.placements
-        place: Placement | None = placed(places, Ranking.BOTH)
+        place: Placement | None = ranking_measures.placed(places, Ranking.BOTH)
         if place is None or (level == "evidence" and not (question.relevant and place.evidence)):
             return None
-        return recall((place.document,) if level == "document" else place.evidence, _FOUND_CUT)
+        return ranking_measures.recall(
+            (place.document,) if level == "document" else place.evidence, _FOUND_CUT
+        )
 
     return value
 
 
-_FUSED = NAMES[Ranking.BOTH]
+_FUSED = ranking_measures.NAMES[Ranking.BOTH]
 _MAIN: Mapping[str, Callable[[EvaluatedQuestion], float | None]] = {
     "leaked_share": _field("leaked"),
     "suspected_share": _field("suspected"),
     f"{_FUSED}_document_recall_at_{_FOUND_CUT}": _found("document"),
-    f"{UNTITLED}{_FUSED}_document_recall_at_{_FOUND_CUT}": _found("document", untitled=True),
+    f"{ranking_measures.UNTITLED}{_FUSED}_document_recall_at_{_FOUND_CUT}": _found("document", untitled=True),
     f"{_FUSED}_evidence_recall_at_{_FOUND_CUT}": _found("evidence"),
     "exact_match": _field("exact"),
     "token_f1": _field("f1"),

@@ -13,17 +13,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from qagen_dagster.publishing import markup
 from qagen_dagster.publishing.allowed_tex import refused
-from qagen_dagster.publishing.markup import (
-    Figures,
-    figures_of,
-    mathml,
-    paragraphs,
-    split,
-    with_figures,
-    with_mathml,
-    xml_text,
-)
 from qagen_dagster.records.blind import Letter
 from qagen_dagster.records.exams.bank import ExamItem, ItemBank
 
@@ -72,7 +63,7 @@ def latex_exam(bank: ItemBank) -> dict[str, bytes]:
 
 def _head_of(items: Iterable[ExamItem]) -> str:
     """The beginning of a file for `items`. It loads TikZ if an item has a figure."""
-    drawn = any(figures_of(item.question.stem, *item.question.options.values()) for item in items)
+    drawn = any(markup.figures_of(item.question.stem, *item.question.options.values()) for item in items)
     return (
         _HEAD.replace("\\usepackage{amsmath,amssymb}\n", f"\\usepackage{{amsmath,amssymb}}\n{_DRAWING}")
         if drawn
@@ -110,7 +101,7 @@ def _guarded(text: str) -> str:
 def tex(text: str) -> str:
     """A text with formulas and figures as LaTeX. Formulas and figures that are not allowed are shown as written."""
     parts: list[str] = []
-    for kind, part in split(xml_text(text)):
+    for kind, part in markup.split(markup.xml_text(text)):
         if kind == "prose":
             parts.append(_prose(part))
         elif kind == "figure":
@@ -123,14 +114,14 @@ def tex(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    paragraphs = re.split(r"\n[ \t]*\n", text.translate(_ESCAPES))
-    return "\n\n".join(part.replace("\n", "\\newline\n") for part in paragraphs)
+    markup.paragraphs = re.split(r"\n[ \t]*\n", text.translate(_ESCAPES))
+    return "\n\n".join(part.replace("\n", "\\newline\n") for part in markup.paragraphs)
 
 
 def _may_be_set(latex: str) -> bool:
     if "$" in latex.replace("\\$", "") or _DEFINES.search(latex) or _NOT_TEX.search(latex.replace("\\%", "")):
         return False
-    return "\n\n" not in latex and mathml(latex) is not None
+    return "\n\n" not in latex and markup.mathml(latex) is not None
 
 
 def html_preview(bank: ItemBank) -> dict[str, bytes]:
@@ -159,18 +150,22 @@ def item_html(item: ExamItem) -> str:
     attempts = "1 attempt" if item.attempts == 1 else f"{item.attempts} attempts"
     about = _DOT.join((item.id, item.difficulty.value, _PROOFS[item.key_by], attempts))
     others: list[Letter] = [letter for letter in item.letters if not item.is_key(letter)]
-    paths = "".join(f"<dt>{other}</dt><dd>{with_mathml(item.feedback(other))}</dd>" for other in others)
+    paths = "".join(
+        f"<dt>{other}</dt><dd>{markup.with_mathml(item.feedback(other))}</dd>" for other in others
+    )
     return (
         f'<article id="{escape(item.id)}"><header>{escape(about)}</header>'
         f"{question_html(item)}<details><summary>Solution: {item.question.correct_option}</summary>"
-        f"{paragraphs(item.solution_text, with_mathml)}<dl>{paths}</dl></details></article>"
+        f"{markup.paragraphs(item.solution_text, markup.with_mathml)}<dl>{paths}</dl></details></article>"
     )
 
 
 def question_html(item: ExamItem) -> str:
     """The stem and options as a candidate sees them, as HTML that is also well-formed XML."""
-    options = "".join(f"<li>{with_mathml(item.question.options[letter])}</li>" for letter in item.letters)
-    return f"{paragraphs(item.question.stem, with_mathml)}<ol>{options}</ol>"
+    options = "".join(
+        f"<li>{markup.with_mathml(item.question.options[letter])}</li>" for letter in item.letters
+    )
+    return f"{markup.paragraphs(item.question.stem, markup.with_mathml)}<ol>{options}</ol>"
 
 
 @dataclass(frozen=True)
@@ -189,7 +184,7 @@ class PaperHead:
 
 
 def paper_files(
-    head: PaperHead, items: Sequence[ExamItem], number: int, figures: Figures
+    head: PaperHead, items: Sequence[ExamItem], number: int, figures: markup.Figures
 ) -> dict[str, bytes]:
     """The files of form `number` by name. `items` have their options in the printed order."""
     kinds = {
@@ -202,7 +197,7 @@ def paper_files(
         found[f"{name}-{number}.tex"] = latex.encode()
         page = f"<p>{escape(head.line(kind))}</p>{body}"
         html = _html_page(head.title, f"{_STYLE}{_PRINT}", page).encode()
-        found[f"{name}-{number}.html"] = with_figures(html, figures)
+        found[f"{name}-{number}.html"] = markup.with_figures(html, figures)
     return found
 
 

@@ -23,14 +23,7 @@ from qagen_dagster.models.base import Model
 from qagen_dagster.models.messages import Stop
 from qagen_dagster.models.prices import FREE_PROVIDERS
 from qagen_dagster.records.corpus_options import QuestionType
-from qagen_dagster.records.questions.batch import (
-    DraftQuestion,
-    SubmitGroundedAnswer,
-    SubmitGroundedAnswers,
-    SubmitQuestions,
-    SubmitRewrite,
-    as_type,
-)
+from qagen_dagster.records.questions import batch
 from qagen_dagster.records.questions.submissions import EvidenceQuote
 from qagen_dagster.records.run import CallSummary
 from qagen_dagster.toolkit.excerpt import single_line, with_fewer_numbers
@@ -47,9 +40,9 @@ _EVIDENCE = re.compile(
 _QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,1500})["\u201d]')
 _SHORTEST = 8  # characters; shorter text is no question and no quote
 _TERMINALS = (
-    Terminal("submit_questions", SubmitQuestions),
-    Terminal("submit_grounded_answers", SubmitGroundedAnswers),
-    Terminal("submit_rewrite", SubmitRewrite),
+    Terminal("submit_questions", batch.SubmitQuestions),
+    Terminal("submit_grounded_answers", batch.SubmitGroundedAnswers),
+    Terminal("submit_rewrite", batch.SubmitRewrite),
 )
 _KINDS = frozenset(kind.value for kind in QuestionType)
 
@@ -68,36 +61,36 @@ def untagged(question: str) -> tuple[str, QuestionType | None]:
     return text.strip(' *"\u201c\u201d'), found[-1] if found else None
 
 
-def questions(texts: Iterable[str], default: QuestionType | None) -> tuple[DraftQuestion, ...]:
+def questions(texts: Iterable[str], default: QuestionType | None) -> tuple[batch.DraftQuestion, ...]:
     """The questions in the first text that has questions. `default` is the type of a question without a known tag."""
     return next((found for text in texts if (found := _from_json(text) or _from_lines(text, default))), ())
 
 
-def answer(texts: Iterable[str]) -> SubmitGroundedAnswer | None:
+def answer(texts: Iterable[str]) -> batch.SubmitGroundedAnswer | None:
     """The answer, with its quotes, in the first text that has an answer."""
     return next((found for text in texts if (found := _answer(text)) is not None), None)
 
 
-def _from_json(text: str) -> tuple[DraftQuestion, ...]:
+def _from_json(text: str) -> tuple[batch.DraftQuestion, ...]:
     try:
-        return SubmitQuestions.model_validate(structured_output.read_object(text)).questions
+        return batch.SubmitQuestions.model_validate(structured_output.read_object(text)).questions
     except (ValidationError, ValueError):
         return ()
 
 
-def _from_lines(text: str, default: QuestionType | None) -> tuple[DraftQuestion, ...]:
-    found: list[DraftQuestion] = []
+def _from_lines(text: str, default: QuestionType | None) -> tuple[batch.DraftQuestion, ...]:
+    found: list[batch.DraftQuestion] = []
     for line in text.splitlines():
         question, kind = untagged(_BULLET.sub("", line))
         kind = kind or (default if question.endswith("?") else None)
         if kind is not None and len(question) >= _SHORTEST:
-            found.append(DraftQuestion(question=question, question_type=kind))
+            found.append(batch.DraftQuestion(question=question, question_type=kind))
     return tuple(found)
 
 
-def _answer(text: str) -> SubmitGroundedAnswer | None:
+def _answer(text: str) -> batch.SubmitGroundedAnswer | None:
     try:
-        return SubmitGroundedAnswer.model_validate(structured_output.read_object(text))
+        return batch.SubmitGroundedAnswer.model_validate(structured_output.read_object(text))
     except (ValidationError, ValueError):
         pass
     sections = _EVIDENCE.split(text, maxsplit=1)
@@ -106,7 +99,9 @@ def _answer(text: str) -> SubmitGroundedAnswer | None:
     if not words:
         return None
     quotes = _quotes(sections[1]) if len(sections) > 1 else []
-    return SubmitGroundedAnswer(answer=words, evidence=tuple(EvidenceQuote(quote=one) for one in quotes[:20]))
+    return batch.SubmitGroundedAnswer(
+        answer=words, evidence=tuple(EvidenceQuote(quote=one) for one in quotes[:20])
+    )
 
 
 def _quotes(text: str) -> list[str]:
@@ -117,7 +112,7 @@ def _quotes(text: str) -> list[str]:
 
 
 def _kind(word: str) -> QuestionType | None:
-    name = as_type(word)
+    name = batch.as_type(word)
     return QuestionType(str(name)) if name in _KINDS else None
 
 

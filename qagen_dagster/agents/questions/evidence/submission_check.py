@@ -6,12 +6,7 @@ It also refuses questions that point at a text which their reader does not see (
 from collections.abc import Callable, Sequence
 
 from qagen_dagster.agents.questions.context import QAContext
-from qagen_dagster.agents.questions.evidence.answer_support import (
-    numbers_of,
-    unhedged,
-    unsupported,
-    without_subject,
-)
+from qagen_dagster.agents.questions.evidence import answer_support
 from qagen_dagster.agents.questions.evidence.computation import described, wrong
 from qagen_dagster.agents.questions.evidence.widening import head_of_table, headings, widened
 from qagen_dagster.agents.questions.mix import Mix
@@ -180,8 +175,12 @@ class EvidenceCheck:
         kind, beside, computation = submission.question_type, self._beside(evidence), submission.computation
         if computation is not None:
             known = None if visual_mode else f"{text}\n{beside}\n{submission.question}"
-            items = [one for step in (*computation.steps, computation) for one in numbers_of(step.items)]
-            why = wrong(computation, submission.answer, known) or unhedged(
+            items = [
+                one
+                for step in (*computation.steps, computation)
+                for one in answer_support.numbers_of(step.items)
+            ]
+            why = wrong(computation, submission.answer, known) or answer_support.unhedged(
                 submission.question, submission.answer, items, text, computed=True
             )
             if why:
@@ -195,7 +194,9 @@ class EvidenceCheck:
                 f"the type is {_SEVERAL}, but one passage is the whole evidence",
             )
         document = "\n".join(self._context.view.lines)
-        why = without_subject(submission.question, f"{text}\n{beside}", document) or unsupported(
+        why = answer_support.without_subject(
+            submission.question, f"{text}\n{beside}", document
+        ) or answer_support.unsupported(
             submission.question, submission.answer, text, kind, graded=self._graded, beside=beside
         )
         return None if why is None else (RejectionReason.ANSWER_NOT_SUPPORTED, why)

@@ -7,13 +7,7 @@ from functools import cache, cached_property
 from qagen_dagster.errors import ConfigError, DocumentError, StoreError
 from qagen_dagster.ingest.corpus_files import stored_text, visual_image
 from qagen_dagster.ingest.parsing import USABLE
-from qagen_dagster.loop.questions.publication.publish import (
-    broken_evidence,
-    documents_of,
-    joint_rights,
-    labels_of,
-    rights_of,
-)
+from qagen_dagster.loop.questions.publication import publish
 from qagen_dagster.loop.questions.publication.published_set import PassageText, hash_of
 from qagen_dagster.loop.review import review_facts
 from qagen_dagster.loop.workspace import Workspace
@@ -47,15 +41,15 @@ class ExportedRows:
         self._space, self._combination = space, combination
         self._pictures: dict[tuple[str, str], Picture | None] = {}
         self._text = cache(self._read)
-        self._labels = labels_of(space.store, combination)
+        self._labels = publish.labels_of(space.store, combination)
         self.no_picture: list[str] = []
 
     def read(self, *, documents: bool) -> ExportedSet:
         """The set. With `documents`, the set includes all documents of the corpus. Raises StoreError if nothing is published, or if a quote
         is no longer in its document."""
         published, space, combination = self._published(), self._space, self._combination
-        used = (key for question in published.questions for key in documents_of(question))
-        rights = rights_of(space, combination.corpus, used)
+        used = (key for question in published.questions for key in publish.documents_of(question))
+        rights = publish.rights_of(space, combination.corpus, used)
         rows = tuple(self._row(question, rights) for question in published.questions)
         validated = space.store.find_valid(ValidatedSet.key(combination), ValidatedSet)
         return ExportedSet(
@@ -74,8 +68,10 @@ class ExportedRows:
         found = self._space.store.find(key, CorpusGenerationResult)
         if found is None:
             raise StoreError(f"{combination.key} has no published set: `qagen run` makes it")
-        gone = [one.id for one in found.questions if not documents_of(one).keys() <= self._entries.keys()]
-        broken = gone or broken_evidence(self._space, combination.corpus, found.questions)
+        gone = [
+            one.id for one in found.questions if not publish.documents_of(one).keys() <= self._entries.keys()
+        ]
+        broken = gone or publish.broken_evidence(self._space, combination.corpus, found.questions)
         if broken:
             raise StoreError(
                 f"{combination.key} is not exported: the evidence of {', '.join(broken[:5])} is not in its document; "
@@ -111,7 +107,7 @@ class ExportedRows:
             question.model_copy(update={"evidence": evidence}),
             tuple(one for one in places if one is not None),
             tuple(one for one in pictures if one is not None),
-            joint_rights(rights[key] for key in documents_of(question)),
+            publish.joint_rights(rights[key] for key in publish.documents_of(question)),
             tuple(self._graded(question.id)),
         )
 

@@ -22,6 +22,7 @@ from qagen_dagster.models.embedded.conversation import (
     line_total,
     split_frame,
 )
+from qagen_dagster.models.embedded.questions import extract
 from qagen_dagster.models.embedded.questions.candidate import (
     ATTRIBUTES,
     STRUCTURED,
@@ -29,13 +30,6 @@ from qagen_dagster.models.embedded.questions.candidate import (
     Context,
     read_context,
     refusal,
-)
-from qagen_dagster.models.embedded.questions.extract import (
-    candidates,
-    cell_questions,
-    interleave,
-    prose,
-    without_rivals,
 )
 from qagen_dagster.models.embedded.text.blocks import Kind, Table, segment, tables
 from qagen_dagster.models.embedded.text.grammar import is_english
@@ -130,9 +124,12 @@ def visual_candidates(visuals: Sequence[Shown], known: dict[int, Line], context:
         elif visual.caption:
             found += _of_caption(visual, near, context)
     found += [
-        replace(item, visuals=(labels[item.line],)) for item in cell_questions(named, context, visual=True)
+        replace(item, visuals=(labels[item.line],))
+        for item in extract.cell_questions(named, context, visual=True)
     ]
-    return interleave(without_rivals(item for item in found if refusal(item, context) is None))
+    return extract.interleave(
+        extract.without_rivals(item for item in found if refusal(item, context) is None)
+    )
 
 
 def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Iterator[Candidate]:
@@ -143,7 +140,7 @@ def _of_caption(visual: Shown, lines: Sequence[Line], context: Context) -> Itera
         replace(block, body_column=label.end()) if label else block
         for block, label in zip(blocks, labels, strict=True)
     ]
-    for candidate in prose(without):
+    for candidate in extract.prose(without):
         yield replace(candidate, frame=frame, visuals=(visual.label,))
 
 
@@ -195,7 +192,7 @@ def _textual(conversation: Conversation) -> list[Action]:
             wanted.append(_read(gap[0], gap[-1]))
         elif full or not wanted:
             lines = tuple(known[number] for number in numbers)
-            found = candidates(lines, context, wanted_families(conversation.system))
+            found = extract.candidates(lines, context, wanted_families(conversation.system))
             fresh = _first_fresh(_asked_for_first(found, conversation.prompt), conversation)
             if fresh is not None:
                 return [_submit(fresh)]
@@ -211,7 +208,7 @@ def _without_answer(
     if start is not None and len(conversation.named("read_lines")) < MAX_READS:
         return [_read(start, min(total, start + WINDOW_LINES - 1))]
     lines = tuple(known[number] for number in sorted(known))
-    return [_submit_without_answer(conversation, lines, candidates(lines, context), context)]
+    return [_submit_without_answer(conversation, lines, extract.candidates(lines, context), context)]
 
 
 def _visual(conversation: Conversation) -> list[Action]:
