@@ -10,14 +10,8 @@ from typing import Any
 import pytest
 
 from qagen_dagster.configuration.profiles import Role
-from qagen_dagster.loop.problems.compare_keys import (
-    asked,
-    compared,
-    differences,
-    read_differently,
-    unsolvable,
-)
 from qagen_dagster.loop.problems.inputs import ProblemWork, task_fingerprint
+from qagen_dagster.loop.problems.key_checks import asked, compared, differences, read_differently, unsolvable
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
 from qagen_dagster.models.messages import Request
