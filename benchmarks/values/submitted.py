@@ -19,7 +19,7 @@ from qagen_dagster.loop.problems.code_checks import (
     variant_breaches,
 )
 from qagen_dagster.loop.problems.inputs import with_diagram, with_figure_of
-from qagen_dagster.loop.problems.key_comparison import compared, keys_of, read_differently, unsolvable
+from qagen_dagster.loop.problems.key_checks import compared, keys_of, read_differently, unsolvable
 from qagen_dagster.records.blind import BlindSolution
 from qagen_dagster.records.exams.bank import ExamItem
 from qagen_dagster.records.exams.submissions import QuestionPackage

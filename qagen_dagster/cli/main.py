@@ -58,7 +58,7 @@ COMMANDS = {
     "scan": ("problems.tasks", "Transcribe problems to LaTeX (stage 2 of the pipeline)."),
     "score": ("evaluation", "Score another system on published questions."),
     "show": ("questions.show", "Show one question with its evidence and lineage."),
-    "stale": ("status", "Show what is out of date, and why."),
+    "stale": ("stale", "Show what is out of date, and why."),
     "stats": ("questions.stats", "Show counts, tokens and cost of each combination."),
     "status": ("status", "Show the state of corpora and combinations."),
     "summary": ("grading", "Show the grades of a run by document."),

@@ -54,8 +54,6 @@ _WHOLE = {name: _unit(**row) for name, row in _TABLES["whole"].items()}  # units
 SPELLED: dict[str, str] = _TABLES["spelled"]
 _JOINED = {"kmh": (("km", 1), ("h", -1)), "Nm": (("N", 1), ("m", 1))}
 INVERTED = {"ms": (("m", 1), ("s", -1))}  # British papers write "ms^{-1}" for metres per second
-
-
 _OHM = re.compile(
     r"(?:\\(?:mathrm|text|textrm|rm)\s*\{\s*([kMGmn])\s*\}|(?<![A-Za-z\\{])([kMG]))\s*(\$?)\s*\\Omega(?![A-Za-z])\s*\3"
 )

@@ -311,9 +311,9 @@ def mark_checkboxes(f: Fragments, boxes: Iterable[CheckBox]) -> None:
                     del values[n : n + 1]  # `base` may be empty
 
 
-def mark_scripts(printed: Printed, f: Fragments, *, symbols: bool) -> None:
-    """Write "^" before raised letters and "_" before lowered ones. With `symbols`, also write characters of symbol fonts as they look."""
-    symbols = symbols or f.raw
+def mark_scripts(printed: Printed, f: Fragments, fonts: frozenset[str]) -> None:
+    """Write "^" before raised letters and "_" before lowered ones. Write characters of symbol fonts as they look; `fonts` are the document's."""
+    symbols = f.raw or (has_symbols(fonts) and has_symbols(printed.content.fonts()))
     if not (symbols or _is_suspect(f) or _mixes_sizes(printed.content.commands)):
         return
     lines = printed.html

@@ -7,14 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from qagen_dagster.formats.pdf.bidi import in_reading_order
-from qagen_dagster.formats.pdf.fragments import (
-    Fragments,
-    fragments_of,
-    has_symbols,
-    mark_checkboxes,
-    mark_scripts,
-    split,
-)
+from qagen_dagster.formats.pdf.fragments import Fragments, fragments_of, mark_checkboxes, mark_scripts, split
 from qagen_dagster.formats.pdf.hidden import without_hidden
 from qagen_dagster.formats.pdf.mupdf import Pdf, Printed
 from qagen_dagster.formats.pdf.reading_order import Line, Row, rows_in_order
@@ -49,7 +42,7 @@ _NO_CELLS: Cells = []
 def page_fragments(pdf: Pdf, printed: Printed) -> Fragments:
     """The visible fragments of a page. Raised letters, lowered letters and check boxes are marked in their texts."""
     fragments = without_hidden(pdf, printed, fragments_of(printed.json))
-    mark_scripts(printed, fragments, symbols=has_symbols(pdf.fonts) and has_symbols(printed.content.fonts()))
+    mark_scripts(printed, fragments, pdf.fonts)
     fragments = in_reading_order(printed, fragments)
     mark_checkboxes(fragments, printed.checkboxes)
     return fragments

@@ -17,13 +17,7 @@ from qagen_dagster.errors import BudgetExhaustedError
 from qagen_dagster.latex.comparison import numbers_of
 from qagen_dagster.latex.structure import options_of, question_of, solution_of, statement_of, tikz_pictures
 from qagen_dagster.loop.problems import code_checks, inputs
-from qagen_dagster.loop.problems.key_comparison import (
-    asked,
-    compared,
-    differences,
-    read_differently,
-    unsolvable,
-)
+from qagen_dagster.loop.problems.key_checks import asked, compared, differences, read_differently, unsolvable
 from qagen_dagster.loop.problems.state_machine import (
     Ended,
     ProblemState,

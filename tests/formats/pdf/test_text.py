@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from qagen_dagster.errors import DocumentError
-from qagen_dagster.formats.pdf.garbled import is_garbled, marked
+from qagen_dagster.formats.pdf.text import is_garbled, marked
 from tests.formats.pdf.samples import BODY, parse, pdf
 
 ENGLISH = "The lamp of the harbour was lit in the year of the storm by the daughter of the keeper."

@@ -11,13 +11,7 @@ import pytest
 
 from qagen_dagster.configuration.profiles import Role
 from qagen_dagster.loop.problems.inputs import ProblemWork, task_fingerprint
-from qagen_dagster.loop.problems.key_comparison import (
-    asked,
-    compared,
-    differences,
-    read_differently,
-    unsolvable,
-)
+from qagen_dagster.loop.problems.key_checks import asked, compared, differences, read_differently, unsolvable
 from qagen_dagster.loop.problems.run_problem import Worked, work_problem
 from qagen_dagster.loop.problems.state_machine import ProblemState, Wishes
 from qagen_dagster.models.messages import Request
